@@ -1,0 +1,62 @@
+"""Near-duplicate detection for Scrapy.
+
+Enable it with ``ADDONS = {"scrapy_simhash.Addon": 500}``; without a crawl, use the functions and
+the :class:`Index` below.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scrapy_simhash.addon import Addon
+    from scrapy_simhash.exceptions import (
+        IndexUnavailable,
+        NearDuplicateItem,
+        SchemaMismatch,
+        SchemeMismatch,
+        SettingError,
+    )
+    from scrapy_simhash.index import Index, Match, Verdict
+    from scrapy_simhash.scheme import fingerprint
+    from scrapy_simhash.simhash import distance, similarity
+    from scrapy_simhash.text import page_text
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Addon",
+    "Index",
+    "IndexUnavailable",
+    "Match",
+    "NearDuplicateItem",
+    "SchemaMismatch",
+    "SchemeMismatch",
+    "SettingError",
+    "Verdict",
+    "distance",
+    "fingerprint",
+    "page_text",
+    "similarity",
+]
+
+_HOMES = {
+    "Addon": "addon",
+    "Index": "index",
+    "Match": "index",
+    "Verdict": "index",
+    "distance": "simhash",
+    "fingerprint": "scheme",
+    "page_text": "text",
+    "similarity": "simhash",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use: every `scrapy` command imports this package."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'exceptions')}"), name)
+    globals()[name] = value
+    return value

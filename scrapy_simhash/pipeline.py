@@ -1,0 +1,42 @@
+"""The item pipeline: drops near-duplicates before they are stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy.exceptions import NotConfigured
+
+from scrapy_simhash.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+__all__ = ["SimhashPipeline"]
+
+
+class SimhashPipeline:
+    """Asks for the verdict on an item's page, or on the item itself, and drops the duplicates."""
+
+    def __init__(self, verdicts: Verdicts) -> None:
+        self._verdicts = verdicts
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Built by Scrapy.
+
+        Raises:
+            NotConfigured: SIMHASH_ENABLED is false.
+            SettingError: a setting is wrong.
+        """
+        verdicts = Verdicts.of(crawler)
+        if not verdicts.settings.enabled:
+            raise NotConfigured("SIMHASH_ENABLED is False")
+        return cls(verdicts)
+
+    async def process_item(self, item: Any) -> Any:
+        """Called by Scrapy with each item.
+
+        Raises:
+            NearDuplicateItem: what the item's page says is stored already.
+        """
+        return await self._verdicts.process(item)

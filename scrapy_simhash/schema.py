@@ -1,0 +1,187 @@
+"""The tables, their version, and nothing else.
+
+Identifiers of claims are handed out by the counter in the namespace's own row, which every writing
+transaction updates first: the row that serialises the writers also numbers their claims, so no
+engine's way of generating keys matters, and no number is ever used twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+)
+from sqlalchemy.dialects import mysql
+
+__all__ = [
+    "CONFIRMED",
+    "PENDING",
+    "VERSION",
+    "claims",
+    "duplicates",
+    "keys",
+    "meta",
+    "metadata",
+    "namespaces",
+    "runs",
+    "texts",
+]
+
+#: Of the tables below. A change of them raises it and adds a migration.
+VERSION = 1
+
+PENDING, CONFIRMED = 0, 1
+
+metadata = MetaData()
+
+_MYSQL: dict[str, Any] = {
+    "mysql_engine": "InnoDB",
+    "mysql_charset": "utf8mb4",
+    # Names that differ in case only are different names.
+    "mysql_collate": "utf8mb4_bin",
+    "mariadb_engine": "InnoDB",
+    "mariadb_charset": "utf8mb4",
+    "mariadb_collate": "utf8mb4_bin",
+}
+
+# Up to 160 bits, big-endian; a fixed number of bytes for each scheme. Bytes know no sign, so no
+# engine can lose the highest bit, and no width needs a column of its own.
+_Fingerprint = LargeBinary(20).with_variant(mysql.VARBINARY(20), "mysql", "mariadb")
+_Blob = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
+_LongText = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+
+meta = Table(
+    "simhash_meta",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("value", String(255), nullable=False),
+    **_MYSQL,
+)
+
+namespaces = Table(
+    "simhash_namespaces",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(255), nullable=False, unique=True),
+    Column("scheme", Text, nullable=False),
+    # The id of its keys.
+    Column("plan", String(255), nullable=False),
+    Column("created", Double, nullable=False),
+    # Updated first in every writing transaction: the lock, and the last claim's number.
+    Column("counter", BigInteger, nullable=False, default=0),
+    Column("size", BigInteger, nullable=False, default=0),
+    Column("text_bytes", BigInteger, nullable=False, default=0),
+    Column("item_bytes", BigInteger, nullable=False, default=0),
+    # A number is never used again: who still holds that of a namespace that was reset must fail.
+    sqlite_autoincrement=True,
+    **_MYSQL,
+)
+
+runs = Table(
+    "simhash_runs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("spider", String(255), nullable=False),
+    Column("job", Text, nullable=False),
+    Column("host", String(255), nullable=False),
+    Column("process", String(64), nullable=False),
+    Column("opened", Double, nullable=False),
+    Column("heartbeat", Double, nullable=False),
+    Column("closed", Double),
+    Column("reason", Text),
+    # What the run stored is known to be stored: its claims stand for good.
+    Column("settled", Boolean, nullable=False, default=False),
+    # When another run released what this one left behind.
+    Column("recovered", Double),
+    Column("stats", _LongText),
+    sqlite_autoincrement=True,
+    **_MYSQL,
+)
+
+claims = Table(
+    "simhash_claims",
+    metadata,
+    Column("namespace", Integer, primary_key=True, autoincrement=False),
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    # 64 bits of the owner key's hash, to look it up by; the key itself is for people.
+    Column("owner", BigInteger, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("visit", BigInteger, nullable=False),
+    Column("run", Integer, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("fingerprint", _Fingerprint, nullable=False),
+    Column("size", Integer, nullable=False),
+    # The distance of the nearest claim that was met and was not a duplicate.
+    Column("nearest", SmallInteger),
+    Column("created", Double, nullable=False),
+    Column("seen", Double, nullable=False),
+    Column("key", _LongText, nullable=False),
+    Column("url", _LongText, nullable=False),
+    # Its key rows, so that a release needs no text: 4 bytes a slot, little-endian.
+    Column("packed_keys", LargeBinary(512).with_variant(mysql.VARBINARY(512), "mysql", "mariadb")),
+    sqlite_with_rowid=False,
+    **_MYSQL,
+)
+Index("simhash_claims_owner", claims.c.namespace, claims.c.owner)
+Index("simhash_claims_run", claims.c.run)
+
+keys = Table(
+    "simhash_keys",
+    metadata,
+    Column("namespace", Integer, primary_key=True, autoincrement=False),
+    Column("slot", SmallInteger, primary_key=True, autoincrement=False),
+    Column("key", Integer, primary_key=True, autoincrement=False),
+    Column("claim", BigInteger, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+    **_MYSQL,
+)
+
+duplicates = Table(
+    "simhash_duplicates",
+    metadata,
+    Column("namespace", Integer, primary_key=True, autoincrement=False),
+    # Milliseconds and a random tail: made by the writer, so that a retry can find its own.
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("run", Integer, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("owner", BigInteger, nullable=False),
+    Column("key", _LongText, nullable=False),
+    Column("url", _LongText, nullable=False),
+    Column("fingerprint", _Fingerprint, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("claim", BigInteger, nullable=False),
+    Column("distance", SmallInteger, nullable=False),
+    # "drop", "skip" or "report".
+    Column("action", String(16), nullable=False),
+    # The claim that it was dropped against was released: nothing stands for it any more.
+    Column("orphaned", Boolean, nullable=False, default=False),
+    Column("item_type", String(255)),
+    Column("item", _Blob),
+    sqlite_with_rowid=False,
+    **_MYSQL,
+)
+Index("simhash_duplicates_claim", duplicates.c.namespace, duplicates.c.claim)
+Index("simhash_duplicates_run", duplicates.c.run)
+
+texts = Table(
+    "simhash_texts",
+    metadata,
+    Column("namespace", Integer, primary_key=True, autoincrement=False),
+    Column("claim", BigInteger, primary_key=True, autoincrement=False),
+    # 0 for the claim's own text, else the duplicate whose text this is.
+    Column("duplicate", BigInteger, primary_key=True, autoincrement=False),
+    Column("text", _Blob, nullable=False),
+    **_MYSQL,
+)

@@ -1,0 +1,78 @@
+"""A database as a crawl uses it: one run, and an index for each namespace it meets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from scrapy_simhash.database import Database
+from scrapy_simhash.index import Index, expire_claims, reset_namespace
+from scrapy_simhash.runs import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy.engine import URL
+
+__all__ = ["Session"]
+
+
+class Session:
+    """An open database with its run.
+
+    Args:
+        url: of the database.
+        engine_options: for :func:`sqlalchemy.create_engine`.
+        timeout: seconds until a transaction is given up.
+        spider: its name, for the run.
+        job: what tells this crawl from others of the spider.
+        on_crash: see :meth:`Run.open`.
+        reset: empty each namespace when it is opened.
+        expire: days after which a claim that was not met again is forgotten; None for never.
+        index_options: for each :class:`Index`.
+
+    Raises:
+        IndexUnavailable, SchemaMismatch, ValueError: see :class:`Database`.
+    """
+
+    def __init__(
+        self,
+        url: str | URL,
+        *,
+        engine_options: Mapping[str, Any],
+        timeout: float,
+        spider: str,
+        job: str,
+        on_crash: Literal["release", "keep"],
+        reset: bool,
+        expire: float | None,
+        **index_options: Any,
+    ) -> None:
+        self._database = Database(url, options=engine_options, timeout=timeout)
+        self._reset = reset
+        self._expire = expire
+        self._index_options = index_options
+        self._indexes: dict[str, Index] = {}
+        try:
+            self.run = Run.open(self._database, spider=spider, job=job, on_crash=on_crash)
+        except BaseException:
+            self._database.close()
+            raise
+
+    def index(self, namespace: str) -> Index:
+        """The index of a namespace, opened on first use; raises as :class:`Index` does."""
+        if namespace not in self._indexes:
+            if self._reset:
+                reset_namespace(self._database, namespace)
+            index = Index(self._database, namespace=namespace, run=self.run, **self._index_options)
+            if self._expire is not None:
+                expire_claims(index, self._database.now() - self._expire * 86400)
+            self._indexes[namespace] = index
+        return self._indexes[namespace]
+
+    def sizes(self) -> dict[str, int]:
+        """The number of claims in each namespace that was used."""
+        return {namespace: len(index) for namespace, index in self._indexes.items()}
+
+    def close(self) -> None:
+        """Close the database; the run is closed by whoever knows how it ended."""
+        self._database.close()

@@ -1,0 +1,650 @@
+"""What happens to each page and item of a crawl: verdicts, twins that wait, outcomes, figures.
+
+One object a crawler, shared by the spider middleware (which knows the response an item came from)
+and the item pipeline (which decides). Everything here runs in the crawl's own thread; only the
+worker touches the database.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import time
+from collections import Counter
+from concurrent.futures import Future
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from hashlib import blake2b
+from pathlib import Path
+from random import getrandbits
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from scrapy import Request, signals
+from scrapy.extensions.feedexport import ItemFilter
+from scrapy.http import HtmlResponse
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.project import data_path
+from tldextract import TLDExtract
+
+from scrapy_simhash.exceptions import (
+    IndexUnavailable,
+    NearDuplicateItem,
+    SchemaMismatch,
+    SchemeMismatch,
+)
+from scrapy_simhash.index import Document, Duplicate, Verdict
+from scrapy_simhash.quarantine import pack
+from scrapy_simhash.session import Session
+from scrapy_simhash.settings import Settings
+from scrapy_simhash.signals import near_duplicate
+from scrapy_simhash.text import item_text
+from scrapy_simhash.worker import Worker, wait
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.extensions.feedexport import FeedSlot
+    from scrapy.http import Response
+    from sqlalchemy.engine import URL
+
+    from scrapy_simhash.index import Match
+
+__all__ = ["Verdicts"]
+
+logger = logging.getLogger(__name__)
+
+#: A text of fewer features that is so small a part of its page is a shell, a consent wall or what
+#: the parser saved of a hostile page, the same for many different pages.
+_SHELL_FEATURES, _SHELL_RATIO = 32, 500
+
+
+@dataclass(slots=True, eq=False)
+class _Subject:
+    """What gets one verdict: a page with all its items, or one item where fields are compared.
+
+    Attributes:
+        response: where it came from; None for an item of ``start()``.
+        holders: items without an outcome yet, and the callback as long as it runs.
+        verdict: set once it is known.
+        stored: whether one of its items was.
+        position: of the item in its page.
+        yielded: items that came from the page so far.
+    """
+
+    response: Response | None
+    namespace: str
+    key: str
+    visit: int
+    position: int = 0
+    holders: int = 1
+    yielded: int = 0
+    stored: bool = False
+    disabled: bool = False
+    text: str | None = None
+    verdict: Future[Verdict] | None = None
+    document: Document | None = None
+    #: Done with whether it was stored, for twins that wait.
+    outcome: Future[bool] = field(default_factory=Future)
+
+    @property
+    def url(self) -> str:
+        return self.response.url if self.response is not None else ""
+
+
+@dataclass(slots=True, eq=False)
+class _Entry:
+    """An item on its way through the pipelines."""
+
+    item: Any
+    subject: _Subject
+
+
+# The outcome's signals are sent from the task that ran process_item, so they see what it set.
+_current: ContextVar[_Entry | None] = ContextVar("simhash_entry", default=None)
+
+
+class Verdicts:
+    """The verdicts of one crawl. Get it with :meth:`of`.
+
+    Args:
+        crawler: whose settings, stats and signals are used.
+
+    Raises:
+        SettingError: a setting is wrong.
+    """
+
+    _of: ClassVar[WeakKeyDictionary[Crawler, Verdicts]] = WeakKeyDictionary()
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.settings = Settings.read(crawler.settings)
+        self._crawler = crawler
+        self._stats = crawler.stats
+        # An item is never hashed, weakly referenced or written to: it may allow none of it.
+        self._entries: dict[int, list[_Entry]] = {}
+        self._held: dict[tuple[str, int], _Subject] = {}
+        self._visit = getrandbits(63)
+        self._unplaced = 0
+        self._unplaced_said = False
+        self._exported: Counter[str] = Counter()
+        self._filtered: set[str] = set()
+        self._in_trouble = False
+        self._closing = False
+        self._reason = "finished"
+        self._worker = Worker(self._connect, self.settings.timeout)
+        for handler, signal in (
+            (self._item_scraped, signals.item_scraped),
+            (self._item_dropped, signals.item_dropped),
+            (self._item_error, signals.item_error),
+            (self._feed_slot_closed, signals.feed_slot_closed),
+            (self._spider_closed, signals.spider_closed),
+            (self._engine_stopped, signals.engine_stopped),
+        ):
+            crawler.signals.connect(handler, signal)
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Verdicts:
+        """The verdicts of this crawler, made on the first call."""
+        if crawler not in cls._of:
+            cls._of[crawler] = cls(crawler)
+        return cls._of[crawler]
+
+    def _connect(self) -> Session:
+        """Open the database; called in the worker's thread."""
+        settings, spider = self.settings, self._crawler.spider
+        asked = getattr(spider, "simhash_reset", None)
+        url: str | URL | None = settings.database_url
+        if url is None:
+            url = f"sqlite:///{Path(data_path('simhash', createdir=True)) / 'index.db'}"
+        return Session(
+            url,
+            engine_options=settings.engine_options,
+            # Its own words come before the one who waits gives up.
+            timeout=0.8 * settings.timeout,
+            spider=spider.name if spider else "",
+            job=self._crawler.settings.get("JOBDIR") or "",
+            on_crash=settings.on_crash,
+            reset=settings.reset if asked is None else asked in {True, "1", "True", "true"},
+            expire=settings.expire,
+            similarity=settings.similarity,
+            distance=settings.distance,
+            candidates=settings.candidates,
+            scheme=settings.scheme,
+            same_url=settings.same_url,
+            text_budget=settings.text_budget,
+            item_budget=settings.quarantine,
+        )
+
+    # Pages
+
+    def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on what a callback yields, remembering which page each item came from."""
+        page = self._page(response)
+        if self.settings.on_duplicate == "skip" and not page.disabled:
+            return self._output_unless_duplicate(page, result)
+        return self._output(page, result)
+
+    async def _output(self, page: _Subject, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        try:
+            async for output in result:
+                if _is_item(output):
+                    self._expect(output, page)
+                yield output
+            if self.settings.on_duplicate == "skip" and not page.yielded:
+                # The page was read for its links alone, without an error: that is its outcome.
+                self._stored(page)
+        finally:
+            self._let_go(page)
+
+    async def _output_unless_duplicate(
+        self, page: _Subject, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        verdict = await self._verdict(page)
+        if not self._is_unwanted(verdict) or not await self._keep_aside(page, verdict, None):
+            async for output in self._output(page, result):
+                yield output
+            return
+        self._count("pages/skipped")
+        if not _is_lazy(page.response, self._crawler.spider):
+            # A generator's body does not run unless somebody asks for its first output; anything
+            # else has run already, and only what it gave back can be left out.
+            self._count("pages/skipped_after_callback")
+            async for output in result:
+                if _is_item(output) and not await self._keep_aside(page, verdict, output):
+                    self._expect(output, page)
+                    yield output
+        self._let_go(page)
+
+    def _page(self, response: Response) -> _Subject:
+        request = response.request
+        meta = request.meta if request is not None else {}
+        fingerprinter = self._crawler.request_fingerprinter
+        key = response.url
+        if request is not None and fingerprinter is not None:
+            key = fingerprinter.fingerprint(request).hex()
+        return _Subject(
+            response,
+            self._namespace(meta),
+            key,
+            getrandbits(63),
+            disabled=meta.get("simhash") is False,
+        )
+
+    def _namespace(self, meta: Mapping[str, Any]) -> str:
+        given = meta.get("simhash_namespace")
+        if given is not None:
+            return str(given)
+        spider = self._crawler.spider
+        return self.settings.namespace.format(spider=spider.name if spider else "")
+
+    def _expect(self, item: Any, page: _Subject) -> None:
+        subject = page
+        if self.settings.fields is not None:
+            subject = _Subject(
+                page.response,
+                page.namespace,
+                page.key,
+                page.visit,
+                position=page.yielded,
+                disabled=page.disabled,
+            )
+        else:
+            page.holders += 1
+        page.yielded += 1
+        self._entries.setdefault(id(item), []).append(_Entry(item, subject))
+
+    def _entry(self, item: Any) -> _Entry | None:
+        entries = self._entries.get(id(item))
+        if entries is None:
+            return None
+        entry = entries.pop(0)
+        if not entries:
+            del self._entries[id(item)]
+        return entry
+
+    # Items
+
+    async def process(self, item: Any) -> Any:
+        """Let an item pass, or not.
+
+        Raises:
+            NearDuplicateItem: it is a duplicate, kept in quarantine, and to be dropped.
+        """
+        _current.set(None)
+        entry = self._entry(item) or _Entry(item, self._from_nowhere(item))
+        _current.set(entry)
+        subject = entry.subject
+        if self.settings.fields is not None and subject.text is None:
+            subject.text = item_text(item, self.settings.fields.of(item))
+            if subject.response is None:
+                # The same item of start() in another run is the same owner's.
+                digest = blake2b(subject.text.encode("utf-8", "replace"), digest_size=16)
+                subject.key = f"item:{digest.hexdigest()}"
+        verdict = await self._verdict(subject)
+        match = verdict.match
+        if match is None or not (verdict.kind == "duplicate" or self._is_unwanted(verdict)):
+            return item
+        spider = self._crawler.spider
+        if verdict.kind == "duplicate":
+            self._crawler.signals.send_catch_log(
+                near_duplicate, item=item, response=subject.response, match=match, spider=spider
+            )
+        if not await self._keep_aside(subject, verdict, item):
+            return item
+        if not self._is_unwanted(verdict):
+            return item
+        what = "unchanged since" if verdict.kind == "same" else "near-duplicate of"
+        raise NearDuplicateItem(
+            f"{what} {match.url or match.key} (similarity {match.similarity:.2f}, "
+            f"distance {match.distance}, first seen {match.first_seen:%Y-%m-%d %H:%M:%S} UTC)",
+            match,
+            self.settings.log_level,
+        )
+
+    def _from_nowhere(self, item: Any) -> _Subject:
+        """For an item of ``start()``, or one that an earlier pipeline put in another's place."""
+        self._unplaced += 1
+        return _Subject(None, self._namespace({}), "", self._visit, position=self._unplaced)
+
+    def _is_unwanted(self, verdict: Verdict) -> bool:
+        if verdict.kind == "same":
+            return self.settings.same_url == "drop" and verdict.claim is None
+        return verdict.kind == "duplicate" and self.settings.on_duplicate != "report"
+
+    async def _keep_aside(self, subject: _Subject, verdict: Verdict, item: Any) -> bool:
+        """Remember a duplicate; whether it may be dropped, because that is done."""
+        match, document = cast("Match", verdict.match), cast("Document", subject.document)
+        action = "same" if verdict.kind == "same" else self.settings.on_duplicate
+        packed, kind = None, None
+        if item is not None and action != "report" and self.settings.quarantine:
+            packed, kind = pack(item)
+        duplicate = Duplicate(document, match, action, packed, kind)
+        try:
+            await self._worker.remember(subject.namespace, duplicate)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the item is not lost by it
+            self._trouble(error)
+            self._count("quarantine/failed")
+            return False
+        # Once is enough for all items of a page.
+        document.text = None
+        return True
+
+    # Verdicts
+
+    async def _verdict(self, subject: _Subject) -> Verdict:
+        """The verdict on a subject, decided once and shared by all its items."""
+        if subject.verdict is not None:
+            # Bounded: whoever decides waits twice at most, for the database and for a twin.
+            return await wait(_follow(subject.verdict), 4 * self.settings.timeout)
+        subject.verdict = Future()
+        verdict = Verdict("failed_open")
+        try:
+            verdict = await self._decide(subject)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the item is not lost by it
+            self._trouble(error)
+        finally:
+            self._count_verdict(subject, verdict)
+            subject.verdict.set_result(verdict)
+        return verdict
+
+    async def _decide(self, subject: _Subject) -> Verdict:
+        reason, document = self._document(subject)
+        if document is None:
+            return Verdict("skipped", reason=reason)
+        subject.document = document
+        deadline = time.monotonic() + self.settings.timeout
+        while True:
+            verdict = await self._worker.claim(subject.namespace, document)
+            self._note_answer()
+            if verdict.claim is not None:
+                self._held[subject.namespace, verdict.claim.id] = subject
+                return verdict
+            match = verdict.match
+            if match is None or not match.pending or not self._is_unwanted(verdict):
+                return verdict
+            twin = self._held.get((subject.namespace, match.claim))
+            patience = deadline - time.monotonic()
+            if twin is None or patience <= 0:
+                # It pends in another process, or for too long: the quarantine has the item, and
+                # lists it as an orphan if that claim is released.
+                return verdict
+            self._count("twin_waits")
+            try:
+                stored = await wait(_follow(twin.outcome), patience)
+            except TimeoutError:
+                return verdict
+            if stored:
+                return verdict
+            # The first one was not stored after all: this one takes its place.
+
+    def _document(self, subject: _Subject) -> tuple[str | None, Document | None]:
+        """What is to be compared, or why nothing is."""
+        text = subject.text
+        response = subject.response
+        if subject.disabled:
+            return "disabled", None
+        if text is None:
+            if response is None:
+                return "no_text", None
+            if not isinstance(response, HtmlResponse):
+                return "not_text", None
+            root = response.selector.root
+            if not isinstance(getattr(root, "tag", None), str):
+                return "no_text", None
+            started = time.perf_counter()
+            text = self.settings.extractor(root)
+            self._spend("text_seconds", started)
+        if not text.strip():
+            return "no_text", None
+        if len(text) > self.settings.max_text:
+            return "too_large", None
+        started = time.perf_counter()
+        sketch = self.settings.scheme.sketch(text)
+        self._spend("fingerprint_seconds", started)
+        if sketch.fingerprint is None:
+            return "no_text", None
+        is_shell = (
+            subject.text is None
+            and response is not None
+            and sketch.size < _SHELL_FEATURES
+            and len(response.body) > _SHELL_RATIO * len(text)
+        )
+        if sketch.size < self.settings.min_features or is_shell:
+            return "too_short", None
+        return None, Document(
+            sketch,
+            subject.key,
+            subject.url,
+            position=subject.position,
+            visit=subject.visit,
+            text=text,
+        )
+
+    # Outcomes
+
+    def _item_scraped(self, response: Response | None) -> None:
+        if entry := _current.get():
+            self._stored(entry.subject)
+            self._finish(entry)
+            if response is not None and entry.subject.response is None:
+                self._forget_replaced(response)
+
+    def _item_dropped(self, item: Any) -> None:
+        self._not_stored(item)
+
+    def _item_error(self, item: Any) -> None:
+        self._not_stored(item)
+
+    def _not_stored(self, item: Any) -> None:
+        entry = _current.get()
+        if entry is None or entry.item is not item:
+            # An earlier pipeline dropped it; the context is that of another item.
+            entry = self._entry(item)
+        if entry is not None:
+            self._finish(entry)
+
+    def _forget_replaced(self, response: Response) -> None:
+        """Stop waiting for an item that a pipeline before ours put another in the place of."""
+        if not self._unplaced_said:
+            self._unplaced_said = True
+            logger.warning(
+                "A pipeline that comes before SimhashPipeline returns other objects than it is "
+                "given: which page they come from is not known, so they are not checked. Give it "
+                "a number above that of SimhashPipeline in ITEM_PIPELINES"
+            )
+        for entries in self._entries.values():
+            if entries[0].subject.response is response:
+                entry = entries[0]
+                self._entry(entry.item)
+                self._let_go(entry.subject)
+                return
+
+    def _finish(self, entry: _Entry) -> None:
+        _current.set(None)
+        self._let_go(entry.subject)
+
+    def _let_go(self, subject: _Subject) -> None:
+        subject.holders -= 1
+        if not subject.holders and not subject.stored:
+            self._settle(subject, stored=False)
+
+    def _stored(self, subject: _Subject) -> None:
+        if not subject.stored:
+            subject.stored = True
+            self._settle(subject, stored=True)
+
+    def _settle(self, subject: _Subject, *, stored: bool) -> None:
+        if subject.verdict is None or not subject.verdict.done():
+            return
+        verdict = subject.verdict.result()
+        if verdict.claim is None:
+            return
+        self._held.pop((subject.namespace, verdict.claim.id), None)
+        if stored:
+            self._worker.confirm(subject.namespace, verdict.claim)
+        else:
+            self._worker.release(subject.namespace, verdict.claim)
+        if verdict.kind == "unique":
+            self._count("claims/confirmed" if stored else "claims/released")
+        elif stored:
+            self._count("claims/refreshed")
+        subject.outcome.set_result(stored)
+
+    # Figures
+
+    def _count(self, name: str, count: int = 1) -> None:
+        self._stats.inc_value(f"simhash/{name}", count)
+
+    def _spend(self, name: str, started: float) -> None:
+        spent = self._stats.get_value(f"simhash/{name}", 0.0) + time.perf_counter() - started
+        self._stats.set_value(f"simhash/{name}", round(spent, 6))
+
+    def _count_verdict(self, subject: _Subject, verdict: Verdict) -> None:
+        self._count("checked")
+        match verdict.kind:
+            case "unique":
+                self._count("unique")
+            case "skipped":
+                self._count(f"skipped/{verdict.reason}")
+            case "duplicate":
+                match = cast("Match", verdict.match)
+                self._count("duplicates")
+                self._count(f"duplicates/distance/{match.distance}")
+                same = _site(subject.url) == _site(match.url)
+                self._count("duplicates/same_site" if same else "duplicates/other_site")
+            case kind:
+                self._count(kind)
+
+    def _note_answer(self) -> None:
+        if self._in_trouble:
+            self._in_trouble = False
+            logger.info("The index answers again")
+        if count := self._worker.figures.recovered:
+            self._worker.figures.recovered = 0
+            self._count("claims/recovered", count)
+            logger.info(
+                "Released %d claims of earlier crawls that never closed: the pages they stood for "
+                "are stored again when they are met",
+                count,
+            )
+
+    def _trouble(self, error: Exception) -> None:
+        """Say once what is wrong, count it always, and close the crawl where that is asked for."""
+        is_mismatch = isinstance(error, (SchemeMismatch, SchemaMismatch))
+        cause = error.__cause__ if isinstance(error, IndexUnavailable) else None
+        self._count(f"index/errors/{type(cause or error).__name__}")
+        if not is_mismatch and not isinstance(error, IndexUnavailable):
+            logger.error("Not checked for duplicates, passed through: %s", error, exc_info=error)
+            return
+        close = is_mismatch or self.settings.on_error == "close"
+        if not self._in_trouble:
+            self._in_trouble = True
+            then = "the crawl is closed" if close else "what it can't check is stored"
+            logger.error("The index can't be used, %s: %s", then, error)
+        if close:
+            self._close("simhash_index_mismatch" if is_mismatch else "simhash_index_unavailable")
+
+    def _close(self, reason: str) -> None:
+        engine = self._crawler.engine
+        if engine is not None and not self._closing:
+            self._closing = True
+            # Awaiting it from here would wait for this very item.
+            deferred_from_coro(engine.close_spider_async(reason=reason))
+
+    # The end
+
+    def _feed_slot_closed(self, slot: FeedSlot) -> None:
+        self._exported[slot.uri_template] += slot.itemcount
+        if type(slot.filter) is not ItemFilter or slot.filter.item_classes:
+            # It stores a choice of the items: their number says nothing.
+            self._filtered.add(slot.uri_template)
+
+    def _spider_closed(self, reason: str) -> None:
+        self._reason = reason
+
+    async def _engine_stopped(self) -> None:
+        stats = self._stats
+        held = [subject.verdict for subject in self._held.values()]
+        stats.set_value(
+            "simhash/claims/open",
+            sum(verdict.result().kind == "unique" for verdict in held if verdict is not None),
+        )
+        lost = self._lost_in_feeds()
+        if lost:
+            logger.warning(
+                "%s: what this crawl claimed is released when the next one opens, so that nothing "
+                "is taken for stored that is not",
+                lost,
+            )
+        figures = self._worker.figures
+        stats.set_value("simhash/index/batches", figures.batches)
+        stats.set_value("simhash/index/seconds", round(figures.seconds, 3))
+        stats.set_value("simhash/index/seconds_max", round(figures.seconds_max, 3))
+        await self._worker.close(
+            settled=not lost,
+            reason=self._reason,
+            stats={
+                name: value
+                for name, value in stats.get_stats().items()
+                if name.startswith("simhash/")
+            },
+        )
+        stats.set_value("simhash/index/size", sum(figures.sizes.values()))
+
+    def _lost_in_feeds(self) -> str | None:
+        """What shows that not everything that was scraped has been stored."""
+        stats = self._stats
+        figures = stats.get_stats()
+        if any(name.startswith("feedexport/failed_count/") for name in figures):
+            return "A feed could not be stored"
+        scraped = figures.get("item_scraped_count", 0)
+        for feed, stored in self._exported.items():
+            if stored < scraped and feed not in self._filtered:
+                return f"The feed {feed} has {stored} items of {scraped}"
+        return None
+
+
+def _is_item(output: Any) -> bool:
+    return output is not None and not isinstance(output, Request)
+
+
+def _is_lazy(response: Response | None, spider: Spider | None) -> bool:
+    """Whether the callback's body runs only as its output is asked for."""
+    request = response.request if response is not None else None
+    callback = request.callback if request is not None else None
+    if callback is None:
+        callback = spider._parse if spider is not None else None
+    while isinstance(callback, partial):
+        callback = callback.func
+    if spider is not None and callback == spider._parse:
+        callback = getattr(spider, "parse", None)
+    return inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback)
+
+
+def _follow(future: Future[Any]) -> Future[Any]:
+    """A future that ends as another does, and can be cancelled without cancelling that one."""
+    follower: Future[Any] = Future()
+
+    def pass_on(done: Future[Any]) -> None:
+        if follower.set_running_or_notify_cancel():
+            follower.set_result(done.result())
+
+    future.add_done_callback(pass_on)
+    return follower
+
+
+# The list that comes with the package: nothing is fetched.
+_domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+@lru_cache(maxsize=1024)
+def _site_of_host(host: str) -> str:
+    return _domains(host).top_domain_under_public_suffix or host
+
+
+def _site(url: str) -> str:
+    return _site_of_host(urlsplit(url).hostname or "")
