@@ -1,0 +1,319 @@
+"""Hash functions: what turns a feature into bits."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import pkgutil
+import zlib
+from collections.abc import Callable, Hashable, Mapping
+from functools import lru_cache, wraps
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "HASHES",
+    "FeatureHash",
+    "fnv1a",
+    "load_hash",
+    "lookup2",
+    "lookup3",
+    "mix64",
+    "ooat",
+    "ooat_codepoints",
+]
+
+#: From a feature to an unsigned integer, or None where the feature does not count.
+FeatureHash = Callable[[Any], "int | None"]
+
+MAX_BITS = 160
+_MASK_32 = (1 << 32) - 1
+_MASK_64 = (1 << 64) - 1
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+
+
+def mix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scatter 64-bit values over all 64 bits, one to one.
+
+    The finaliser of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+    Generators", OOPSLA 2014; constants: Stafford's mix 13).
+
+    Args:
+        values: Unsigned 64-bit integers of any shape; left as they are.
+
+    Returns:
+        As many mixed values, in the same shape. Different values stay different; 0 stays 0.
+    """
+    mixed = values ^ (values >> np.uint64(30))
+    mixed *= _MIX_1
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= _MIX_2
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
+
+
+def _remembered(function: Callable[[str], int]) -> Callable[[str], int]:
+    """Remember the hashes of words: a crawl meets the same ones over and over.
+
+    Not those of very long ones, which are no words and would take the memory of many.
+    """
+    remembered = lru_cache(1 << 16)(function)
+
+    @wraps(function)
+    def hashed(word: str) -> int:
+        return remembered(word) if len(word) <= 64 else function(word)
+
+    return hashed
+
+
+@_remembered
+def fnv1a(word: str) -> int:
+    """FNV-1a of the UTF-8 bytes, 64 bits (Fowler, Noll and Vo; RFC 9923)."""
+    value = 0xCBF29CE484222325
+    for byte in word.encode("utf-8", "surrogatepass"):
+        value = (value ^ byte) * 0x100000001B3 & _MASK_64
+    return value
+
+
+@_remembered
+def ooat(word: str) -> int:
+    """Jenkins' one-at-a-time hash of the UTF-8 bytes, 32 bits (Dr. Dobb's, September 1997)."""
+    value = 0
+    for byte in word.encode("utf-8", "surrogatepass"):
+        value = (value + byte) * 1025 & _MASK_32  # value += value << 10
+        value ^= value >> 6
+    value = value * 9 & _MASK_32
+    value ^= value >> 11
+    return value * 32769 & _MASK_32
+
+
+@_remembered
+def ooat_codepoints(word: str) -> int:
+    """One-at-a-time as printed in a widely copied text on SimHash, 32 bits.
+
+    It adds code points instead of bytes, and shifts right as signed integers do.
+    """
+    value = 0
+    for character in word:
+        value = _signed((value + ord(character)) * 1025)
+        value ^= value >> 6
+    value = _signed(value * 9)
+    value ^= value >> 11
+    return value * 32769 & _MASK_32
+
+
+def _signed(value: int) -> int:
+    value &= _MASK_32
+    return value - (1 << 32) if value >> 31 else value
+
+
+@_remembered
+def lookup2(word: str) -> int:
+    """Jenkins' lookup2 of the UTF-8 bytes, 32 bits (burtleburtle.net/bob/hash/evahash.html)."""
+    data = word.encode("utf-8", "surrogatepass")
+    a = b = 0x9E3779B9
+    c = 0
+    whole = len(data) - len(data) % 12
+    for start in range(0, whole, 12):
+        x, y, z = _three_words(data[start : start + 12])
+        a, b, c = _lookup2_mix(a + x, b + y, c + z)
+    # The lowest byte of c is kept for the length: what would stand there moves up by one.
+    x, y, z = _three_words(data[whole:])
+    return _lookup2_mix(a + x, b + y, c + len(data) + (z << 8))[2]
+
+
+def _three_words(data: bytes) -> tuple[int, int, int]:
+    """Up to 12 bytes as three little-endian 32-bit integers."""
+    return (
+        int.from_bytes(data[:4], "little"),
+        int.from_bytes(data[4:8], "little"),
+        int.from_bytes(data[8:], "little"),
+    )
+
+
+def _lookup2_mix(a: int, b: int, c: int) -> tuple[int, int, int]:
+    b &= _MASK_32
+    c &= _MASK_32
+    for first, second, third in ((13, 8, 13), (12, 16, 5), (3, 10, 15)):
+        a = (a - b - c & _MASK_32) ^ (c >> first)
+        b = (b - c - a & _MASK_32) ^ (a << second & _MASK_32)
+        c = (c - a - b & _MASK_32) ^ (b >> third)
+    return a, b, c
+
+
+@_remembered
+def lookup3(word: str) -> int:
+    """Jenkins' lookup3 of the UTF-8 bytes, 64 bits (burtleburtle.net/bob/c/lookup3.c).
+
+    Both results of `hashlittle2` from zero seeds, the primary one in the high half.
+    """
+    data = word.encode("utf-8", "surrogatepass")
+    a = b = c = 0xDEADBEEF + len(data) & _MASK_32
+    if not data:
+        return c << 32 | b
+    # The last block is never empty: it is mixed otherwise, and holds up to 12 bytes.
+    last = (len(data) - 1) // 12 * 12
+    for start in range(0, last, 12):
+        x, y, z = _three_words(data[start : start + 12])
+        a, b, c = _lookup3_mix(a + x & _MASK_32, b + y & _MASK_32, c + z & _MASK_32)
+    x, y, z = _three_words(data[last:])
+    a, b, c = a + x & _MASK_32, b + y & _MASK_32, c + z & _MASK_32
+    for distance in (14, 11, 25, 16, 4, 14, 24):
+        c = (c ^ b) - _rotated(b, distance) & _MASK_32
+        a, b, c = b, c, a
+    # Seven turns leave what was to be c in b, and b in a.
+    return b << 32 | a
+
+
+def _lookup3_mix(a: int, b: int, c: int) -> tuple[int, int, int]:
+    for distance in (4, 6, 8, 16, 19, 4):
+        a = (a - c & _MASK_32) ^ _rotated(c, distance)
+        c = c + b & _MASK_32
+        a, b, c = b, c, a
+    return a, b, c
+
+
+def _rotated(value: int, distance: int) -> int:
+    return (value << distance | value >> 32 - distance) & _MASK_32
+
+
+def _crc32(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "surrogatepass"))
+
+
+def _md5(word: str) -> int:
+    digest = hashlib.md5(word.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
+    return int.from_bytes(digest, "big")
+
+
+def _sha1(word: str) -> int:
+    digest = hashlib.sha1(word.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
+    return int.from_bytes(digest, "big")
+
+
+def _blake2b(word: str) -> int:
+    data = word.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=MAX_BITS // 8).digest(), "big")
+
+
+def _xxh3(word: str) -> int:
+    import xxhash  # noqa: PLC0415  (an optional dependency)
+
+    return int(xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass")))
+
+
+#: The hash functions that have a name, each with its width in bits.
+HASHES: Mapping[str, tuple[Callable[[str], int], int]] = {
+    "fnv1a": (fnv1a, 64),
+    "ooat": (ooat, 32),
+    "ooat-codepoints": (ooat_codepoints, 32),
+    "lookup2": (lookup2, 32),
+    "lookup3": (lookup3, 64),
+    "md5": (_md5, 128),
+    "sha1": (_sha1, 160),
+    "blake2b": (_blake2b, 160),
+    "xxh3": (_xxh3, 64),
+    "crc32": (_crc32, 32),
+}
+
+
+def load_hash(hash: str | Mapping[Any, int] | FeatureHash, bits: int) -> tuple[str, FeatureHash]:  # noqa: A002
+    """Find a hash function and narrow it to a width.
+
+    Args:
+        hash: A name of `HASHES`; the import path "package.module:name" of a function, or one
+            itself, from a feature to an integer; or a mapping from features to integers, for
+            examples worked by hand. A feature that the mapping does not hold does not count.
+        bits: The width, from 1 to 160 and no wider than the hash. Of a wider one the lowest bits
+            are taken.
+
+    Returns:
+        What to call it in a scheme's id, and the function. It returns an unsigned integer of that
+        width, or None for a feature that does not count.
+
+    Raises:
+        TypeError: If `hash` or `bits` is of another type, or a value of the mapping no integer.
+        ValueError: If there is no such hash, it is not installed or too narrow, or a value of the
+            mapping does not fit into the width.
+    """
+    if isinstance(bits, bool) or not isinstance(bits, int):
+        raise TypeError(f"bits: {bits!r} is no integer; allowed are 1 to {MAX_BITS}")
+    if not 1 <= bits <= MAX_BITS:
+        raise ValueError(f"bits: {bits}; allowed are 1 to {MAX_BITS}")
+    mask = (1 << bits) - 1
+    if isinstance(hash, Mapping):
+        table = {feature: _fitting(feature, value, bits) for feature, value in hash.items()}
+        return f"mapping:{digest(table)}", table.get
+    function: Any
+    function, name = _named(hash, bits) if isinstance(hash, str) else (hash, "")
+    if not callable(function):
+        raise TypeError(
+            f"hash: {hash!r}; allowed are {', '.join(HASHES)}, an import path, a function or a "
+            "mapping"
+        )
+    return name or import_path(function), _narrowed(function, mask)
+
+
+def _narrowed(function: Callable[[Any], int], mask: int) -> FeatureHash:
+    return lambda feature: index(function(feature)) & mask
+
+
+def _named(name: str, bits: int) -> tuple[Any, str]:
+    if ":" in name:
+        return load_object("hash", name), ""
+    if name not in HASHES:
+        raise ValueError(
+            f"hash: there is no {name!r}; allowed are {', '.join(HASHES)}, an import path "
+            '"package.module:name", a function or a mapping'
+        )
+    function, width = HASHES[name]
+    if bits > width:
+        wide = [other for other, (_, width) in HASHES.items() if width >= bits]
+        raise ValueError(
+            f"bits: {bits}, but the hash {name!r} has {width}; as many have {', '.join(wide)}"
+        )
+    if name == "xxh3" and importlib.util.find_spec("xxhash") is None:
+        raise ValueError("hash: 'xxh3' needs the package xxhash: pip install xxhash")
+    return function, name
+
+
+def _fitting(feature: Hashable, value: int, bits: int) -> int:
+    try:
+        number = index(value)
+    except TypeError:
+        raise TypeError(f"hash: the value {value!r} of {feature!r} is no integer") from None
+    if not 0 <= number < 1 << bits:
+        raise ValueError(f"hash: the value {number} of {feature!r} does not fit into {bits} bits")
+    return number
+
+
+def load_object(option: str, path: str) -> Any:
+    """What an import path "package.module:name" stands for.
+
+    Raises:
+        ValueError: If there is none; names the option that asked for it.
+    """
+    try:
+        return pkgutil.resolve_name(path)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"{option}: {path!r} cannot be imported: {error}") from error
+
+
+def import_path(function: Callable[..., Any]) -> str:
+    """What stands for a function in a scheme's id: its name; what it does cannot be compared."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{getattr(named, '__module__', 'builtins')}:{named.__qualname__}"
+
+
+def digest(content: Any) -> str:
+    """A short name for content: bytes, or a mapping or sequence regardless of its order."""
+    if not isinstance(content, bytes):
+        items = content.items() if isinstance(content, Mapping) else content
+        content = "\n".join(sorted(map(repr, items))).encode()
+    return hashlib.sha256(content).hexdigest()[:12]

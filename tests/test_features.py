@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import tracemalloc
+import unicodedata
+import zlib
+from itertools import pairwise
+
+import fold_table
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash import features
+from scrapy_simhash.features import shingle_names, shingles, tokens
+from scrapy_simhash.hashes import mix64
+
+MASK = (1 << 64) - 1
+
+
+def reference_tokens(text: str) -> list[list[int]]:
+    """The tokens of a text, character by character, as the documentation says."""
+    tokens: list[list[int]] = []
+    joins = False
+    for character in unicodedata.normalize("NFC", text):
+        point = ord(character)
+        if point < 0x1FFFF:
+            code = int(features._fold_table()[point]) & ~fold_table.COMPOSES
+        elif 0x20000 <= point < 0x40000:
+            code = point | fold_table.ALONE
+        else:
+            code = fold_table.INVISIBLE if 0xE0000 <= point < 0xE1000 else fold_table.SEPARATOR
+        if code == fold_table.INVISIBLE:
+            continue
+        if code == fold_table.SEPARATOR:
+            joins = False
+        elif code >= fold_table.ALONE:
+            tokens.append([code])
+            joins = False
+        elif joins:
+            tokens[-1].append(code)
+        else:
+            tokens.append([code])
+            joins = True
+    return tokens
+
+
+def reference_shingles(text: str) -> list[int]:
+    """The same hashes without numpy's help: one token, one pair after the other."""
+    base, pair = features._BASE, int(features._PAIR)
+    hashes = [
+        sum(code * pow(base, i, 1 << 64) for i, code in enumerate(token)) & MASK
+        for token in reference_tokens(text)
+    ]
+    pairs = {(a * pair + b) & MASK for a, b in pairwise(hashes)}
+    return sorted(int(h) for h in mix64(np.array(list(pairs), np.uint64)))
+
+
+# Letters of all kinds, digits, ideographs and kana, marks, invisible characters, lone surrogates.
+characters = st.one_of(
+    st.sampled_from("aA zé9_-.ß\n"),
+    st.sampled_from("中文あア한Ａ，々\u3099\u0301\u00ad\u200b\u200d\ufe0f\ufeff"),
+    st.sampled_from("\U00020000\U0003134a😀𝐀\U000e0101\U00010400\U0010ffff\U0001ffff\U0002f800"),
+    st.sampled_from("\u1112\u1161\u11ab\u0915\u093c\u0958\u0344\u212b\u0041\u030a"),
+    st.characters(),
+    st.characters(categories=["Cs"]),
+)
+texts = st.text(characters, max_size=60)
+
+
+@given(texts)
+def test_shingles_are_what_the_definition_says(text: str) -> None:
+    assert shingles(text).tolist() == reference_shingles(text)
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=200))
+def test_ascii_and_general_path_agree(text: str) -> None:
+    general = features._token_hashes(features._fold_unicode(text))
+    assert features._token_hashes(features._fold(text)).tolist() == general.tolist()
+    assert features._fold(text).itemsize == 1
+
+
+@given(texts)
+def test_small_windows_change_nothing(text: str) -> None:
+    """Long texts are hashed window by window; with a tiny window short texts are, too."""
+    whole = shingles(text).tolist()
+    longest = max((len(token) for token in reference_tokens(text)), default=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(features, "_WINDOW", max(1, longest))
+        assert shingles(text).tolist() == whole
+
+
+def test_token_longer_than_the_window_counts_up_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "_WINDOW", 8)
+    assert shingles("a" * 20 + " b c").tolist() == shingles("a" * 8 + " b c").tolist()
+    assert shingles("b c " + "a" * 20).tolist() == shingles("b c " + "a" * 9).tolist()
+
+
+def test_fold_table_is_frozen() -> None:
+    """A changed table is another scheme: other fingerprints for the same text."""
+    table = features._fold_table()
+    assert zlib.crc32(table.astype("<u4").tobytes()) == 0x57FA460E
+
+
+def test_fold_table_is_what_it_says() -> None:
+    """Characters that Unicode added after the frozen version are separators."""
+    table, built = features._fold_table(), fold_table.build()
+    differing = np.flatnonzero(table != built)
+    if unicodedata.unidata_version == "14.0.0":
+        assert not differing.size
+    assert not table[differing].any()
+
+
+@given(texts)
+def test_names_and_hashes_of_the_shingles_belong_together(text: str) -> None:
+    names = [
+        "".join(chr(code & ~fold_table.ALONE) for code in token) for token in reference_tokens(text)
+    ]
+    assert tokens(text) == names
+    assert list(shingle_names(text)) == list(dict.fromkeys(map(" ".join, pairwise(names))))
+    assert sorted(shingle_names(text).values()) == shingles(text).tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello, World! 42x", ["hello", "world", "42x"]),
+        ("don't snake_case e-mail", ["don", "t", "snake", "case", "e", "mail"]),
+        ("我爱Python3语言", ["我", "爱", "python3", "语", "言"]),
+        ("ＡＢＣ１２，“引号”", ["abc12", "引", "号"]),
+        ("カタカナ ひらがな", list("カタカナひらがな")),
+        ("ｶﾅ", ["カ", "ナ"]),
+        ("안녕 하세요", list("안녕하세요")),
+        ("CAFÉ cafe\u0301 naïve", ["café", "café", "naïve"]),
+        ("Привет, мир", ["привет", "мир"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("Donau\u00addampf zu\u200bletzt", ["donaudampf", "zu", "letzt"]),
+        ("❤\ufe0f ok 😀 👩\u200d💻", ["ok"]),
+        ("𠀀𠀁x", ["𠀀", "𠀁", "x"]),
+        ("𝐁𝐨𝐥𝐝 text", ["bold", "text"]),
+        ("中\U000e0101文", ["中", "文"]),
+        ("①② ½ İstanbul", ["12", "½", "istanbul"]),
+    ],
+)
+def test_tokens(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Ａｂｃ，ｄｅｆ", "abc def"),
+        ("“Quoted” — text…", '"quoted" - text...'),
+        ("cafe\u0301 noir", "café noir"),
+        ("\u1112\u1161\u11ab\u1100\u1173\u11af 1", "한글 1"),
+        ("\u0958 b", "\u0915\u093c b"),
+        ("exam\u00adple text", "example text"),
+        ("\ufeffsome text", "some text"),
+    ],
+)
+def test_width_case_punctuation_and_invisible_characters_do_not_matter(a: str, b: str) -> None:
+    assert shingles(a).tolist() == shingles(b).tolist()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "!!!", "  \n", "word", "。，、", "字", "\ud800", "😀😀", "\u00ad"]
+)
+def test_fewer_than_two_tokens_have_no_shingle(text: str) -> None:
+    assert shingles(text).size == 0
+
+
+def test_shingles_are_a_set_and_keep_the_order_of_a_pair() -> None:
+    assert shingles("a b a b a b").size == 2
+    assert shingles("a b").tolist() != shingles("b a").tolist()
+    assert shingles("ab c").tolist() != shingles("a bc").tolist()
+
+
+@pytest.mark.parametrize("text", ["中文 abc, " * 140_000, "x" * 1_000_000, "one two. " * 120_000])
+def test_memory_of_a_long_text_is_bounded(text: str) -> None:
+    shingles("warm up: the tables stay")
+    tracemalloc.start()
+    try:
+        shingles(text)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 64 * len(text)

@@ -1,0 +1,379 @@
+from __future__ import annotations
+
+import runpy
+from math import sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from scrapy_simhash.keys import Bands, Blocks, bands_for, blocks_for, load_keys
+from scrapy_simhash.scheme import Sketch
+
+PLANS = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "plans.py"))
+
+
+def text(hashes) -> Sketch:
+    """A text of these shingles."""
+    return Sketch(None, len(hashes), np.sort(np.asarray(hashes, np.uint64)))
+
+
+def bare(fingerprint: int) -> Sketch:
+    return Sketch(fingerprint, 0, None)
+
+
+def meeting_slots(blocks: Blocks, stored: int, asked: int, distance: int) -> list[int]:
+    keys = blocks.keys(bare(stored))
+    probes = blocks.probes(bare(asked), distance)
+    return [slot for slot, key in enumerate(keys) if key in probes[slot]]
+
+
+# Bands
+
+
+def split_mix_64(state: int = 0):
+    """The generator of Steele, Lea and Flood, in plain Python."""
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) % 2**64
+        yield mixed(state)
+
+
+def mixed(value: int) -> int:
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    value = (value ^ value >> 27) * 0x94D049BB133111EB % 2**64
+    return value ^ value >> 31
+
+
+def plain_bands(hashes, bands: int, rows: int) -> list[int]:
+    """The definition of the keys, without numpy, as unsigned integers."""
+    count = bands * rows
+    generator = split_mix_64()
+    random = [[next(generator) for _ in range(count)] for _ in range(count)]
+    least: dict[int, int] = {}
+    for hash_ in sorted(hashes, reverse=True):
+        least[hash_ * count >> 64] = hash_
+    keys = [0] * bands
+    for number in range(count):
+        rank = random[number]
+        asked = min(least, key=lambda other: -1 if other == number else rank[other])
+        keys[number % bands] += least[asked] * (rank[number] | 1)
+    return [mixed(key % 2**64) % 2**32 for key in keys]
+
+
+@given(
+    st.sets(st.integers(0, 2**64 - 1), min_size=1, max_size=60),
+    st.sampled_from([(8, 4), (6, 6), (1, 16), (5, 3)]),
+)
+def test_bands_follow_their_definition(hashes, plan) -> None:
+    keys = Bands(*plan).keys(text(list(hashes)))
+    assert keys.view(np.uint32).tolist() == plain_bands(hashes, *plan)
+
+
+def test_bands_never_change() -> None:
+    """Namespaces hold these keys: whatever changes them makes every stored document unfindable."""
+    few = text([mixed(number) for number in range(1, 9)])
+    many = text([mixed(number) for number in range(1, 301)])
+    assert Bands().keys(few).tolist() == [
+        984708566,
+        -1379730180,
+        -1659931109,
+        1791551907,
+        1213818742,
+        1778100239,
+        -158218845,
+        -129044916,
+    ]
+    assert Bands(6, 6).keys(many).tolist() == [
+        1842012758,
+        -962962280,
+        -1075940481,
+        -642654231,
+        -106176628,
+        2122991290,
+    ]
+
+
+@given(
+    st.sets(st.integers(0, 2**64 - 1), min_size=1, max_size=50),
+    st.sampled_from([Bands(), Bands(3, 5), Bands(1, 1)]),
+)
+def test_equal_sets_have_equal_keys(hashes, bands) -> None:
+    keys = bands.keys(text(list(hashes)))
+    assert keys.dtype == np.int32
+    assert keys.shape == (bands.slots,)
+    again = bands.probes(text(list(hashes)), 3)
+    assert [probe.tolist() for probe in again] == [[key] for key in keys.tolist()]
+
+
+def test_a_band_is_made_of_all_of_its_rows_and_no_other() -> None:
+    least = (np.arange(32, dtype=np.uint64) << np.uint64(59)) + np.uint64(7)
+    keys = Bands().keys(text(least))
+    for number in range(32):
+        changed = least.copy()
+        changed[number] -= np.uint64(1)
+        assert np.flatnonzero(Bands().keys(text(changed)) != keys).tolist() == [number % 8]
+
+
+def test_only_the_least_hash_of_a_bin_counts() -> None:
+    least = np.arange(32, dtype=np.uint64) << np.uint64(59)
+    more = np.concatenate([least, least + np.uint64(5), least + np.uint64(1 << 40)])
+    assert np.array_equal(Bands().keys(text(least)), Bands().keys(text(more)))
+
+
+def test_the_rows_of_a_band_do_not_stand_for_each_other() -> None:
+    bins = np.arange(4, dtype=np.uint64) << np.uint64(62)
+    one, other = bins.copy(), bins.copy()
+    one[0] += np.uint64(5)
+    other[1] += np.uint64(5)
+    assert Bands(1, 4).keys(text(one)) != Bands(1, 4).keys(text(other))
+
+
+@pytest.mark.parametrize("bands", [Bands(), Bands(6, 6), Bands(5, 3)], ids=lambda bands: bands.id)
+@pytest.mark.parametrize(
+    ("size", "pairs"), [(8, 1500), (14, 1500), (31, 1500), (200, 600), (2000, 200)]
+)
+def test_texts_meet_as_often_as_their_similarity_says(bands, size, pairs) -> None:
+    """1 - (1 - J^r)^b, within four standard errors and the .015 that very short texts may lose."""
+    random = np.random.default_rng(size)
+    for similarity in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95):
+        common = round(2 * size * similarity / (1 + similarity))
+        met = 0
+        for _ in range(pairs):
+            union = random.integers(0, 1 << 64, 2 * size - common, np.uint64)
+            one, other = text(union[:size]), text(union[size - common :])
+            met += bool((bands.keys(one) == bands.keys(other)).any())
+        expected = bands.recall(common / (2 * size - common))
+        error = 4 * sqrt(max(expected * (1 - expected), 1 / pairs) / pairs)
+        assert abs(met / pairs - expected) <= error + 0.015, similarity
+
+
+def test_recall() -> None:
+    assert Bands(8, 4).recall(0.8) == pytest.approx(0.9852, abs=1e-4)
+    assert Bands(8, 4).recall(0) == 0
+    assert Bands(8, 4).recall(1) == 1
+
+
+@pytest.mark.parametrize(
+    ("similarity", "id_"),
+    [
+        (0.7, "bands 16x4"),
+        (0.79, "bands 16x4"),
+        (0.8, "bands 8x4"),
+        (0.89, "bands 8x4"),
+        (0.9, "bands 6x6"),
+        (0.99, "bands 6x6"),
+        (1, "bands 1x16"),
+    ],
+)
+def test_the_bands_for_a_similarity(similarity, id_) -> None:
+    bands = bands_for(similarity)
+    assert bands.id == id_
+    assert bands.recall(similarity) >= 0.985
+
+
+@pytest.mark.parametrize("similarity", [0.69, 1.01, float("nan")])
+def test_no_bands_for_such_a_similarity(similarity) -> None:
+    with pytest.raises(ValueError, match=r"from 0\.7 to 1"):
+        bands_for(similarity)
+
+
+def test_bands_need_shingles() -> None:
+    with pytest.raises(TypeError, match="bare fingerprint"):
+        Bands().keys(bare(7))
+    with pytest.raises(ValueError, match="single shingle"):
+        Bands().keys(text([]))
+
+
+@pytest.mark.parametrize(("bands", "rows"), [(0, 4), (4, 0), (-1, -4), (129, 1), (64, 9)])
+def test_bands_out_of_range(bands, rows) -> None:
+    with pytest.raises(ValueError, match=f"{bands} bands of {rows} rows: allowed are"):
+        Bands(bands, rows)
+
+
+# Blocks
+
+widths = st.lists(st.integers(1, 32), min_size=1, max_size=6).map(tuple)
+
+
+def test_blocks_are_the_bits_of_the_fingerprint_the_lowest_first() -> None:
+    assert Blocks((4, 8, 4)).keys(bare(0xABCD)).tolist() == [0xD, 0xBC, 0xA]
+
+
+def test_a_block_of_32_bits_is_stored_as_a_signed_integer() -> None:
+    assert Blocks((32, 32)).keys(bare(0x80000000_FFFFFFFF)).tolist() == [-1, -(2**31)]
+    probes = Blocks((32, 32)).probes(bare(0), 2)
+    assert probes[0].dtype == np.int32
+    assert -(2**31) in probes[0]
+
+
+def test_bits_above_the_last_block_make_no_key() -> None:
+    assert Blocks((4, 4)).bits == 8
+    assert np.array_equal(Blocks((4, 4)).keys(bare(0xF12)), Blocks((4, 4)).keys(bare(0x12)))
+
+
+@st.composite
+def errors(draw, bits: int, most: int) -> int:
+    """A number with at most so many of the bits set."""
+    return sum(1 << bit for bit in draw(st.sets(st.integers(0, bits - 1), max_size=most)))
+
+
+@given(st.data(), widths, st.integers(0, 7), st.integers(0, 20))
+def test_nothing_within_the_distance_is_missed(data, widths, distance, above) -> None:
+    blocks = Blocks(widths)
+    assume(blocks.lookups(distance) <= 5_000)
+    bits = blocks.bits + above
+    fingerprint = data.draw(st.integers(0, (1 << bits) - 1))
+    near = fingerprint ^ data.draw(errors(bits, distance))
+    assert meeting_slots(blocks, fingerprint, near, distance)
+
+
+@given(st.data(), st.integers(1, 160), st.integers(0, 6), st.sampled_from([0, 10**4, 10**8]))
+def test_nor_with_the_blocks_chosen_for_it(data, bits, distance, size) -> None:
+    blocks = blocks_for(bits, distance, size, data.draw(st.sampled_from(["sqlite", "mariadb"])))
+    assume(blocks.lookups(distance) <= 5_000)
+    fingerprint = data.draw(st.integers(0, (1 << bits) - 1))
+    near = fingerprint ^ data.draw(errors(bits, distance))
+    assert meeting_slots(blocks, fingerprint, near, distance)
+
+
+@given(st.data(), widths, st.integers(0, 7))
+def test_no_radius_can_be_smaller(data, widths, distance) -> None:
+    """For each block there are fingerprints within the distance that only its radius reaches."""
+    blocks = Blocks(widths)
+    radii = blocks.radii(distance)
+    assume(blocks.lookups(distance) <= 5_000)
+    assume(all(radius < width for radius, width in zip(radii, widths, strict=True)))
+    last = data.draw(st.sampled_from([slot for slot, radius in enumerate(radii) if radius >= 0]))
+    # As many errors in every block as it cannot bear, but in one, which has all that it can.
+    near = low = 0
+    for slot, (width, radius) in enumerate(zip(widths, radii, strict=True)):
+        count = radius + (slot != last)
+        near |= ((1 << count) - 1) << low
+        low += width
+    assert near.bit_count() == distance
+    assert meeting_slots(blocks, 0, near, distance) == [last]
+
+
+@given(widths, st.integers(0, 7))
+def test_lookups(widths, distance) -> None:
+    blocks = Blocks(widths)
+    assume(blocks.lookups(distance) <= 5_000)
+    fingerprint = 0x0123456789ABCDEF_FEDCBA9876543210
+    keys = blocks.keys(bare(fingerprint))
+    probes = blocks.probes(bare(fingerprint), distance)
+    assert len(probes) == blocks.slots
+    assert sum(len(of_slot) for of_slot in probes) == blocks.lookups(distance)
+    for key, of_slot in zip(keys, probes, strict=True):
+        assert len(set(of_slot.tolist())) == len(of_slot)
+        assert not len(of_slot) or of_slot[0] == key
+
+
+def test_radii_are_even_and_the_widest_blocks_have_the_larger_ones() -> None:
+    assert Blocks((22, 21, 21)).radii(3) == (1, 0, 0)
+    assert Blocks((22, 21, 21)).radii(10) == (3, 3, 2)
+    assert Blocks((20, 20, 24)).radii(3) == (0, 0, 1)
+
+
+def test_small_distances_need_not_search_every_block() -> None:
+    assert Blocks((20, 24, 20)).radii(0) == (-1, 0, -1)
+    assert [len(of_slot) for of_slot in Blocks((20, 24, 20)).probes(bare(9), 1)] == [1, 1, 0]
+
+
+def test_the_expected_candidates_are_those_of_random_fingerprints() -> None:
+    blocks, size = Blocks((16, 16, 16, 16)), 400_000
+    stored = np.random.default_rng(5).integers(0, 1 << 64, size, np.uint64)
+    met = 0
+    for number, probes in enumerate(blocks.probes(bare(0x5EED_0123_4567_89AB), 8)):
+        keys = (stored >> np.uint64(16 * number)).astype(np.uint16)
+        met += int(np.isin(keys, probes.astype(np.uint16)).sum())
+    assert met == pytest.approx(blocks.candidates(8, size), rel=0.1)
+
+
+def test_absurd_distances_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"'blocks 22\+21\+21' takes \d+ lookups .* distance 30"):
+        Blocks().probes(bare(7), 30)
+    with pytest.raises(ValueError, match="0 or more, not -1"):
+        Blocks().probes(bare(7), -1)
+
+
+def test_no_fingerprint_has_no_keys() -> None:
+    with pytest.raises(ValueError, match="without a fingerprint"):
+        Blocks().keys(Sketch(None, 0, None))
+
+
+@pytest.mark.parametrize("widths", [(), (0,), (33,), (22, -1), (1,) * 129])
+def test_blocks_out_of_range(widths) -> None:
+    with pytest.raises(ValueError, match="allowed are 1 to 128 blocks of 1 to 32 bits"):
+        Blocks(widths)
+
+
+def test_the_blocks_chosen_cost_least() -> None:
+    chosen = blocks_for(64, 8, 10**6)
+    for widths in ((16,) * 4, (32, 32), (13, 13, 13, 13, 12), (22, 21, 21)):
+        assert chosen.cost(8, 10**6) <= Blocks(widths).cost(8, 10**6)
+
+
+def test_the_choice_depends_on_size_engine_and_bits() -> None:
+    assert blocks_for(64, 6, 10**4) != blocks_for(64, 6, 10**8)
+    assert blocks_for(64, 3, 10**6, "sqlite") != blocks_for(64, 3, 10**6, "postgresql")
+    assert blocks_for(64, 8).cost(8, 10**6) > 5 * blocks_for(128, 8).cost(8, 10**6)
+
+
+def test_the_blocks_chosen_are_no_wider_than_the_fingerprint() -> None:
+    """A block of bits that are 0 in all of them would lead from each document to every other."""
+    for bits in (1, 3, 31, 33, 64, 100):
+        assert blocks_for(bits, 3).bits <= bits
+
+
+@pytest.mark.parametrize("wrong", [(0, 3, 9), (64, -1, 9), (64, 3, -9)])
+def test_no_blocks_for_such_numbers(wrong) -> None:
+    with pytest.raises(ValueError, match="allowed are"):
+        blocks_for(*wrong)
+
+
+# Ids
+
+
+@pytest.mark.parametrize(
+    "keys", [Bands(), Bands(6, 6), Bands(128, 1), Blocks(), Blocks((32,)), blocks_for(128, 8)]
+)
+def test_keys_are_made_again_from_their_id(keys) -> None:
+    assert load_keys(keys.id) == keys
+    assert keys.slots == len(keys.probes(Sketch(7, 1, np.array([7], np.uint64)), 1))
+
+
+def test_the_ids_of_the_default_keys() -> None:
+    assert Bands().id == "bands 8x4"
+    assert Blocks().id == "blocks 22+21+21"
+    assert (Bands().needs_shingles, Blocks().needs_shingles) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "id_",
+    [
+        *("", "rows 8x4", "bands", "bands 8x", "bands 08x4", "bands 8x4 ", "bands ８x4"),
+        *("bands 999x9", "blocks", "blocks 22+", "blocks 22+33", "blocks 0+4", "blocks 22 21"),
+    ],
+)
+def test_other_ids_are_refused(id_) -> None:
+    with pytest.raises(ValueError, match=r"bands 8x4|allowed are"):
+        load_keys(id_)
+
+
+# The plans of the literature
+
+
+@pytest.mark.parametrize("distance", [1, 3])
+def test_every_plan_of_the_literature_finds_all_within_the_distance(distance) -> None:
+    random = np.random.default_rng(distance)
+    fingerprints, queries = PLANS["with_neighbours"](3000, 20, distance + 1, random)
+    found = {
+        name: PLANS["pairs"](build(fingerprints).find(queries, distance))
+        for name, build in PLANS["plans"](distance, 3000).items()
+    }
+    truth = found["brute force"]
+    assert len(truth) == len(queries) * (distance + 1)
+    assert all(pairs == truth for pairs in found.values()), found.keys()
+    assert len(found) == 9

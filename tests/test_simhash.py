@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.simhash import (
+    distance,
+    expected_distance,
+    limits,
+    majority,
+    similarity,
+    similarity_at,
+    within,
+)
+
+fingerprints = st.integers(0, 2**128 - 1)
+hashes = st.lists(fingerprints, min_size=1, max_size=9)
+
+
+def rows(values: list[int]) -> np.ndarray:
+    low = [value & (2**64 - 1) for value in values]
+    return np.array([low, [value >> 64 for value in values]], np.uint64).T.copy()
+
+
+def reference_majority(values: list[int]) -> int:
+    made = 0
+    for bit in range(128):
+        ones = sum(value >> bit & 1 for value in values)
+        tie = 2 * ones == len(values)
+        made |= (values[0] >> bit & 1 if tie else int(2 * ones > len(values))) << bit
+    return made
+
+
+@given(hashes)
+def test_majority_takes_the_sign_of_every_column(values: list[int]) -> None:
+    assert majority(rows(values)) == reference_majority(values)
+
+
+def test_majority_of_many_rows() -> None:
+    """More rows than bytes can count in one go, in both directions."""
+    generator = random.Random(5)
+    values = [generator.getrandbits(128) for _ in range(10_007)]
+    assert majority(rows(values)) == reference_majority(values)
+    assert majority(rows([2**128 - 1] * 5000)) == 2**128 - 1
+
+
+def test_an_even_split_follows_the_first_row() -> None:
+    assert majority(rows([0b01, 0b10])) == 0b01
+    assert majority(rows([0b10, 0b01])) == 0b10
+
+
+@given(fingerprints, fingerprints)
+def test_distance_counts_the_differing_bits(a: int, b: int) -> None:
+    assert distance(a, b) == sum((a >> i & 1) != (b >> i & 1) for i in range(128))
+    assert distance(a, b) == distance(b, a)
+
+
+@given(fingerprints, st.sets(st.integers(0, 127), max_size=9), st.integers(0, 9))
+def test_within_includes_the_limit(a: int, flipped: set[int], n: int) -> None:
+    b = a
+    for bit in flipped:
+        b ^= 1 << bit
+    assert within(a, b, n) == (len(flipped) <= n)
+
+
+def test_within_defaults_to_three() -> None:
+    assert within(0b111, 0)
+    assert not within(0b1111, 0)
+
+
+def test_distance_takes_numpy_integers_of_any_kind() -> None:
+    assert distance(np.uint64(2**64 - 1), np.int64(0)) == 64
+    assert distance(np.uint64(2**64 - 1), 2**100) == 65
+
+
+@pytest.mark.parametrize("function", [distance, within, similarity])
+def test_what_is_no_fingerprint_is_refused(function: object) -> None:
+    assert callable(function)
+    with pytest.raises(TypeError, match="None"):
+        function(None, 1)
+    with pytest.raises(TypeError, match="float"):
+        function(1.0, 1)
+    with pytest.raises(ValueError, match="unsigned integer, not -1"):
+        function(1, -1)
+
+
+def test_similarity_refuses_a_wider_fingerprint() -> None:
+    assert similarity(2**63, 2**63, bits=64) == 1
+    with pytest.raises(ValueError, match="more than 64 bits"):
+        similarity(2**64, 0, bits=64)
+
+
+@given(st.sampled_from([64, 128]), st.floats(0.05, 1))
+def test_similarity_and_distance_are_inverse(bits: int, s: float) -> None:
+    assert similarity_at(expected_distance(s, bits), bits) == pytest.approx(s, abs=1e-6)
+
+
+def test_the_law_at_its_ends() -> None:
+    assert expected_distance(1) == 0
+    assert expected_distance(0) == 64
+    assert similarity_at(0) == 1
+    assert similarity_at(64) == pytest.approx(0)
+    assert similarity_at(128) == 0
+
+
+def test_the_law_holds_for_random_sets() -> None:
+    """Sets of known similarity, hashed at random, are at the distance that the law expects."""
+    generator = np.random.default_rng(7)
+    for shared, own in ((81, 10), (61, 20), (41, 30)):  # odd sizes have no even splits
+        measured = []
+        for _ in range(300):
+            drawn = generator.integers(0, 2**64, (shared + 2 * own, 2), dtype=np.uint64)
+            a, b = drawn[: shared + own], np.delete(drawn, np.s_[shared : shared + own], axis=0)
+            measured.append(distance(majority(a), majority(b)))
+        jaccard = shared / (shared + 2 * own)
+        assert np.mean(measured) == pytest.approx(expected_distance(jaccard), abs=1)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
+def test_a_similarity_is_from_0_to_1(value: float) -> None:
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        expected_distance(value)
+
+
+@pytest.mark.parametrize("value", [-1, 129, float("nan")])
+def test_a_distance_is_at_most_the_width(value: float) -> None:
+    with pytest.raises(ValueError, match="from 0 to 128"):
+        similarity_at(value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [(0.8, (10, 22)), (0.9, (8, 17)), (0.95, (6, 14)), (1, (0, 0)), (1.0, (0, 0))],
+)
+def test_limits_of_the_design(asked: float, expected: tuple[int, int]) -> None:
+    assert limits(asked) == expected
+
+
+@given(st.floats(0.7, 1), st.floats(0.7, 1))
+def test_limits_fall_as_the_similarity_rises(a: float, b: float) -> None:
+    low, high = limits(min(a, b)), limits(max(a, b))
+    assert low[0] >= high[0]
+    assert low[1] >= high[1]
+    assert 0 <= low[0] <= low[1] <= 26
+
+
+@pytest.mark.parametrize("value", [0.69, 1.01, float("nan"), -1])
+def test_limits_refuse_what_cannot_be_told_apart(value: float) -> None:
+    with pytest.raises(ValueError, match=r"from 0\.7 to 1"):
+        limits(value)
