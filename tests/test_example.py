@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, build_opener
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[1] / "example_project"
+TOKEN = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
+PORT = 8000
+
+
+@pytest.fixture(autouse=True)
+def example_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLE)
+
+
+def shingles(text: str) -> set[tuple[str, str]]:
+    return set(itertools.pairwise(TOKEN.findall(text.lower())))
+
+
+def jaccard(a: set[tuple[str, str]], b: set[tuple[str, str]]) -> float:
+    return len(a & b) / len(a | b)
+
+
+def test_site_has_pages_of_every_kind() -> None:
+    from website.catalogue import catalogue, manifest
+
+    kinds = manifest(catalogue(), PORT)["kinds"]
+    assert sum(kinds.values()) >= 300
+    assert set(kinds) == {
+        "list", "original", "copy", "print", "session", "revision", "digest",
+        "empty", "blank", "binary", "mislabelled",
+    }  # fmt: skip
+    assert Counter(page.outlet.language for page in catalogue()).keys() == {"en", "zh"}
+
+
+def test_every_page_has_an_address_of_its_own_and_is_in_the_manifest() -> None:
+    from website.catalogue import catalogue, manifest
+
+    pages = catalogue()
+    urls = [page.url(PORT) for page in pages]
+    assert len(set(urls)) == len(urls)
+    truth = manifest(pages, PORT)
+    assert [page["url"] for page in truth["pages"]] == urls
+    grouped = [url for group in truth["groups"].values() for url in group]
+    assert sorted(grouped) == sorted(page.url(PORT) for page in pages if page.story)
+    assert json.loads(json.dumps(truth)) == truth
+
+
+def test_pages_of_one_group_say_the_same_and_others_do_not() -> None:
+    """The manifest against the texts themselves, over every pair of pages of one language."""
+    from website.catalogue import catalogue
+
+    pages = [page for page in catalogue() if page.story]
+    texts = {page.path: shingles("\n".join(page.story.paragraphs)) for page in pages}
+    for a, b in itertools.combinations(pages, 2):
+        if a.outlet.language != b.outlet.language:
+            continue
+        similarity = jaccard(texts[a.path], texts[b.path])
+        if a.group == b.group:
+            assert similarity >= 0.93, (a.path, b.path)
+        else:
+            assert similarity < 0.5, (a.path, b.path)
+
+
+def test_copies_of_a_story_stand_in_other_outlets_under_another_headline() -> None:
+    from website.catalogue import catalogue
+
+    pages = catalogue()
+    originals = {page.group: page for page in pages if page.kind == "original"}
+    copies = [page for page in pages if page.kind == "copy"]
+    assert all(copy.outlet != originals[copy.group].outlet for copy in copies)
+    reworded = [copy for copy in copies if copy.headline != originals[copy.group].headline]
+    assert len(reworded) > len(copies) / 2
+
+
+def test_revisions_differ_from_what_they_revise() -> None:
+    from website.catalogue import catalogue
+
+    pages = catalogue()
+    originals = {page.group: page.story for page in pages if page.kind == "original"}
+    revisions = [page for page in pages if page.kind == "revision"]
+    assert all(page.story.paragraphs != originals[page.group].paragraphs for page in revisions)
+
+
+def test_stories_are_as_long_as_stories_are() -> None:
+    from website.stories import Grammar
+
+    for language in ("en", "zh"):
+        for story in Grammar(language).stories():
+            assert 150 <= len(TOKEN.findall(" ".join(story.paragraphs))) <= 800
+
+
+def test_stories_have_no_trace_of_the_grammar_left() -> None:
+    from website.stories import Grammar
+
+    for language in ("en", "zh"):
+        grammar = Grammar(language)
+        for story in grammar.stories():
+            words = [story.headline, story.other_headline, *story.paragraphs]
+            words += grammar.comments(story.id)
+            assert not re.search(r"[\[\]{}<>|]", "".join(words)), story.id
+
+
+def test_site_is_the_same_in_every_process() -> None:
+    """Neither the hash seed of the process nor the order of the requests shows in a page."""
+    program = (
+        "import sys, hashlib; sys.path.insert(0, sys.argv[1])\n"
+        "from website.server import Site\n"
+        "site = Site(8000)\n"
+        "pages = sorted(site.pages, key=lambda page: hash(page.path))\n"
+        "digests = {page.path: hashlib.sha256(site.answer(page.path)[2]).hexdigest()"
+        " for page in pages}\n"
+        "print(sorted(digests.items()))\n"
+    )
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", program, EXAMPLE],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count(b"/story/") > 200
+
+
+def test_server_serves_every_page_as_its_kind_says() -> None:
+    from website.server import serve
+
+    opener = build_opener(ProxyHandler({}))
+    with serve() as (port, pages):
+        for page in pages:
+            with opener.open(f"http://127.0.0.1:{port}{page.path}", timeout=30) as response:
+                body = response.read()
+                content_type = response.headers["Content-Type"]
+            if page.kind == "empty":
+                assert body == b""
+            elif page.kind in ("binary", "mislabelled"):
+                assert b"\0" in body
+                assert content_type.startswith("text/html") == (page.kind == "mislabelled")
+            elif page.kind != "blank":
+                assert page.headline in body.decode(page.outlet.encoding).replace("&#x27;", "'")
+        with pytest.raises(HTTPError, match="404"):
+            opener.open(f"http://127.0.0.1:{port}/nothing", timeout=30)
+
+
+def test_score_counts_what_is_kept_twice_and_what_is_lost() -> None:
+    from demo import score
+
+    groups = {"a": ["a1", "a2", "a3"], "b": ["b1"], "c": ["c1", "c2"]}
+    good = score(["a2", "b1", "c1"], groups)
+    assert (good.duplicates_found, good.wrongly_kept, good.wrongly_dropped) == (3, [], [])
+    bad = score(["a1", "a3", "c1", "list"], groups)
+    assert bad.duplicates_found == 2
+    assert bad.wrongly_kept == ["list", "a3"]
+    assert bad.wrongly_dropped == ["b1"]
+    again = score(["c2"], groups, before=frozenset({"a1", "b1", "c1"}))
+    assert again.wrongly_kept == ["c2"]
+    assert again.wrongly_dropped == []
+
+
+def test_demo_finds_every_duplicate_and_loses_nothing(tmp_path: Path) -> None:
+    """The demo itself, in a copy of the project: three crawls, and 0 only if all are right."""
+    project = shutil.copytree(
+        EXAMPLE, tmp_path / "project", ignore=shutil.ignore_patterns(".scrapy", "__pycache__")
+    )
+    finished = subprocess.run(
+        [sys.executable, "demo.py"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    groups = json.loads((project / ".scrapy/manifest.json").read_text("utf-8"))["groups"]
+    feeds = [
+        {json.loads(line)["url"] for line in feed.read_text("utf-8").splitlines()}
+        for feed in (project / ".scrapy" / f"stories-{number}.jsonl" for number in (1, 2, 3))
+    ]
+    assert all(len(feeds[0].intersection(urls)) == 1 for urls in groups.values())
+    assert len(feeds[0]) == len(groups)
+    assert feeds[1] == feeds[0]
+    assert feeds[2] == set()
