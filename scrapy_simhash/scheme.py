@@ -32,7 +32,7 @@ class Sketch:
     Attributes:
         fingerprint: An unsigned integer of the scheme's width; None for a text that has no
             feature, which is not to be compared with anything.
-        size: How many distinct features the text has.
+        size: How many distinct features the text has, of which a scheme may have chosen some.
         shingles: Their hashes, sorted, where the scheme has them: 64 bits, evenly spread.
     """
 
@@ -153,11 +153,13 @@ class Keywords:
 
     def sketch(self, text: str) -> Sketch:
         """Reduce a text to its fingerprint."""
-        words, weights, hashes = self._hashed(self._extractor.extract(text).keywords)
+        extraction = self._extractor.extract(text)
+        words, weights, hashes = self._hashed(extraction.keywords)
         if not words:
             return Sketch(None, 0, None)
         sums = bit_sums(hashes, weights, self.bits)
-        return Sketch(signs(sums, self._tie), len(words), None)
+        # Five keywords chosen of a long text say more than all five of a short one.
+        return Sketch(signs(sums, self._tie), len(extraction.weights), None)
 
     def explain(self, text: str) -> Explanation:
         """Say how the fingerprint of a text comes about."""

@@ -7,6 +7,7 @@ Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007.
 from __future__ import annotations
 
 import math
+from numbers import Real
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -166,7 +167,7 @@ def check_tie(tie: str) -> None:
 def check_weights(weights: Mapping[Any, float]) -> None:
     """Refuse weights that are no finite numbers."""
     for feature, weight in weights.items():
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+        if isinstance(weight, bool) or not isinstance(weight, Real):
             raise TypeError(f"weights: {weight!r}, the weight of {feature!r}, is no number")
         if not math.isfinite(weight):
             raise ValueError(f"weights: {weight!r}, the weight of {feature!r}, is not finite")

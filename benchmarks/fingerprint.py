@@ -1,0 +1,120 @@
+"""How fast a fingerprint is made, against other libraries, in one interleaved run.
+
+    python benchmarks/fingerprint.py pairs.jsonl.xz
+    python benchmarks/fingerprint.py folder_of_pages/
+
+The texts come from a file of labelled pairs (see benchmarks/pairs.py) or from a folder with
+en/*.html and zh/*.html. Prints microseconds a text and how many times longer each library takes.
+Libraries that are not installed are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from pairs import read_pairs
+
+from scrapy_simhash.scheme import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIZES = (1, 5, 50)  # kilobytes of UTF-8
+TEXTS = 12  # of each language and size
+
+
+def texts(source: Path) -> dict[str, str]:
+    """All text of each language, one after the other."""
+    if source.is_dir():
+        from scrapy_simhash.text import page_text
+
+        return {
+            language: "\n".join(
+                page_text(page.read_bytes()) for page in sorted((source / language).glob("*.html"))
+            )
+            for language in ("en", "zh")
+        }
+    collected: dict[str, list[str]] = {"en": [], "zh": []}
+    for pair in read_pairs(source):
+        collected[pair["lang"]].append(pair["a"])
+    return {language: "\n".join(parts) for language, parts in collected.items()}
+
+
+def cut(text: str, size: int) -> list[str]:
+    """Texts of `size` bytes of UTF-8, from places all over the given one."""
+    data = text.encode()
+    step = max(1, (len(data) - size) // TEXTS)
+    return [data[at : at + size].decode(errors="ignore") for at in range(0, TEXTS * step, step)]
+
+
+def contestants() -> dict[str, Callable[[str], object]]:
+    """The libraries by name, this one first."""
+    found: dict[str, Callable[[str], object]] = {"scrapy_simhash": fingerprint}
+
+    def simhash() -> Callable[[str], object]:
+        make = importlib.import_module("simhash").Simhash
+
+        def sketch(text: str) -> object:
+            # With numpy 2 it fails on a shingle that stands more than 255 times in a text.
+            with suppress(OverflowError):
+                return make(text)
+            return None
+
+        return sketch
+
+    def trafilatura() -> Callable[[str], object]:
+        return importlib.import_module("trafilatura.deduplication").Simhash
+
+    def datasketch() -> Callable[[str], object]:
+        minhash = importlib.import_module("datasketch").MinHash
+
+        def sketch(text: str) -> object:
+            words = text.split() if text.isascii() or " " in text[:50] else list(text)
+            made = minhash(num_perm=128)
+            made.update_batch([" ".join(pair).encode() for pair in pairwise(words)])
+            return made
+
+        return sketch
+
+    for load in (simhash, trafilatura, datasketch):
+        try:
+            found[load.__name__] = load()
+        except ImportError:
+            print(f"{load.__name__} is not installed")
+    return found
+
+
+def main() -> None:
+    """Time every library on all texts in turn, round after round, and print the medians."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("source", type=Path, help="a .jsonl or .jsonl.xz of pairs, or a folder")
+    parser.add_argument("--rounds", type=int, default=9)
+    options = parser.parse_args()
+    source = texts(options.source)
+    libraries = contestants()
+    print(f"microseconds  {''.join(f'{name:>20}' for name in libraries)}")
+    for language, text in source.items():
+        for size in SIZES:
+            samples = cut(text, size * 1000)
+            seconds: dict[str, list[float]] = {name: [] for name in libraries}
+            for _ in range(options.rounds):
+                for name, make in libraries.items():
+                    start = perf_counter()
+                    for sample in samples:
+                        make(sample)
+                    seconds[name].append((perf_counter() - start) / len(samples))
+            typical = {name: median(times) for name, times in seconds.items()}
+            own = typical["scrapy_simhash"]
+            row = "".join(f"{t * 1e6:12.0f} {t / own:6.1f}x" for t in typical.values())
+            print(f"{language} {size:3} KB      {row}")
+
+
+if __name__ == "__main__":
+    main()

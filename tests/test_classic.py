@@ -1,0 +1,342 @@
+"""The worked examples of the literature on SimHash, and what other tools get wrong.
+
+Where a document prints a slip, the right value is pinned and the slip named.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import random
+import re
+import shlex
+from itertools import permutations
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.hashes import HASHES, fnv1a, load_hash
+from scrapy_simhash.keywords import TOKENIZERS, WEIGHTS
+from scrapy_simhash.scheme import Keywords, fingerprint, load_scheme
+from scrapy_simhash.simhash import (
+    bit_sums,
+    distance,
+    fingerprint_features,
+    limits,
+    similarity,
+    within,
+)
+
+UFO = "美国“51区”雇员称内部有9架飞碟，曾看见灰色外星人"
+
+
+def sums(hashes: dict[str, int], weights: dict[str, float], bits: int) -> list[float]:
+    """The sums from the highest bit down, as documents print them."""
+    return bit_sums([hashes[word] for word in weights], list(weights.values()), bits)[::-1].tolist()
+
+
+def test_two_words_with_levels() -> None:
+    hashes = {"美国": 0b100101, "51区": 0b101011}
+    weights = {"美国": 4, "51区": 5}
+    assert sums(hashes, weights, 6) == [9, -9, 1, -1, 1, 9]
+    assert fingerprint_features(weights, hash=hashes, bits=6) == 0b101011
+
+
+def test_five_keywords() -> None:
+    """The document prints the signs as 1, 0, 0, 1, 115, 1; the fifth is 1."""
+    hashes = {
+        "美国": 0b100101,
+        "51区": 0b101011,
+        "飞碟": 0b100111,
+        "灰色": 0b101111,
+        "外星人": 0b111011,
+    }
+    weights = {"美国": 5, "51区": 2, "飞碟": 3, "灰色": 1, "外星人": 4}
+    assert sums(hashes, weights, 6) == [15, -7, -1, 3, 5, 15]
+    assert fingerprint_features(weights, hash=hashes, bits=6) == 0b100111
+
+
+@pytest.mark.parametrize(
+    ("weights", "hashes", "expected"),
+    [
+        ({"美国": 4, "51区": 5}, {"美国": 0b100101, "51区": 0b101011}, 0b101011),
+        (
+            {"美国": 5, "51区": 2, "飞碟": 3, "灰色": 1, "外星人": 4},
+            {
+                "美国": 0b100101,
+                "51区": 0b101011,
+                "飞碟": 0b100111,
+                "灰色": 0b101111,
+                "外星人": 0b111011,
+            },
+            0b100111,
+        ),
+    ],
+)
+def test_examples_from_the_text_itself_by_settings(
+    weights: dict[str, float], hashes: dict[str, int], expected: int
+) -> None:
+    scheme = load_scheme(
+        "keywords",
+        {
+            "user_dictionary": ["51区", "9架"],
+            "weights": weights,
+            "top": 5,
+            "hash": hashes,
+            "bits": 6,
+        },
+    )
+    assert scheme.sketch(UFO).fingerprint == expected
+
+
+def test_segmentation_of_the_example() -> None:
+    """Plain jieba takes 51区 and 9架 apart; the document's words need a user dictionary."""
+    wanted = "美国/51区/雇员/称/内部/有/9架/飞碟/曾/看见/灰色/外星人"
+    plain = Keywords(stop_words=None).explain(UFO).tokens
+    taught = Keywords(stop_words=None, user_dictionary=["51区", "9架"]).explain(UFO).tokens
+    assert "/".join(taught) == wanted
+    assert "/".join(plain) == wanted.replace("51区", "51/区").replace("9架", "9/架")
+
+
+def test_shanghai_and_beijing() -> None:
+    hashes = {"上海": 0b01011001, "北京": 0b11001011}
+    weights = {"上海": 45.11, "北京": 32.09}
+    assert sums(hashes, weights, 8) == pytest.approx(
+        [-13.02, 77.20, -77.20, 13.02, 77.20, -77.20, -13.02, 77.20]
+    )
+    assert fingerprint_features(weights, hash=hashes, bits=8) == 0b01011001
+
+
+def test_hamming_distances() -> None:
+    assert distance(0b100101, 0b101100) == 2
+    assert distance(0b00101110, 0b00001111) == 2
+
+
+def test_within_as_the_document_prints_it() -> None:
+    assert within(0b100001, 0b100001)
+    assert within(0b111101, 0b100001)
+    assert not within(0b111101, 0b100001, 2)
+
+
+def planes(hashes: list[int], bits: int) -> np.ndarray:
+    """One hyperplane a bit, highest first: its coordinates are that bit of the hashes, as signs."""
+    return np.array(
+        [[1 if value >> bit & 1 else -1 for value in hashes] for bit in reversed(range(bits))]
+    )
+
+
+def test_hyperplanes() -> None:
+    """The document prints v2 and v3 with a wrong last sign: harmless there, as d5 is 0."""
+    hashes = [0b101, 0b011, 0b100, 0b001, 0b110]
+    v = planes(hashes, 3)
+    assert v.tolist() == [[1, -1, 1, -1, 1], [-1, 1, -1, -1, 1], [1, 1, -1, 1, -1]]
+    table = dict(zip("abcde", hashes, strict=True))
+    for d, dots, signature in (
+        ((1, 2, 0, 3, 0), [-4, -2, 6], 0b001),
+        ((1, 2, 0, 3, 1), [-3, -1, 5], 0b001),
+    ):
+        assert (v @ d).tolist() == dots
+        assert bit_sums(hashes, d, 3)[::-1].tolist() == dots
+        weights = dict(zip("abcde", d, strict=True))
+        assert fingerprint_features(weights, hash=table, bits=3) == signature
+
+
+def test_explicit_random_vectors() -> None:
+    """The document prints V[0] = 7.0; 3.0 - 2.0 + 4.0 is 5.0."""
+    hashes = {0: 0b10, 1: 0b01, 2: 0b11}
+    x = {0: 3.0, 1: 2.0, 2: 4.0}
+    assert bit_sums(list(hashes.values()), list(x.values()), 2)[::-1].tolist() == [5, 3]
+    assert fingerprint_features(x, hash=hashes, bits=2) == 0b11
+    assert planes(list(hashes.values()), 2).tolist() == [[1, -1, 1], [-1, 1, 1]]
+
+
+weighted = st.dictionaries(
+    st.text("abc美国", max_size=4), st.floats(-1e6, 1e6, allow_nan=False), min_size=1, max_size=30
+)
+
+
+@given(weighted, st.sampled_from([("fnv1a", 64), ("sha1", 160), ("ooat", 7), ("md5", 100)]))
+def test_the_three_generators_agree(features: dict[str, float], width: tuple[str, int]) -> None:
+    """Adding up hashed weights is asking on which side of random hyperplanes a vector lies."""
+    name, bits = width
+    _, hash_of = load_hash(name, bits)
+    hashes = [hash_of(word) for word in features]
+    dots = planes(hashes, bits) @ np.array(list(features.values()))
+    made = fingerprint_features(features, hash=name, bits=bits)
+    if not any(features.values()):
+        assert made is None
+        return
+    assert made is not None
+    for bit, dot in zip(reversed(range(bits)), dots, strict=True):
+        if abs(dot) > 1e-3:  # nearer to 0 the plain dot product has rounding errors of its own
+            assert made >> bit & 1 == (dot > 0)
+
+
+def test_reference_implementation_in_cpp() -> None:
+    """yanyiwu/simhash, the one that the documents quote: its README's example."""
+    features = {
+        "蓝翔": 11.7392,
+        "CEO": 11.7392,
+        "升职": 10.8562,
+        "加薪": 10.6426,
+        "手扶拖拉机": 10.0089,
+    }
+    assert fingerprint_features(features, hash="lookup3") == 17831459094038722629
+
+
+def test_the_documents_two_long_texts() -> None:
+    """The second is the tail of the first, by 22 and 11 keywords: containment is not similarity."""
+    path = Path(__file__).parent / "data" / "whole_and_tail.json"
+    texts = json.loads(path.read_text("utf-8"))
+    whole = Keywords(top=22).sketch(texts["whole"]).fingerprint
+    tail = Keywords(top=11).sketch(texts["tail"]).fingerprint
+    assert whole == 0xB42E478F20F193F5
+    assert tail == 0xAAAE570FC0F1B3B5
+    assert distance(whole, tail) == 12
+
+
+CONSENSUS = (
+    "共识算法规定节点按什么次序记账，激励机制规定记账的人得到什么报酬，两者缺一不可。"
+    "研究者比较能耗、容错、吞吐量和公平性，希望找到一种评价标准。"
+)
+LEDGER = (
+    "有的账本不再是一条链，而是一张有向无环图，每笔交易引用另外两笔交易，不需要打包成区块，"
+    "物联网的小额支付常用这种结构。"
+)
+
+
+def test_keywords_are_frozen() -> None:
+    """The default scheme from end to end: segmentation, weights, choice, hash and signs."""
+    scheme = Keywords(user_dictionary=["51区", "9架"])
+    assert scheme.sketch(UFO).fingerprint == 0x57EF1793A9277EB8
+    assert scheme.explain(UFO).features[0].name == "51区"
+
+
+def test_numbers_the_documents_argue_with() -> None:
+    """2**34 is 17 thousand million, where one document says a thousand million."""
+    assert 2 ** (34 - 16) == 262_144
+    assert 4 * 2 ** (26 - 16) == 4_096
+    assert comb(64, 3) == 41_664
+    assert sum(comb(64, k) for k in range(4)) == 43_745
+    assert comb(6, 3) == 20
+
+
+# What other tools get wrong
+
+
+def test_the_limit_itself_is_within() -> None:
+    """Tools that compare with < lose the pairs at exactly the distance asked for."""
+    assert within(0b111, 0, 3)
+    assert distance(0b111, 0) <= 3
+
+
+@pytest.mark.parametrize("name", ["shingles", "keywords"])
+def test_empty_texts_do_not_collide(name: str) -> None:
+    """Tools that give '' and '!!!' a fingerprint take all empty pages for one."""
+    scheme = load_scheme(name)
+    for text in ("", "!!!", " \n", "。。。", "“”"):
+        assert scheme.sketch(text).fingerprint is None
+
+
+def test_weights_do_not_leak_from_one_feature_to_the_next() -> None:
+    features = {f"w{i}": float(i % 5) - 1.5 for i in range(40)}
+    items = list(features.items())
+    random.Random(4).shuffle(items)
+    assert fingerprint_features(dict(items)) == fingerprint_features(features)
+    assert fingerprint_features({"a": 1.0}) == fnv1a("a")
+
+
+def test_sums_that_cancel_are_exactly_zero() -> None:
+    """Added up in floating point they would be 0, 1 or -1, as the order happens to be."""
+    weights = {"a": 1e16, "b": 1.0, "c": 1e16, "d": 1.0}
+    hashes = {"a": 1, "b": 1, "c": 0, "d": 0}
+    for order in permutations("abcd"):
+        ordered = {word: weights[word] for word in order}
+        assert fingerprint_features(ordered, hash=hashes, bits=1) == 0
+        assert fingerprint_features(ordered, hash=hashes, bits=1, tie=">=") == 1
+    # Ten times the float nearest to 0.1 is a little more than 1, though it does not add up to it.
+    tenths = {str(number): 0.1 for number in range(10)}
+    ones = dict.fromkeys(tenths, 1) | {"one": 0}
+    assert fingerprint_features(tenths | {"one": 1.0}, hash=ones, bits=1) == 1
+
+
+def test_no_fingerprint_is_special() -> None:
+    """0 and 2**64 - 1 are fingerprints like any others."""
+    assert fingerprint_features({"a": 1.0}, hash={"a": 0}, bits=64) == 0
+    assert fingerprint_features({"a": -1.0}, hash={"a": 0}, bits=64) == 2**64 - 1
+    assert distance(0, 2**64 - 1) == 64
+    assert similarity(0, 0, bits=64) == 1
+
+
+def test_64_bits_are_not_squeezed_through_a_float() -> None:
+    assert distance(2**63 + 1, 2**63) == 1
+    assert int(float(2**63 + 1)) == 2**63
+
+
+def test_unsegmented_chinese_is_not_one_token() -> None:
+    """One changed clause must not look like another page."""
+    clauses = [
+        "今天的会议讨论了下半年的预算",
+        "各部门提出了自己的计划",
+        "财务主管介绍了去年的支出",
+        "与会者同意先修缮图书馆",
+        "工程预计在十月开工",
+        "居民可以在网上查看图纸",
+        "下次会议定在月底举行",
+        "记录将在一周内公布",
+    ] * 3
+    clauses = [f"{clause}第{number}项" for number, clause in enumerate(clauses)]
+    changed = [*clauses]
+    changed[3] = "与会者决定推迟这个项目"
+    other = [f"海鸥在第{n}个码头盘旋着寻找小鱼和面包屑" for n in range(24)]
+    a, b, c = (fingerprint("，".join(text)) for text in (clauses, changed, other))
+    assert distance(a, b) <= limits(0.8)[1]
+    assert distance(a, c) > limits(0.8)[1]
+
+
+def test_repeated_footer_does_not_make_two_pages_one() -> None:
+    """A set of shingles counts the footer once, however often it is repeated."""
+    footer = "版权所有未经许可不得转载。" * 40
+    a = "清晨的山谷里雾气慢慢散开，牧民赶着羊群翻过山坡去找新鲜的草地，孩子们在溪边打水。"
+    b = "这款相机采用了更大的传感器，夜间拍摄的噪点明显减少，电池可以连续工作两天左右。"
+    assert distance(fingerprint(a + footer), fingerprint(b + footer)) > limits(0.8)[1]
+
+
+def test_two_short_chinese_texts_do_not_collapse() -> None:
+    assert distance(fingerprint("我喜欢健身"), fingerprint("我喜欢普洱茶")) > limits(0.7)[1]
+
+
+# docs/classic.md
+
+PAGE = (Path(__file__).parents[1] / "docs" / "classic.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("block", re.findall(r"```console\n\$ (.*?)```", PAGE, re.DOTALL))
+def test_output_on_the_page_is_real(block: str) -> None:
+    command, _, output = block.partition("\n")
+    _, _, _, text, *options = shlex.split(command)
+    settings = dict(option.split("=", 1) for option in options if option != "-s")
+    scheme = load_scheme(settings["SIMHASH_SCHEME"], json.loads(settings["SIMHASH_SCHEME_OPTIONS"]))
+    assert isinstance(scheme, Keywords)
+    assert f"{scheme.explain(text)}\n" == output
+
+
+def test_python_on_the_page_runs() -> None:
+    settings, *blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(settings, names)
+    assert load_scheme(names["SIMHASH_SCHEME"], names["SIMHASH_SCHEME_OPTIONS"]).bits == 64
+    assert len(blocks) == 3
+    for block in blocks:
+        exec(block, names)
+
+
+def test_every_option_is_on_the_page() -> None:
+    for option in inspect.signature(Keywords).parameters:
+        assert f"| `{option}` |" in PAGE
+    for name in (*HASHES, *TOKENIZERS, *WEIGHTS):
+        assert f'"{name}"' in PAGE

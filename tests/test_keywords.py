@@ -1,0 +1,422 @@
+from __future__ import annotations
+
+import math
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scrapy_simhash import keywords
+from scrapy_simhash.keywords import Extractor
+from scrapy_simhash.scheme import Keywords, load_scheme
+from scrapy_simhash.simhash import fingerprint_features
+
+NEWS = (
+    "昨天下午，市图书馆新馆正式开放，馆长介绍说新馆藏书超过八十万册，阅览座位比老馆多一倍。"
+    "许多读者一早就来排队，有的读者带着孩子参观儿童阅览室。图书馆还准备了几场讲座，"
+    "讲座的内容包括古籍修复、地方历史和科学幻想小说。The library opens at 9.30 every day."
+)
+
+
+def weights_of(text: str, **options: object) -> dict[str, float]:
+    return Extractor(**options).extract(text).weights  # type: ignore[arg-type]
+
+
+def test_segmentation_drops_punctuation_and_marks_stop_words() -> None:
+    extraction = Extractor().extract("我们的图书馆，is open !!!")
+    assert extraction.tokens == ["我们", "的", "图书馆", "is", "open"]
+    assert extraction.left_out == ["我们", "的", "is"]
+    assert set(extraction.keywords) == {"图书馆", "open"}
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "expected"),
+    [
+        ("words", ["neo", "读", "书", "3", "times"]),
+        ("characters", list("neo读书3times")),
+        (str.split, ["Ｎeo", "读书", "3", "Times"]),
+    ],
+)
+def test_tokenizers(tokenizer: object, expected: list[str]) -> None:
+    text = "Ｎeo 读书 3 Times"
+    assert Extractor(tokenizer=tokenizer, stop_words=None).extract(text).tokens == expected  # type: ignore[arg-type]
+
+
+def by_comma(text: str) -> list[str]:
+    return text.split(",")
+
+
+def test_tokenizer_from_an_import_path() -> None:
+    extractor = Extractor(tokenizer=f"{__name__}:by_comma", stop_words=None)
+    assert extractor.extract("a b,c").tokens == ["a b", "c"]
+    assert f"tokenizer={__name__}:by_comma " in extractor.id
+
+
+@pytest.mark.parametrize("weights", ["tfidf", "pos"])
+@pytest.mark.parametrize("tokenizer", ["jieba", "rjieba"])
+def test_text_without_a_mark_is_cut_by_the_dictionary(tokenizer: str, weights: str) -> None:
+    """Left to guess new words in it, jieba would be busy with such a page for hours."""
+    pytest.importorskip(tokenizer)
+    text = "龘" * 250_000 + "图书馆"
+    tokens = Extractor(tokenizer=tokenizer, weights=weights).extract(text).tokens
+    assert tokens == [*text[:250_000], "图书馆"]
+
+
+def test_tf_counts() -> None:
+    assert weights_of("cat dog cat", weights="tf", tokenizer="words") == {"cat": 2, "dog": 1}
+
+
+# jieba.analyse leaves a file open when it is imported.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_tfidf_is_jiebas() -> None:
+    """The same words with the same weights as jieba's own extractor, but for its divisor."""
+    from jieba.analyse import TFIDF
+
+    extractor = Extractor(top=None)
+    reference = TFIDF()
+    reference.stop_words = set(extractor._stop_words)
+    expected = dict(reference.extract_tags(NEWS, None, withWeight=True))
+    weights = extractor.extract(NEWS).weights
+    assert set(weights) == set(expected)
+    ratio = weights["图书馆"] / expected["图书馆"]
+    assert all(weights[word] == pytest.approx(ratio * expected[word]) for word in expected)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_textrank_is_jiebas() -> None:
+    from jieba.analyse import TextRank
+
+    extractor = Extractor(weights="textrank", top=None)
+    reference = TextRank()
+    reference.stop_words = set(extractor._stop_words)
+    expected = dict(reference.textrank(NEWS, None, withWeight=True))
+    assert extractor.extract(NEWS).weights == pytest.approx(expected)
+    assert max(expected.values()) == 1
+
+
+def test_levels_are_1_to_5() -> None:
+    weights = weights_of(NEWS, weights="levels", stop_words=None)
+    assert set(weights.values()) <= {1, 2, 3, 4, 5}
+    assert max(weights.values()) == 5
+    assert weights["的"] == 1
+    tfidf = weights_of(NEWS, weights="tfidf", stop_words=None)
+    heaviest = max(tfidf.values())
+    assert all(weights[w] == max(1, math.ceil(5 * v / heaviest)) for w, v in tfidf.items())
+
+
+def test_parts_of_speech() -> None:
+    weights = weights_of("北京的读者观看电影", weights="pos", stop_words=None)
+    assert weights["北京"] == 5
+    assert weights["读者"] == 4
+    assert weights["观看"] == 3
+    assert "的" not in weights
+
+
+def test_mapping_of_weights_holds_all_that_counts() -> None:
+    extraction = Extractor(weights={"图书馆": 2, "讲座": -3.5, "火星": 1}).extract(NEWS)
+    assert extraction.keywords == {"讲座": -3.5, "图书馆": 2}
+
+
+def test_own_idf(tmp_path: Path) -> None:
+    path = tmp_path / "idf.txt"
+    path.write_text("cat 2.5\ndog 1\nbird 0.5\n", encoding="utf-8")
+    weights = weights_of("cat cat emu", idf=path, tokenizer="words")
+    assert weights == {"cat": 5, "emu": 1}
+    before = Extractor(idf=path).id
+    path.write_text("cat 2.5\ndog 1\nbird 0.25\nemu 3\n", encoding="utf-8")
+    assert Extractor(idf=path).id != before
+    assert weights_of("cat cat emu", idf=path, tokenizer="words") == {"cat": 5, "emu": 3}
+
+
+def test_top_takes_the_heaviest() -> None:
+    text = "a a a b b c c d"
+    options = {"tokenizer": str.split, "weights": "tf", "stop_words": None}
+    assert list(Extractor(top=2, **options).extract(text).keywords) == ["a", "b"]  # type: ignore[arg-type]
+    assert list(Extractor(top=None, **options).extract(text).keywords) == ["a", "b", "c", "d"]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("size", "count"), [(0, 5), (600, 5), (1200, 10), (7800, 65), (10**5, 200)]
+)
+def test_adaptive_top(size: int, count: int) -> None:
+    """One keyword for 120 bytes of UTF-8, at least 5 and at most 200."""
+    many = [f"w{i}" for i in range(300)]
+    extractor = Extractor(tokenizer=lambda text: many, weights="tf", stop_words=None)
+    assert len(extractor.extract("x" * size).keywords) == count
+    assert len(extractor.extract("字" * (size // 3)).keywords) == count
+
+
+def test_choice_does_not_depend_on_the_order_of_the_text() -> None:
+    options = {"tokenizer": str.split, "weights": "tf", "stop_words": None, "top": 5}
+    forwards = [f"w{i}" for i in range(20)]
+    a = Extractor(**options).extract(" ".join(forwards)).keywords  # type: ignore[arg-type]
+    b = Extractor(**options).extract(" ".join(reversed(forwards))).keywords  # type: ignore[arg-type]
+    assert a == b
+
+
+def test_stop_words_of_all_kinds(tmp_path: Path) -> None:
+    path = tmp_path / "stop.txt"
+    path.write_text("\ufeff# a comment\nCat\n\n狗\n", encoding="utf-8")
+    options = {"tokenizer": str.split, "weights": "tf"}
+    for stop_words, expected in (
+        (path, {"the": 1, "bird": 1}),
+        (str(path), {"the": 1, "bird": 1}),
+        (["cat", "bird"], {"狗": 1, "the": 1}),
+        (None, {"CAT": 1, "狗": 1, "the": 1, "bird": 1}),
+        ("default", {"CAT": 1, "狗": 1, "bird": 1}),
+    ):
+        extractor = Extractor(stop_words=stop_words, **options)  # type: ignore[arg-type]
+        assert extractor.extract("CAT 狗 the bird").weights == expected
+
+
+def test_default_stop_words_are_clean() -> None:
+    content = Path(keywords.__file__).with_name("stop_words.txt").read_text(encoding="utf-8")
+    words = [line for line in content.splitlines() if line and not line.startswith("#")]
+    assert len(words) == len(set(words))
+    assert all(word == word.strip().lower() for word in words)
+    assert {"the", "and", "的", "我们", "因为"} <= set(words)
+    assert not {"china", "中国", "技术", "research"} & set(words)
+
+
+def test_user_dictionary_from_a_file_and_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("51区 10 ns\n9架\n", encoding="utf-8")
+    from_file = Extractor(user_dictionary=path, stop_words=None)
+    from_list = Extractor(user_dictionary=["51区 10 ns", "9架"], stop_words=None)
+    assert from_file.extract("51区有9架").tokens == ["51区", "有", "9架"]
+    assert from_file.id == from_list.id != Extractor(stop_words=None).id
+
+
+def test_user_dictionary_stays_our_own() -> None:
+    """Words added to jieba's global tokenizer would change the texts of everybody else."""
+    import jieba
+
+    assert "磁悬浮飞毯" in Extractor(user_dictionary=["磁悬浮飞毯"]).extract("磁悬浮飞毯").tokens
+    assert "磁悬浮飞毯" not in jieba.lcut("磁悬浮飞毯")
+    assert "磁悬浮飞毯" not in Extractor().extract("磁悬浮飞毯").tokens
+
+
+def test_rjieba_finds_the_same_keywords() -> None:
+    pytest.importorskip("rjieba")
+    text = f"{NEWS} See event-listeners, v-if, main.rs, 3.5%, C++ and U+0041; 51区。"
+    plain, fast = Extractor(top=None), Extractor(top=None, tokenizer="rjieba")
+    assert fast.extract(text).tokens == plain.extract(text).tokens
+    assert fast.extract(text).keywords == plain.extract(text).keywords
+    taught = Extractor(tokenizer="rjieba", user_dictionary=["51区"], stop_words=None)
+    assert taught.extract("在51区").tokens == ["在", "51区"]
+    assert "rjieba/" in fast.id
+
+
+def test_rjieba_knows_parts_of_speech() -> None:
+    pytest.importorskip("rjieba")
+    weights = weights_of("北京的读者观看电影", tokenizer="rjieba", weights="pos")
+    assert weights["北京"] == 5
+
+
+def test_rjieba_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keywords.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="tokenizer: 'rjieba' is not installed: pip install"):
+        Extractor(tokenizer="rjieba")
+
+
+OPTIONS = {
+    "tokenizer": "words",
+    "user_dictionary": ["51区"],
+    "stop_words": None,
+    "weights": "tf",
+    "top": 7,
+    "hash": "md5",
+    "bits": 63,
+    "tie": ">=",
+}
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_option_is_part_of_the_id(option: str) -> None:
+    assert Keywords(**{option: OPTIONS[option]}).id != Keywords().id  # type: ignore[arg-type]
+
+
+def test_id_names_versions_and_digests_but_no_path(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("51区\n", encoding="utf-8")
+    identity = Keywords(user_dictionary=path, stop_words=path).id
+    assert identity.startswith("keywords/1 tokenizer=jieba/0.42.1/7197c3211ddd ")
+    assert identity.endswith("top=adaptive hash=fnv1a bits=64 tie=>")
+    assert str(tmp_path) not in identity
+
+
+@pytest.mark.parametrize("bits", [1, 6, 32, 64, 128, 160])
+def test_widths(bits: int) -> None:
+    scheme = load_scheme("keywords", {"hash": "sha1", "bits": bits})
+    sketch = scheme.sketch(NEWS)
+    assert scheme.bits == bits
+    assert sketch.fingerprint is not None
+    assert 0 <= sketch.fingerprint < 1 << bits
+    assert sketch.shingles is None
+    assert sketch.size == len(Extractor().extract(NEWS).weights)
+
+
+def test_size_does_not_shrink_with_the_choice() -> None:
+    """A text is not short because few of its words were chosen."""
+    assert Keywords(top=1).sketch(NEWS).size == Keywords(top=None).sketch(NEWS).size > 8
+
+
+def test_scheme_agrees_with_its_parts_and_its_explanation() -> None:
+    scheme = Keywords(hash="lookup3")
+    features = Extractor().extract(NEWS).keywords
+    explanation = scheme.explain(NEWS)
+    assert scheme.sketch(NEWS).fingerprint == fingerprint_features(features, hash="lookup3")
+    assert explanation.fingerprint == scheme.sketch(NEWS).fingerprint
+    assert {f.name: f.weight for f in explanation.features} == features
+    signs = "".join("1" if total > 0 else "0" for total in explanation.sums)
+    assert int(signs, 2) == explanation.fingerprint
+
+
+def test_explanation_reads_well() -> None:
+    scheme = Keywords(
+        tokenizer=str.split,
+        weights={"a": 4, "b": 5},
+        stop_words=["the"],
+        hash={"a": 0b100101, "b": 0b101011},
+        bits=6,
+    )
+    assert str(scheme.explain("the a b ?")).splitlines()[1:] == [
+        "tokens       (the) / a / b",
+        "             (in brackets: stop words)",
+        "features     101011          5  b",
+        "             100101          4  a",
+        "sums               +9       -9       +1       -1       +1       +9",
+        "bits                1        0        1        0        1        1",
+        "fingerprint  0x2b",
+    ]
+    assert str(scheme.explain("the")).endswith("fingerprint  none: there is no feature")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"token": "jieba"}, ValueError, "no option 'token'; its options: tokenizer, user_"),
+        ({"tokenizer": "mecab"}, ValueError, "tokenizer: there is no 'mecab'; allowed are jieba"),
+        ({"tokenizer": 3}, TypeError, "tokenizer: 3; allowed"),
+        ({"tokenizer": "no:where"}, ValueError, "tokenizer: 'no:where' cannot be imported"),
+        ({"stop_words": "/no/such/file"}, ValueError, "stop_words: cannot read '/no/such/file'"),
+        ({"stop_words": 5}, TypeError, "stop_words: 5; allowed"),
+        ({"stop_words": [5]}, TypeError, "stop_words: 5 is no word"),
+        ({"user_dictionary": "/no/dict"}, ValueError, "user_dictionary: cannot read '/no/dict'"),
+        ({"user_dictionary": ["a 1 n x"]}, ValueError, "the line 'a 1 n x' is not a word"),
+        ({"user_dictionary": ["a"], "tokenizer": "words"}, ValueError, "'words' has none"),
+        ({"weights": "bm25"}, ValueError, "weights: 'bm25'; allowed are levels, tf, tfidf"),
+        ({"weights": {"a": math.nan}}, ValueError, "weights: nan, the weight of 'a', is not fin"),
+        ({"weights": {"a": -math.inf}}, ValueError, "weights: -inf, the weight of 'a'"),
+        ({"weights": {"a": "5"}}, TypeError, "weights: '5', the weight of 'a', is no number"),
+        ({"weights": "pos", "tokenizer": "words"}, ValueError, "'pos' needs parts of speech"),
+        ({"weights": "textrank", "tokenizer": str.split}, ValueError, "'textrank' needs parts"),
+        ({"idf": "/no/idf"}, ValueError, "idf: cannot read '/no/idf'"),
+        ({"idf": "/no/idf", "weights": "tf"}, ValueError, "idf: of no use with the weights 'tf'"),
+        ({"top": 0}, ValueError, "top: 0; allowed"),
+        ({"top": True}, ValueError, "top: True; allowed"),
+        ({"top": "all"}, ValueError, "top: 'all'; allowed"),
+        ({"hash": "md6"}, ValueError, "hash: there is no 'md6'"),
+        ({"bits": 161}, ValueError, "bits: 161; allowed are 1 to 160"),
+        ({"bits": 128}, ValueError, "bits: 128, but the hash 'fnv1a' has 64"),
+        ({"tie": "="}, ValueError, "tie: '='; allowed are '>'"),
+    ],
+)
+def test_wrong_option_is_refused(
+    options: dict[str, object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        load_scheme("keywords", options)
+
+
+@pytest.mark.parametrize("content", ["cat\n", "cat x\n", "cat nan\n", ""])
+def test_wrong_idf_file_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "idf.txt"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"idf: .*idf\.txt"):
+        Extractor(idf=path)
+
+
+@pytest.mark.parametrize("option", ["stop_words", "user_dictionary", "idf"])
+def test_file_in_another_encoding_is_refused(tmp_path: Path, option: str) -> None:
+    path = tmp_path / "gbk.txt"
+    path.write_bytes("中文 1".encode("gbk"))
+    with pytest.raises(ValueError, match=rf"{option}: .*gbk\.txt' is not UTF-8"):
+        Extractor(**{option: path})
+
+
+@pytest.mark.parametrize(
+    ("features", "options", "error", "message"),
+    [
+        ({"a": math.nan}, {}, ValueError, "weights: nan"),
+        ({"a": math.inf}, {}, ValueError, "weights: inf"),
+        ({"a": None}, {}, TypeError, "is no number"),
+        ({5: 1.0}, {}, TypeError, "features: 5 is no string, which the hash 'fnv1a' takes"),
+        ({"a": 1}, {"bits": 0}, ValueError, "bits: 0"),
+        ({"a": 1}, {"hash": "md6"}, ValueError, "hash: there is no"),
+        ({"a": 1}, {"tie": "<"}, ValueError, "tie: '<'"),
+    ],
+)
+def test_wrong_features_are_refused(
+    features: dict[str, float], options: dict[str, object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        fingerprint_features(features, **options)  # type: ignore[arg-type]
+
+
+def test_features_that_say_nothing_have_no_fingerprint() -> None:
+    assert fingerprint_features({}) is None
+    assert fingerprint_features({"a": 0.0}) is None
+    assert fingerprint_features({"b": 1.0}, hash={"a": 1}) is None
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | environment,
+    )
+
+
+LOAD = """
+import logging, sys
+logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
+from scrapy_simhash.scheme import load_scheme
+scheme = load_scheme("keywords", {"weights": "pos"})
+print("jieba" in sys.modules)
+print(scheme.sketch("我们的图书馆开放了").fingerprint)
+"""
+
+
+def test_jieba_is_loaded_late_and_silently_into_a_private_directory(tmp_path: Path) -> None:
+    """With every warning an error and every log line shown."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    for _ in range(2):  # compiling the dictionary, then reading it from the cache
+        done = run(LOAD, XDG_CACHE_HOME=str(tmp_path / "cache"), TMPDIR=str(temporary))
+        lines = done.stdout.split()
+        assert lines[0] == "False"
+        assert len(lines) == 2
+        assert done.stderr == ""
+    directory = tmp_path / "cache" / "scrapy-simhash"
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert [path.suffix for path in directory.iterdir()] == [".cache"]
+    assert not list(temporary.iterdir())
+
+
+def test_directory_that_others_can_write_to_is_not_trusted(tmp_path: Path) -> None:
+    """Whoever puts a file there decides how texts are cut."""
+    directory = tmp_path / "scrapy-simhash"
+    directory.mkdir()
+    directory.chmod(0o777)
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    done = run(LOAD, XDG_CACHE_HOME=str(tmp_path), TMPDIR=str(temporary))
+    assert done.stdout.split()[1].isdigit()
+    assert not list(directory.iterdir())
+    assert not list(temporary.iterdir())

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import UserDict
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.features import shingles
+from scrapy_simhash.scheme import Shingles, Sketch, fingerprint, load_scheme
+from scrapy_simhash.simhash import distance
+
+ENGLISH = "The quick brown fox jumps over the lazy dog, and the lazy dog does not mind at all."
+CHINESE = "敏捷的棕色狐狸跳过了懒狗，懒狗一点也不介意。"
+
+
+# Frozen: a change of any of these is another scheme, and needs another number in its id.
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (ENGLISH, 0x16AA4CE865B16769EB728D3AF3ECBF83),
+        (CHINESE, 0x7CDBB8811AC14E493E2D2A76D9D3E910),
+        ("two words", 0x6023EE2EB0D3F5A7537A34261637FA32),
+        ("两字", 0x1A9A87B7C0E528204039060C19482218),
+        ("Ünïcode ﬁne 𠀀𠀁 한국어 カナ naïve १२३ x²", 0x9BB6403A78196C73CE9907362B51B88B),
+        (
+            f"{ENGLISH} {CHINESE} " * 40 + " ".join(map(str, range(9000))),
+            0x70C68C43E9B2B10B2E0AE0146C5B282E,
+        ),
+    ],
+)
+def test_fingerprints_are_frozen(text: str, expected: int) -> None:
+    assert fingerprint(text) == expected
+
+
+def test_id_is_frozen() -> None:
+    scheme = load_scheme()
+    assert scheme.id == (
+        "shingles/1 tokens=2 hash=poly+splitmix64 bits=128 tie=least fold=unicode14"
+    )
+    assert scheme.bits == 128
+
+
+@pytest.mark.parametrize("text", ["", "!!!", "word", "字", " \n\t", "。。。", "<!-- -->"])
+def test_text_with_nothing_to_say_has_no_fingerprint(text: str) -> None:
+    sketch = load_scheme().sketch(text)
+    assert sketch.fingerprint is None
+    assert sketch.size == 0
+    assert fingerprint(text) is None
+
+
+@given(st.text(max_size=80))
+def test_sketch_holds_the_shingles(text: str) -> None:
+    sketch = load_scheme().sketch(text)
+    assert sketch.shingles is not None
+    assert sketch.shingles.tolist() == shingles(text).tolist()
+    assert sketch.size == len(set(sketch.shingles.tolist()))
+    assert (sketch.fingerprint is None) == (sketch.size == 0)
+    assert sketch.fingerprint is None or 0 <= sketch.fingerprint < 2**128
+
+
+def test_the_low_64_bits_of_one_shingle_are_its_hash() -> None:
+    sketch = load_scheme().sketch("two words")
+    assert sketch.fingerprint is not None
+    assert sketch.shingles is not None
+    assert sketch.fingerprint & (2**64 - 1) == int(sketch.shingles[0])
+
+
+def test_similar_texts_are_near_and_others_far() -> None:
+    base = [f"word{i}" for i in range(400)]
+    edited = [*base[:200], "another", *base[201:]]
+    other = [f"term{i}" for i in range(400)]
+    near = distance(fingerprint(" ".join(base)), fingerprint(" ".join(edited)))
+    far = distance(fingerprint(" ".join(base)), fingerprint(" ".join(other)))
+    assert near <= 17
+    assert far >= 40
+
+
+def test_short_texts_do_not_collapse() -> None:
+    """An even split decided by a constant would pull two-feature texts together."""
+    generator = np.random.default_rng(3)
+    made = [
+        fingerprint(" ".join(f"w{n}" for n in generator.integers(0, 10**6, 3))) for _ in range(200)
+    ]
+    distances = [distance(a, b) for a, b in pairwise(made)]
+    assert 60 < np.mean(distances) < 68
+    assert distance(fingerprint("我喜欢健身"), fingerprint("我喜欢普洱茶")) > 26
+
+
+class Letters:
+    """A scheme of somebody else."""
+
+    id = "letters/1"
+    bits = 64
+
+    def __init__(self, salt: int = 0) -> None:
+        self.salt = salt
+
+    def sketch(self, text: str) -> Sketch:
+        return Sketch(len(text) + self.salt, len(text), None)
+
+
+class NoSketch(Letters):
+    sketch = None
+
+
+class Broken(Letters):
+    bits = "64"
+
+
+def any_options(**options: int) -> Letters:
+    return Letters(**options)
+
+
+NOT_CALLABLE = 5
+
+
+@pytest.mark.parametrize("name", ["Letters", "any_options"])
+def test_scheme_from_an_import_path(name: str) -> None:
+    scheme = load_scheme(f"{__name__}:{name}", UserDict(salt=3))
+    assert scheme.sketch("ab").fingerprint == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "message"),
+    [
+        ("shingle", None, ValueError, "no scheme 'shingle'; there are 'shingles', 'keywords'"),
+        ("shingles", {"bits": 64}, ValueError, "no option 'bits'; its options: none"),
+        (f"{__name__}:Letters", {"pepper": 1}, ValueError, "no option 'pepper'.*: salt"),
+        ("no.such.module:Name", None, ValueError, "cannot be imported.*no"),
+        (f"{__name__}:Missing", None, ValueError, "cannot be imported.*Missing"),
+        (f"{__name__}:NOT_CALLABLE", None, TypeError, "is 5, not a class"),
+        (f"{__name__}:Broken", None, TypeError, "its bits must be"),
+        (f"{__name__}:NoSketch", None, TypeError, "must have sketch"),
+        ("builtins:object", None, TypeError, "its id must be"),
+    ],
+)
+def test_wrong_scheme_is_refused(
+    name: str, options: dict[str, int] | None, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        load_scheme(name, options)
+
+
+def test_class_and_name_are_the_same_scheme() -> None:
+    path = "scrapy_simhash.scheme:Shingles"
+    assert load_scheme(path).id == load_scheme("shingles").id == Shingles.id
+
+
+def test_explanation_of_shingles() -> None:
+    scheme = load_scheme()
+    assert isinstance(scheme, Shingles)
+    explanation = scheme.explain("To be, or not to be")
+    assert explanation.tokens == ["to", "be", "or", "not", "to", "be"]
+    assert [f.name for f in explanation.features] == ["to be", "be or", "or not", "not to"]
+    assert {f.weight for f in explanation.features} == {1}
+    assert explanation.fingerprint == fingerprint("to be or not to be")
+    for position, total in enumerate(reversed(explanation.sums)):
+        ones = sum(f.hash >> position & 1 for f in explanation.features)
+        assert total == 2 * ones - 4
+    assert "to / be / or" in str(explanation)
+    assert "none" in str(scheme.explain("word"))
+
+
+def test_import_does_not_load_jieba() -> None:
+    code = (
+        "import sys, scrapy_simhash.scheme as s; s.fingerprint('two words');"
+        "print([m for m in ('jieba', 'rjieba') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
