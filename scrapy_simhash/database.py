@@ -11,8 +11,10 @@ import json
 import logging
 import random
 import time
+from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from sqlalchemy import (
     ARRAY,
@@ -30,28 +32,39 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    SQLAlchemyError,
+)
 
 from scrapy_simhash import schema
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Sequence
 
-    from sqlalchemy import Column, Connection
+    from sqlalchemy import Column, Connection, CursorResult, Executable
+    from sqlalchemy.engine import Dialect
     from sqlalchemy.engine.interfaces import DBAPIConnection
-    from sqlalchemy.sql import ColumnElement
+    from sqlalchemy.sql import ClauseElement, ColumnElement
 
     T = TypeVar("T")
 
-__all__ = ["Database", "among", "check_url", "lock", "values"]
+__all__ = ["Database", "Held", "Prepared", "among", "check_url", "lock", "values"]
 
 logger = logging.getLogger(__name__)
 
 _ATTEMPTS = 60
-_TRANSIENT_STATES = frozenset({"40001", "40P01", "55P03", "57P01", "57P02", "57P03"})
-# Deadlock, lock wait timeout, record changed, not prepared (Galera), and the connection's own.
-_TRANSIENT_ERRNOS = frozenset({1213, 1205, 1020, 1047, 1053, 2002, 2003, 2006, 2013})
+# A server that can't be written to: a node without its cluster, a replica. Another host may do.
+_HELPLESS_STATES = frozenset({"25006"})
+_HELPLESS_ERRNOS = frozenset({1047, 1290, 1836})
+_TRANSIENT_STATES = _HELPLESS_STATES | {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
+# Deadlock, lock wait timeout, record changed, shutting down, table being made, and the
+# connection's own.
+_TRANSIENT_ERRNOS = _HELPLESS_ERRNOS | {1213, 1205, 1020, 1053, 1684, 2002, 2003, 2006, 2013, 2055}
 _SQLITE_BUSY, _SQLITE_LOCKED = 5, 6
 _SQLITE_ADVICE = {
     8: "the file or its folder is read-only",
@@ -68,7 +81,9 @@ class Database:
     """An engine with its tables.
 
     Args:
-        url: any SQLAlchemy URL. Tested: SQLite, PostgreSQL (psycopg), MariaDB (PyMySQL).
+        url: any SQLAlchemy URL. Tested: SQLite, PostgreSQL (psycopg), MariaDB (PyMySQL) alone and
+            as a Galera cluster. The last two take several hosts, the next of which is asked when
+            one does not answer: ``mariadb+pymysql://user@/database?host=a:3306&host=b:3306``.
         options: passed to :func:`sqlalchemy.create_engine`.
         timeout: seconds after which a transaction that can't get through is given up.
 
@@ -87,10 +102,17 @@ class Database:
     ) -> None:
         self.url = check_url(url)
         self.timeout = timeout
+        # PyMySQL knows one host alone; psycopg does by itself what is done for it here.
+        single, self._hosts = _hosts(self.url)
+        each = timeout / max(1, len(self._hosts))
         try:
-            self.engine = create_engine(self.url, **_options(self.url, timeout, options or {}))
+            self.engine = create_engine(single, **_options(single, timeout, each, options or {}))
         except ModuleNotFoundError as error:
             raise ValueError(_missing_driver(self.url, error)) from error
+        except ArgumentError as error:
+            raise ValueError(str(error)) from error
+        if self._hosts:
+            event.listen(self.engine, "do_connect", self._connect)
         event.listen(self.engine, "connect", self._on_connect)
         self.dialect = self.engine.dialect.name
         self._offset = 0.0
@@ -124,7 +146,13 @@ class Database:
         for attempt in range(_ATTEMPTS):
             try:
                 with self.engine.begin() as connection:
-                    return work(connection, attempt > 0)
+                    try:
+                        return work(connection, attempt > 0)
+                    except DBAPIError as error:
+                        if _is_helpless(error):
+                            connection.invalidate()
+                            self._hosts.rotate(-1)
+                        raise
             except SQLAlchemyError as error:
                 pause = random.random() * min(0.25, 0.004 * 2**attempt)
                 if (
@@ -148,15 +176,16 @@ class Database:
         def prepare(connection: Connection, _retried: bool) -> None:
             found = None
             if inspect(connection).has_table(schema.meta.name):
-                found = connection.scalar(
-                    select(schema.meta.c.value).where(schema.meta.c.name == "version")
-                )
+                found = connection.scalar(_version)
             if found is None:
                 # The version is written last: whoever finds it finds all tables.
                 schema.metadata.create_all(connection)
-                found = str(schema.VERSION)
-                connection.execute(insert(schema.meta).values(name="version", value=found))
-            if int(found) != schema.VERSION:
+                connection.execute(
+                    insert(schema.meta).values(name="version", value=str(schema.VERSION))
+                )
+            elif int(found) < schema.VERSION:
+                self._migrate(connection)
+            elif int(found) > schema.VERSION:
                 raise SchemaMismatch(
                     f"{self}: its tables have version {found}, this version of scrapy_simhash "
                     f"works with version {schema.VERSION}; upgrade scrapy_simhash or use another "
@@ -177,6 +206,34 @@ class Database:
                 return
         self.transact(prepare)
 
+    def _migrate(self, connection: Connection) -> None:
+        """Bring older tables up to date, in the same transaction where the engine can do that."""
+        if self.dialect == "sqlite":
+            # Its driver begins no transaction for a change of a table.
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        # First, so that a second process that wants to do the same waits here.
+        in_force = schema.meta.c.name == "version"
+        connection.execute(update(schema.meta).where(in_force).values(value=schema.meta.c.value))
+        found = int(connection.scalar(_version) or 0)
+        for version in range(found, schema.VERSION):
+            logger.info("%s: upgrading the tables from version %d", self, version)
+            schema.MIGRATIONS[version](connection)
+            connection.execute(update(schema.meta).where(in_force).values(value=str(version + 1)))
+
+    def _connect(
+        self, dialect: Dialect, _record: object, arguments: list[Any], options: dict[str, Any]
+    ) -> DBAPIConnection:
+        """Connect to the first host that answers, from the one that did last."""
+        for remaining in reversed(range(len(self._hosts))):
+            host, port = self._hosts[0]
+            try:
+                return dialect.connect(*arguments, **{**options, "host": host, "port": port})
+            except dialect.loaded_dbapi.Error:
+                self._hosts.rotate(-1)
+                if not remaining:
+                    raise
+        raise AssertionError("unreachable")
+
     def _on_connect(self, connection: DBAPIConnection, _record: object) -> None:
         milliseconds = int(self.timeout * 1000)
         statements = {
@@ -187,7 +244,7 @@ class Database:
                 "PRAGMA wal_autocheckpoint=16000",
                 "PRAGMA temp_store=MEMORY",
             ),
-            "postgresql": (f"SET statement_timeout = {milliseconds}",),
+            "postgresql": (f"SET statement_timeout = {milliseconds}", "COMMIT"),
             "mysql": (f"SET SESSION innodb_lock_wait_timeout = {max(1, milliseconds // 1000)}",),
             "mariadb": (
                 f"SET SESSION innodb_lock_wait_timeout = {max(1, milliseconds // 1000)}",
@@ -201,7 +258,8 @@ class Database:
         cursor.close()
 
     def _unavailable(self, error: SQLAlchemyError) -> IndexUnavailable:
-        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
+        reason = said.splitlines()[0]
         code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
         if advice := _SQLITE_ADVICE.get(code):
             reason = f"{reason}; {advice}"
@@ -228,29 +286,87 @@ def values(dialect: str, numbers: Iterable[int]) -> str | list[int]:
     return json.dumps(list(numbers)) if dialect == "sqlite" else list(numbers)
 
 
+class Prepared:
+    """A statement that is compiled once for each engine: doing that costs more than running it.
+
+    Args:
+        statement: without anything that needs SQLAlchemy to convert its parameters or its result.
+    """
+
+    def __init__(self, statement: Executable) -> None:
+        self._statement = statement
+        self._forms: dict[str, _Form | None] = {}
+
+    def run(
+        self, connection: Connection, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    ) -> CursorResult[Any]:
+        """Execute it, once or with many sets of parameters."""
+        dialect = connection.dialect
+        if dialect.driver not in self._forms:
+            self._forms[dialect.driver] = _form(self._statement, dialect)
+        form = self._forms[dialect.driver]
+        if form is None:
+            return connection.execute(self._statement, parameters)
+        if isinstance(parameters, Mapping):
+            return connection.exec_driver_sql(form.sql, form.bind(parameters))
+        return connection.exec_driver_sql(form.sql, list(map(form.bind, parameters)))
+
+
+class _Form(NamedTuple):
+    sql: str
+    names: Sequence[str] | None
+    constants: Mapping[str, Any]
+
+    def bind(self, parameters: Mapping[str, Any]) -> Any:
+        if self.constants:
+            parameters = {**self.constants, **parameters}
+        return parameters if self.names is None else tuple(map(parameters.__getitem__, self.names))
+
+
+def _form(statement: Executable, dialect: Dialect) -> _Form | None:
+    """The driver's own form; None where a list has to be spelt out anew for each execution."""
+    compiled: Any = cast("ClauseElement", statement).compile(dialect=dialect)
+    if compiled.post_compile_params:
+        return None
+    constants = {name: value for name, value in compiled.params.items() if value is not None}
+    return _Form(compiled.string, compiled.positiontup, constants)
+
+
 class Held(NamedTuple):
     """The row of a namespace whose lock is held.
 
     Attributes:
-        first: the first of the numbers of the new claims.
+        last: the last number of a claim that is taken.
         text_bytes: how much text is kept.
         item_bytes: how much is kept of dropped items.
+        plan: the id of the keys.
+        first_slot: the slot of the first of them.
+        next_plan: the id of those that are being made, if any.
     """
 
-    first: int
+    last: int
     text_bytes: int
     item_bytes: int
+    plan: str
+    first_slot: int
+    next_plan: str | None
 
 
+_version = select(schema.meta.c.value).where(schema.meta.c.name == "version")
 _row = schema.namespaces.c
-_take = (
-    update(schema.namespaces)
-    .where(_row.id == bindparam("namespace"))
-    .values(counter=_row.counter + bindparam("more"))
+_held = (
+    _row.counter,
+    _row.text_bytes,
+    _row.item_bytes,
+    _row.plan,
+    _row.first_slot,
+    _row.next_plan,
 )
-_held = select(_row.counter, _row.text_bytes, _row.item_bytes).where(
-    _row.id == bindparam("namespace")
-)
+_here = _row.id == bindparam("here")
+_update = update(schema.namespaces).where(_here).values(counter=_row.counter + bindparam("more"))
+_take = Prepared(_update)
+_take_and_read = Prepared(_update.returning(*_held))
+_read = Prepared(select(*_held).where(_here))
 
 
 def lock(connection: Connection, namespace: int, new_claims: int = 0) -> Held:
@@ -260,11 +376,15 @@ def lock(connection: Connection, namespace: int, new_claims: int = 0) -> Held:
         IndexUnavailable: there is no such namespace any more.
     """
     # One more, so that the row changes in any case: some engines do not lock one that does not.
-    connection.execute(_take, {"namespace": namespace, "more": new_claims + 1})
-    row = connection.execute(_held, {"namespace": namespace}).one_or_none()
+    parameters = {"here": namespace, "more": new_claims + 1}
+    if connection.dialect.update_returning:
+        row = _take_and_read.run(connection, parameters).one_or_none()
+    else:
+        _take.run(connection, parameters)
+        row = _read.run(connection, {"here": namespace}).one_or_none()
     if row is None:
         raise IndexUnavailable(f"namespace {namespace} is gone: it was reset by somebody else")
-    return Held(row.counter - new_claims, row.text_bytes, row.item_bytes)
+    return Held._make(row)
 
 
 def check_url(url: str | URL) -> URL:
@@ -295,7 +415,24 @@ def _missing_driver(url: URL, error: ModuleNotFoundError) -> str:
     return f"the driver for {url.drivername} is not installed ({error.name}){hint}"
 
 
-def _options(url: URL, timeout: float, given: Mapping[str, Any]) -> dict[str, Any]:
+def _hosts(url: URL) -> tuple[URL, deque[tuple[str, int]]]:
+    """The URL without the several hosts in its query, and these, for drivers that know but one."""
+    given = url.query.get("host", ())
+    if url.get_driver_name() != "pymysql" or not given:
+        return url, deque()
+    names = [given] if isinstance(given, str) else given
+    hosts = deque[tuple[str, int]]()
+    for name in ",".join(names).split(","):
+        host, _, port = name.strip().rpartition(":") if ":" in name else (name.strip(), "", "3306")
+        if not host or not port.isdecimal():
+            raise ValueError(f"host {name!r}: a host is wanted, or host:port")
+        hosts.append((host, int(port)))
+    return url.difference_update_query(["host"]), hosts
+
+
+def _options(
+    url: URL, timeout: float, timeout_of_host: float, given: Mapping[str, Any]
+) -> dict[str, Any]:
     options: dict[str, Any] = {}
     connect: dict[str, Any] = {}
     match url.get_backend_name():
@@ -315,7 +452,7 @@ def _options(url: URL, timeout: float, given: Mapping[str, Any]) -> dict[str, An
         case "mysql" | "mariadb":
             options["isolation_level"] = "READ COMMITTED"
             if url.get_driver_name() == "pymysql":
-                connect["connect_timeout"] = max(1, int(timeout))
+                connect["connect_timeout"] = max(1, int(timeout_of_host))
                 connect["read_timeout"] = connect["write_timeout"] = max(1, int(timeout))
     return {**options, **given, "connect_args": {**connect, **given.get("connect_args", {})}}
 
@@ -329,6 +466,11 @@ def _clock(connection: Connection) -> float:
         case _:
             # SQLite has the clock of the machine; how to ask others is not known.
             return time.time()
+
+
+def _is_helpless(error: DBAPIError) -> bool:
+    first = error.orig.args[0] if error.orig is not None and error.orig.args else None
+    return getattr(error.orig, "sqlstate", None) in _HELPLESS_STATES or first in _HELPLESS_ERRNOS
 
 
 def _is_transient(error: BaseException) -> bool:
@@ -349,5 +491,6 @@ def _is_transient(error: BaseException) -> bool:
 
 def _is_creation_race(error: BaseException | None) -> bool:
     return isinstance(error, IntegrityError) or (
-        isinstance(error, DBAPIError) and "exist" in str(error.orig).lower()
+        isinstance(error, DBAPIError)
+        and any(word in str(error.orig).lower() for word in ("exist", "duplicate"))
     )

@@ -7,43 +7,81 @@ judge is always the Hamming distance of the whole fingerprints, computed here an
 
 from __future__ import annotations
 
-import random
+import logging
+import secrets
 import time
 import zlib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache, partial
 from hashlib import blake2b
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from sqlalchemy import bindparam, delete, func, insert, literal, select, union_all
+from sqlalchemy import (
+    Integer,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    union_all,
+)
 from sqlalchemy.exc import IntegrityError
 
 from scrapy_simhash import schema
-from scrapy_simhash.database import Database, among, lock, values
+from scrapy_simhash.database import Database, Held, Prepared, among, check_url, lock, values
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
-from scrapy_simhash.keys import Bands, Blocks, load_keys
-from scrapy_simhash.runs import Run
+from scrapy_simhash.keys import Bands, Blocks, bands_for, blocks_for, load_keys
+from scrapy_simhash.runs import HEARTBEAT, Run
 from scrapy_simhash.schema import CONFIRMED, PENDING
 from scrapy_simhash.scheme import Scheme, Sketch, load_scheme
 from scrapy_simhash.simhash import limits, similarity_at
-from scrapy_simhash.storage import Writer, unpack_keys
+from scrapy_simhash.storage import KeyRow, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from types import TracebackType
 
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection, Select
     from sqlalchemy.engine import URL
 
-__all__ = ["BATCH", "Claim", "Document", "Duplicate", "Index", "Match", "Verdict"]
+__all__ = [
+    "BATCH",
+    "Claim",
+    "Counts",
+    "Document",
+    "Duplicate",
+    "Index",
+    "Match",
+    "Verdict",
+    "expire_claims",
+    "reset_namespace",
+]
+
+logger = logging.getLogger(__name__)
 
 #: As many documents share one transaction at most: more would make the others wait too long.
 BATCH = 64
 
 #: Below as many distinct features an estimate says nothing: only an equal fingerprint counts.
 FEW_FEATURES = 8
+
+#: A band that as many claims share says little: no more are stored under it, or a template that is
+#: in every page of a site would make every claim read all of them.
+CROWD = 100
+
+# A plan is called unfit after so many claims that met so many times as many candidates as planned.
+_ENOUGH_CLAIMS, _TOO_MANY = 1000, 3.0
+
+# Fewer candidates than that cost next to nothing.
+_FEW_CANDIDATES = 100.0
+
+# Bands that find a smaller share of what is asked for are worth a warning.
+_LEAST_RECALL = 0.95
 
 Kind = Literal["unique", "duplicate", "same", "skipped", "failed_open"]
 
@@ -79,7 +117,6 @@ class Claim:
 
     id: int
     row: Mapping[str, Any] = field(repr=False)
-    keys: NDArray[np.int32] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +163,7 @@ class Document:
     key: str
     url: str = ""
     position: int = 0
-    visit: int = field(default_factory=lambda: random.getrandbits(63))
+    visit: int = field(default_factory=lambda: secrets.randbits(63))
     text: str | None = None
 
     @property
@@ -145,14 +182,45 @@ class Duplicate:
     item: bytes | None = None
     item_type: str | None = None
     id: int = field(
-        default_factory=lambda: time.time_ns() // 1_000_000 << 22 | random.getrandbits(22)
+        default_factory=lambda: time.time_ns() // 1_000_000 << 22 | secrets.randbits(22)
     )
+
+
+@dataclass(slots=True)
+class Counts:
+    """What an index has met since it was opened; a transaction that is repeated counts again.
+
+    Attributes:
+        claims: documents that were looked up.
+        candidates: claims that they were compared with.
+        crowded: documents some of whose bands were crowded and did not get them. They are found by
+            the others, a little less surely.
+        exact_only: documents all of whose bands were crowded: nothing but a document with the very
+            same fingerprint is found to be a duplicate of theirs.
+    """
+
+    claims: int = 0
+    candidates: int = 0
+    crowded: int = 0
+    exact_only: int = 0
 
 
 class _Candidates(NamedTuple):
     documents: NDArray[np.intp]
     claims: NDArray[np.int64]
     distances: NDArray[np.int64]
+    crowded: frozenset[KeyRow] = frozenset()
+
+
+_NO_CANDIDATES = _Candidates(np.empty(0, np.intp), *(np.empty(0, np.int64),) * 2)
+
+
+class _PlanChanged(Exception):
+    """The keys of the namespace were made anew by somebody else."""
+
+    def __init__(self, held: Held) -> None:
+        super().__init__(held.plan)
+        self.held = held
 
 
 class Index:
@@ -175,6 +243,11 @@ class Index:
         run: the run whose claims these are; one of its own, closed with the index, by default.
         text_budget: bytes of compressed text kept in the namespace; 0 keeps none.
         item_budget: bytes of dropped items kept in the namespace.
+        expected_size: how many documents there will be, to choose the keys of a new namespace by;
+            one that exists keeps those it has.
+
+    Attributes:
+        counts: what was met so far.
 
     Raises:
         ValueError: an argument is out of its range, or the URL can't be read.
@@ -198,13 +271,26 @@ class Index:
         run: Run | None = None,
         text_budget: int = 256 << 20,
         item_budget: int = 1 << 30,
+        expected_size: int = 1_000_000,
     ) -> None:
         self.scheme = load_scheme(scheme, scheme_options) if isinstance(scheme, str) else scheme
-        self.keys = choose_keys(self.scheme, similarity, distance, candidates)
+        self.keys = choose_keys(
+            self.scheme,
+            similarity,
+            distance,
+            candidates,
+            expected_size=expected_size,
+            engine=database.dialect if isinstance(database, Database) else _engine_of(database),
+        )
         if not 0 < len(namespace) <= 255:
             raise ValueError(f"namespace {namespace!r}: allowed are 1 to 255 characters")
         self.namespace = namespace
-        self._radius, self.limit = choose_limits(self.scheme, similarity, distance)
+        self._limit_of_64, self.limit = choose_limits(self.scheme, similarity, distance)
+        self._similarity = similarity
+        self.counts = Counts()
+        self._expected_size = expected_size
+        self._radius = 0
+        self._planned = np.inf
         self.same_url = same_url
         self.text_budget = text_budget
         self.item_budget = item_budget
@@ -215,14 +301,16 @@ class Index:
             if isinstance(database, Database)
             else Database(database, options=engine_options, timeout=timeout)
         )
-        self._statements = _Statements(self.database.dialect, self.keys.slots)
         try:
+            self._use(self.keys, 0)
             self.id = self._open_namespace()
         except BaseException:
             if self._owns_database:
                 self.database.close()
             raise
         self._run = run
+        self._owns_run = run is None
+        self._next_beat = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -246,10 +334,26 @@ class Index:
 
     def close(self) -> None:
         """Close what the index opened itself: its run, settling it, and its database."""
-        if self._owns_database:
-            if self._run is not None:
+        try:
+            if self._owns_run and self._run is not None:
                 self._run.close(settled=True, reason="closed")
-            self.database.close()
+        finally:
+            if self._owns_database:
+                self.database.close()
+
+    def radius(self, blocks: Blocks) -> int:
+        """The distance on the bits of these blocks within which they have to miss nothing."""
+        return self._limit_of_64 if blocks.bits <= 64 else self.limit
+
+    def best_blocks(self) -> Blocks:
+        """The blocks that would cost least for the present number of claims.
+
+        Raises:
+            ValueError: every plan takes too many lookups.
+        """
+        bits = 64 if self._limit_of_64 != self.limit else self.scheme.bits
+        size = max(1, len(self))
+        return blocks_for(bits, self._limit_of_64, size, self.database.dialect)
 
     @property
     def run(self) -> Run:
@@ -354,13 +458,17 @@ class Index:
             TypeError, ValueError, IndexUnavailable: as :meth:`claim`.
         """
         document = self.document(content, key="")
+        document.text = None
         if document.sketch.fingerprint is None:
             return []
-        work = _Batch(
-            [document], self._fingerprints([document]), [self.keys.keys(document.sketch)], []
-        )
 
         def look_up(connection: Connection) -> list[Match]:
+            row = connection.execute(
+                select(schema.namespaces).where(schema.namespaces.c.id == self.id)
+            ).one_or_none()
+            if row is not None and (row.plan, row.first_slot) != (self.keys.id, self._first_slot):
+                self._use(load_keys(row.plan), row.first_slot)
+            work = self._batch([document], run=0)
             found = self._candidates(connection, work)
             order = np.argsort(found.distances, kind="stable")[:limit]
             rows = self._details(connection, found.claims[order])
@@ -391,33 +499,27 @@ class Index:
         """
         wanted = [document for document in claims if document.sketch.fingerprint is not None]
         verdicts: list[Verdict] = []
+
+        def write(work: _Batch, connection: Connection, retried: bool) -> list[Verdict]:
+            held = self._lock(connection, len(wanted))
+            writer = Writer(connection, self.id, held)
+            if release:
+                writer.forget([_packed(claim.row) for claim in release], orphaned=True)
+            if confirm:
+                writer.confirm([claim.row for claim in confirm])
+            decided = self._claim(connection, writer, work, held, retried) if wanted else []
+            if duplicates:
+                writer.remember(self._rows(duplicates, work.run), retried=retried)
+            writer.book(self.text_budget, self.item_budget)
+            return decided
+
         if wanted or confirm or release or duplicates:
-            work = _Batch(
-                wanted,
-                self._fingerprints(wanted),
-                [self.keys.keys(document.sketch) for document in wanted],
-                [self._compress(document.text) for document in wanted],
-            )
-            run = self.run.id
-
-            def write(connection: Connection, retried: bool) -> list[Verdict]:
-                held = lock(connection, self.id, len(wanted))
-                writer = Writer(connection, self.id, held)
-                if release:
-                    writer.forget([(claim.id, claim.keys) for claim in release], orphaned=True)
-                if confirm:
-                    writer.confirm([(claim.row, claim.keys) for claim in confirm])
-                decided: list[Verdict] = []
-                if wanted:
-                    done = self._done_before(connection, work) if retried else {}
-                    decided = self._decide(connection, work, held.first, run, done)
-                    self._write(writer, decided, work, done)
-                if duplicates:
-                    writer.remember(self._rows(duplicates, run), retried=retried)
-                writer.book(self.text_budget, self.item_budget)
-                return decided
-
-            verdicts = self.database.transact(write)
+            try:
+                verdicts = self.database.transact(partial(write, self._batch(wanted, self.run.id)))
+            except _PlanChanged as change:
+                self._use(load_keys(change.held.plan), change.held.first_slot)
+                return self.execute(claims, confirm, release, duplicates)
+            self._after(len(wanted))
         answers = iter(verdicts)
         return [
             Verdict("skipped", reason="no_text")
@@ -426,7 +528,41 @@ class Index:
             for document in claims
         ]
 
+    def _after(self, claims: int) -> None:
+        """What is not part of the transaction: signs of life, and a look at the cost."""
+        if self._owns_run and time.monotonic() > self._next_beat:
+            self._next_beat = time.monotonic() + HEARTBEAT
+            self.run.beat()
+        self.counts.claims += claims
+        if self.counts.claims >= _ENOUGH_CLAIMS and self._planned < self.counts.candidates / (
+            _TOO_MANY * self.counts.claims
+        ):
+            logger.warning(
+                "Namespace %r: a claim is compared with %.0f candidates where %.0f were planned. "
+                "There are more documents than expected, or they are much alike: the keys can be "
+                "made anew for more of them (scrapy simhash rebuild)",
+                self.namespace,
+                self.counts.candidates / self.counts.claims,
+                self._planned,
+            )
+            self._planned = np.inf
+
     # Looking up
+
+    def _lock(self, connection: Connection, new_claims: int) -> Held:
+        held = lock(connection, self.id, new_claims)
+        if (held.plan, held.first_slot) != (self.keys.id, self._first_slot):
+            raise _PlanChanged(held)
+        return held
+
+    def _batch(self, documents: Sequence[Document], run: int) -> _Batch:
+        return _Batch(
+            documents,
+            self._fingerprints(documents),
+            [self.keys.keys(document.sketch) for document in documents],
+            [self._compress(document.text) for document in documents],
+            run,
+        )
 
     def _fingerprints(self, documents: Sequence[Document]) -> NDArray[np.uint8]:
         packed = b"".join(
@@ -439,39 +575,61 @@ class Index:
     def _candidates(self, connection: Connection, work: _Batch) -> _Candidates:
         """Every claim that a key of the batch leads to, with its distance; a pair once."""
         asked, owner = self._probes(work)
-        distinct = np.unique(asked)
-        parameters: dict[str, Any] = {"namespace": self.id}
-        for slot in range(self.keys.slots):
-            of_slot = distinct[distinct >> 32 == slot].astype(np.int32)
-            parameters[f"keys{slot}"] = values(self.database.dialect, of_slot.tolist())
-        rows = connection.execute(self._statements.candidates, parameters).fetchall()
-        if not rows:
-            return _Candidates(*(np.empty(0, np.int64),) * 3)
-        hits = np.array(rows, dtype=np.int64).reshape(-1, 3)
-        met = _slotted(hits[:, 0], hits[:, 1])
-        left = np.searchsorted(asked, met, "left")
-        count = np.searchsorted(asked, met, "right") - left
+        hits = self._hits(connection, asked, range(self.keys.slots))
+        crowded = frozenset[KeyRow]()
+        if self.keys.needs_shingles and len(hits) >= CROWD:
+            met, count = np.unique(hits[:, 0], return_counts=True)
+            crowded = frozenset(_key_row(number) for number in met[count >= CROWD].tolist())
+            alone = [
+                number
+                for number, keys in enumerate(work.keys)
+                if crowded.issuperset(map(KeyRow._make, enumerate(keys.tolist())))
+            ]
+            if alone:
+                # These may stand under their fingerprint.
+                last = self.keys.slots
+                exact = _slotted(last, np.array([_exact(work, number) for number in alone]))
+                order = np.argsort(exact)
+                asked = np.concatenate([asked, exact[order]])
+                owner = np.concatenate([owner, np.array(alone)[order]])
+                hits = np.concatenate([hits, self._hits(connection, exact, range(last, last + 1))])
+        if not len(hits):
+            return _NO_CANDIDATES
+        left = np.searchsorted(asked, hits[:, 0], "left")
+        count = np.searchsorted(asked, hits[:, 0], "right") - left
         within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         pairs = np.stack(
-            [owner[np.repeat(left, count) + within], np.repeat(hits[:, 2], count)], axis=1
+            [owner[np.repeat(left, count) + within], np.repeat(hits[:, 1], count)], axis=1
         )
         pairs = np.unique(pairs, axis=0)
         ids, place = np.unique(pairs[:, 1], return_inverse=True)
-        stored = {
-            row[0]: row[1]
-            for row in connection.execute(
-                self._statements.fingerprints,
-                {"namespace": self.id, "ids": values(self.database.dialect, ids.tolist())},
-            )
-        }
-        # A key row may outlive its claim by a crash between two transactions of a pruning.
-        alive = np.array([claim in stored for claim in ids.tolist()], bool)[place]
-        pairs, place = pairs[alive], place[alive]
-        blank = bytes(self._bytes)
-        packed = b"".join(bytes(stored.get(claim, blank)) for claim in ids.tolist())
+        parameters = {"namespace": self.id, "ids": values(self.database.dialect, ids.tolist())}
+        rows = self._statements.fingerprints.run(connection, parameters).fetchall()
+        stored: dict[int, bytes] = {row.id: row.fingerprint for row in rows}
+        packed = b"".join(map(stored.__getitem__, ids.tolist()))
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self._bytes)
         differing = np.bitwise_count(work.fingerprints[pairs[:, 0]] ^ claimed[place])
-        return _Candidates(pairs[:, 0], pairs[:, 1], differing.sum(axis=1, dtype=np.int64))
+        self.counts.candidates += len(pairs)
+        distances = differing.sum(axis=1, dtype=np.int64)
+        return _Candidates(pairs[:, 0], pairs[:, 1], distances, crowded)
+
+    def _hits(
+        self, connection: Connection, asked: NDArray[np.int64], slots: range
+    ) -> NDArray[np.int64]:
+        """The key rows that are there, as pairs of what was asked and a claim."""
+        distinct = np.unique(asked)
+        edges = np.searchsorted(distinct, [slot << 32 for slot in (*slots, slots.stop)])
+        parameters: dict[str, Any] = {"namespace": self.id}
+        keys = distinct.astype(np.int32)
+        for slot, (start, stop) in zip(slots, pairwise(edges), strict=True):
+            parameters[f"keys{slot}"] = values(self.database.dialect, keys[start:stop].tolist())
+        which = "candidates" if len(slots) == self.keys.slots else "exact"
+        statement: Prepared = getattr(self._statements, which)
+        rows = statement.run(connection, parameters).fetchall()
+        if not rows:
+            return np.empty((0, 2), np.int64)
+        hits = np.array(list(map(tuple, rows)), dtype=np.int64)
+        return np.stack([_slotted(hits[:, 0] - self._first_slot, hits[:, 1]), hits[:, 2]], axis=1)
 
     def _probes(self, work: _Batch) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         """Every key to look up, slot first, in ascending order; and which document asks for it."""
@@ -494,8 +652,8 @@ class Index:
     def _details(self, connection: Connection, claims: NDArray[np.int64]) -> dict[int, Any]:
         if not claims.size:
             return {}
-        found = connection.execute(
-            self._statements.details,
+        found = self._statements.details.run(
+            connection,
             {
                 "namespace": self.id,
                 "ids": values(self.database.dialect, np.unique(claims).tolist()),
@@ -520,26 +678,68 @@ class Index:
     def _newest(self, connection: Connection, work: _Batch) -> dict[tuple[int, int], int]:
         """The newest claim of each owner and position of the batch."""
         owners = values(self.database.dialect, {document.owner for document in work.documents})
-        rows = connection.execute(self._statements.newest, {"namespace": self.id, "owners": owners})
+        rows = self._statements.newest.run(connection, {"namespace": self.id, "owners": owners})
         return {(row.owner, row.position): row.id for row in rows}
 
     def _done_before(self, connection: Connection, work: _Batch) -> dict[int, Any]:
         """The claims of this very batch that an attempt whose answer was lost did commit."""
         owners = values(self.database.dialect, {document.owner for document in work.documents})
-        rows = connection.execute(self._statements.own, {"namespace": self.id, "owners": owners})
+        rows = self._statements.own.run(connection, {"namespace": self.id, "owners": owners})
         mine = {(row.owner, row.visit, row.position): row for row in rows}
         tokens = [(d.owner, d.visit, d.position) for d in work.documents]
         return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
+
+    def _claim(
+        self,
+        connection: Connection,
+        writer: Writer,
+        work: _Batch,
+        held: Held,
+        retried: bool,
+    ) -> list[Verdict]:
+        """Decide on a batch, and write what it claims."""
+        done = self._done_before(connection, work) if retried else {}
+        found = self._candidates(connection, work)
+        first = held.last - len(work.documents) + 1
+        verdicts = self._decide(connection, work, found, first, done)
+        made = [
+            (verdict.claim, work.texts[number])
+            for number, verdict in enumerate(verdicts)
+            if verdict.claim is not None and number not in done
+        ]
+        writer.insert([claim.row for claim, _ in made], found.crowded)
+        writer.keep_texts([(claim.id, 0, text) for claim, text in made if text is not None])
+        writer.touch(
+            [
+                verdict.match.claim
+                for verdict in verdicts
+                if verdict.kind == "same" and verdict.claim is None and verdict.match
+            ],
+            self.database.now(),
+        )
+        return verdicts
+
+    def _packed_keys(self, work: _Batch, number: int, found: _Candidates) -> bytes | None:
+        """The keys to remember: for a document all whose bands are crowded its fingerprint too."""
+        if not self.keys.needs_shingles:
+            return None
+        keys = work.keys[number]
+        if found.crowded:
+            full = [KeyRow(slot, key) in found.crowded for slot, key in enumerate(keys.tolist())]
+            self.counts.crowded += any(full)
+            if all(full):
+                self.counts.exact_only += 1
+                keys = np.append(keys, np.int32(_exact(work, number)))
+        return keys.astype("<i4").tobytes()
 
     def _decide(
         self,
         connection: Connection,
         work: _Batch,
+        found: _Candidates,
         first: int,
-        run: int,
         done: Mapping[int, Any],
     ) -> list[Verdict]:
-        found = self._candidates(connection, work)
         newest = self._newest(connection, work)
         near = found.distances <= self.limit
         wanted = np.concatenate([found.claims[near], np.fromiter(newest.values(), np.int64)])
@@ -571,10 +771,6 @@ class Index:
         verdicts: list[Verdict] = []
         fresh: dict[int, _Row] = {}
         for number, document in enumerate(work.documents):
-            if number in done:
-                claim = Claim(done[number].id, done[number]._asdict(), work.keys[number])
-                verdicts.append(Verdict("unique", claim=claim))
-                continue
             twins = np.flatnonzero(among_us[number, :number] <= self.limit).tolist()
             matches = [
                 (distance, row)
@@ -584,14 +780,20 @@ class Index:
                 # What an earlier attempt claimed for this batch is judged in its own turn.
                 and not (row.visit == document.visit and row.position == document.position)
             ]
+            if mine := done.get(number):
+                # It was decided when nothing newer was there.
+                matches = [(distance, row) for distance, row in matches if row.id < mine.id]
             verdict, claims = self._judge(document, matches, newest)
-            if claims:
+            if mine:
+                claim = Claim(mine.id, mine._asdict())
+                verdict = Verdict(verdict.kind, match=verdict.match, claim=claim)
+            elif claims:
                 row = _Row(
                     id=first + number,
                     owner=document.owner,
                     position=document.position,
                     visit=document.visit,
-                    run=run,
+                    run=work.run,
                     state=PENDING,
                     fingerprint=work.fingerprints[number].tobytes(),
                     size=document.sketch.size,
@@ -600,9 +802,10 @@ class Index:
                     seen=now,
                     key=_clean(document.key),
                     url=_clean(document.url),
+                    packed_keys=self._packed_keys(work, number, found),
                 )
                 fresh[number] = row
-                claim = Claim(row.id, row._asdict(), work.keys[number])
+                claim = Claim(row.id, row._asdict())
                 verdict = Verdict(verdict.kind, match=verdict.match, claim=claim)
             verdicts.append(verdict)
         return verdicts
@@ -650,25 +853,6 @@ class Index:
         if text is None or not self.text_budget:
             return None
         return zlib.compress(text.encode("utf-8", "replace"), 1)
-
-    def _write(
-        self, writer: Writer, verdicts: Sequence[Verdict], work: _Batch, done: Mapping[int, Any]
-    ) -> None:
-        made = [
-            (verdict.claim, work.texts[number])
-            for number, verdict in enumerate(verdicts)
-            if verdict.claim is not None and number not in done
-        ]
-        writer.insert([(claim.row, claim.keys) for claim, _ in made])
-        writer.keep_texts([(claim.id, 0, text) for claim, text in made if text is not None])
-        writer.touch(
-            [
-                verdict.match.claim
-                for verdict in verdicts
-                if verdict.kind == "same" and verdict.claim is None and verdict.match
-            ],
-            self.database.now(),
-        )
 
     def _rows(
         self, duplicates: Sequence[Duplicate], run: int
@@ -721,7 +905,7 @@ class Index:
                     f"scheme {row.scheme!r}, this one is {self.scheme.id!r}: they can't be "
                     "compared. Use another namespace, the old scheme, or reset the namespace"
                 )
-            self._adopt(row.plan)
+            self._adopt(load_keys(row.plan), row.first_slot)
             return int(row.id)
 
         try:
@@ -732,19 +916,41 @@ class Index:
             # Somebody else made it at the same moment.
             return self.database.transact(open_)
 
-    def _adopt(self, stored: str) -> None:
+    def _adopt(self, keys: Bands | Blocks, first_slot: int) -> None:
         """Work with the keys that the namespace was made with, where that is possible."""
-        if stored == self.keys.id:
-            return
-        keys = load_keys(stored)
         if keys.needs_shingles != self.keys.needs_shingles:
             raise SchemeMismatch(
-                f"namespace {self.namespace!r} of {self.database} is indexed by {stored!r}, this "
+                f"namespace {self.namespace!r} of {self.database} is indexed by {keys.id!r}, this "
                 f"one by {self.keys.id!r}. Use another namespace, the old setting, or reset the "
                 "namespace"
             )
+        if isinstance(keys, Bands) and (recall := keys.recall(self._similarity)) < _LEAST_RECALL:
+            logger.warning(
+                "Namespace %r was made for pages that are more alike: with its %s no more than "
+                "%.0f %% of those of similarity %g are found. Reset the namespace, or use another, "
+                "to find them all",
+                self.namespace,
+                keys.id,
+                100 * recall,
+                self._similarity,
+            )
+        self._use(keys, first_slot)
+
+    def _use(self, keys: Bands | Blocks, first_slot: int) -> None:
+        """Look up and store by these keys.
+
+        Raises:
+            ValueError: they take too many lookups for the distance asked for.
+        """
+        self._planned = np.inf
+        if isinstance(keys, Blocks):
+            self._radius = self.radius(keys)
+            keys.flips(self._radius)
+            candidates = keys.candidates(self._radius, self._expected_size)
+            self._planned = max(_FEW_CANDIDATES, candidates)
         self.keys = keys
-        self._statements = _Statements(self.database.dialect, keys.slots)
+        self._first_slot = first_slot
+        self._statements = _statements(self.database.dialect, keys.slots, first_slot)
 
 
 def choose_limits(scheme: Scheme, similarity: float, distance: int | None) -> tuple[int, int]:
@@ -754,6 +960,7 @@ def choose_limits(scheme: Scheme, similarity: float, distance: int | None) -> tu
         ValueError: the distance is out of range, or a similarity is asked of a scheme that has
             another measure.
     """
+    distance = _asked_for(scheme, distance)
     if distance is None:
         if scheme.bits != 128:
             raise ValueError(
@@ -770,13 +977,20 @@ def choose_limits(scheme: Scheme, similarity: float, distance: int | None) -> tu
 
 
 def choose_keys(
-    scheme: Scheme, similarity: float, distance: int | None, candidates: str
+    scheme: Scheme,
+    similarity: float,
+    distance: int | None,
+    candidates: str,
+    *,
+    expected_size: int = 1_000_000,
+    engine: str = "sqlite",
 ) -> Bands | Blocks:
-    """The keys for what is asked for.
+    """The keys for what is asked for, of so many documents in a database of that dialect.
 
     Raises:
         ValueError: bands are asked for where there are no shingles or no similarity.
     """
+    distance = _asked_for(scheme, distance)
     has_shingles = scheme.id.startswith("shingles/")
     match candidates:
         case "auto" | "bands" | "blocks":
@@ -789,8 +1003,15 @@ def choose_keys(
             "'shingles' and a similarity, not a distance"
         )
     if candidates == "bands" or (candidates == "auto" and has_shingles and distance is None):
-        return Bands()
-    return Blocks()
+        return bands_for(similarity)
+    # A similarity is a distance on the low 64 bits, as far as candidates are concerned.
+    bits = 64 if distance is None else scheme.bits
+    return blocks_for(bits, choose_limits(scheme, similarity, distance)[0], expected_size, engine)
+
+
+def _asked_for(scheme: Scheme, distance: int | None) -> int | None:
+    """A scheme may have a distance of its own, for when none is asked for: "keywords" has 3."""
+    return getattr(scheme, "distance", None) if distance is None else distance
 
 
 class _Row(NamedTuple):
@@ -809,6 +1030,7 @@ class _Row(NamedTuple):
     seen: float
     key: str
     url: str
+    packed_keys: bytes | None
 
 
 @dataclass(slots=True)
@@ -819,34 +1041,61 @@ class _Batch:
     fingerprints: NDArray[np.uint8]
     keys: Sequence[NDArray[np.int32]]
     texts: Sequence[bytes | None]
+    run: int
 
 
 class _Statements:
-    """Prepared once: building them anew for each call costs more than running them."""
+    """What is executed, for a dialect, a number of slots and the first of them."""
 
-    def __init__(self, dialect: str, slots: int) -> None:
-        claims, keys = schema.claims.c, schema.keys.c
+    def __init__(self, dialect: str, slots: int, first_slot: int) -> None:
+        claims = schema.claims.c
         here = claims.namespace == bindparam("namespace")
         ids = among(dialect, claims.id, "ids")
         owners = among(dialect, claims.owner, "owners")
-        self.candidates = union_all(
-            *(
-                select(literal(slot).label("slot"), keys.key, keys.claim).where(
-                    keys.namespace == bindparam("namespace"),
-                    keys.slot == slot,
-                    among(dialect, keys.key, f"keys{slot}"),
-                )
-                for slot in range(slots)
-            )
-        )
-        self.fingerprints = select(claims.id, claims.fingerprint).where(here, ids)
-        self.details = select(schema.claims).where(here, ids)
-        self.newest = (
+        arms = [_keys_of_slot(dialect, slot, first_slot) for slot in range(slots + 1)]
+        self.candidates = Prepared(union_all(*arms[:slots]))
+        self.exact = Prepared(arms[slots])
+        self.fingerprints = Prepared(select(claims.id, claims.fingerprint).where(here, ids))
+        self.details = Prepared(select(schema.claims).where(here, ids))
+        self.newest = Prepared(
             select(claims.owner, claims.position, func.max(claims.id).label("id"))
             .where(here, owners)
             .group_by(claims.owner, claims.position)
         )
-        self.own = select(schema.claims).where(here, owners)
+        self.own = Prepared(select(schema.claims).where(here, owners))
+
+
+def _keys_of_slot(dialect: str, slot: int, first_slot: int) -> Select[Any]:
+    keys = schema.keys.c
+    number: ColumnElement[int] = literal_column(str(first_slot + slot), Integer)
+    return select(number.label("slot"), keys.key, keys.claim).where(
+        keys.namespace == bindparam("namespace"),
+        keys.slot == number,
+        among(dialect, keys.key, f"keys{slot}"),
+    )
+
+
+_statements = cache(_Statements)
+
+
+def _engine_of(url: str | URL) -> str:
+    return check_url(url).get_backend_name()
+
+
+def _packed(row: Mapping[str, Any]) -> tuple[int, bytes | None, bytes]:
+    """What it takes to forget a claim."""
+    return row["id"], row["packed_keys"], row["fingerprint"]
+
+
+def _exact(work: _Batch, number: int) -> int:
+    """The key of a document's very fingerprint."""
+    return int.from_bytes(work.fingerprints[number, -4:].tobytes(), "big", signed=True)
+
+
+def _key_row(slotted: int) -> KeyRow:
+    """The reverse of :func:`_slotted`."""
+    slot, key = slotted >> 32, slotted & 0xFFFFFFFF
+    return KeyRow(slot, key - (key >> 31 << 32))
 
 
 def _slotted(slot: int | NDArray[np.int64], keys: NDArray[Any]) -> NDArray[Any]:
@@ -905,14 +1154,16 @@ def expire_claims(index: Index, before: float) -> int:
         held = lock(connection, index.id)
         # Their numbers grow with time: the first one made since ends the search.
         rows = connection.execute(
-            select(row.id, row.packed_keys, row.created, row.seen)
+            select(row.id, row.packed_keys, row.fingerprint, row.created, row.seen)
             .where(row.namespace == index.id, row.id > position)
             .order_by(row.id)
             .limit(1000)
         ).all()
         old = [found for found in rows if found.created < before]
         writer = Writer(connection, index.id, held)
-        gone = [(found.id, unpack_keys(found.packed_keys)) for found in old if found.seen < before]
+        gone = [
+            (found.id, found.packed_keys, found.fingerprint) for found in old if found.seen < before
+        ]
         writer.forget(gone, orphaned=False)
         writer.book()
         return old[-1].id if old and len(old) == len(rows) else None, len(gone)

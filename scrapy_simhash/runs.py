@@ -22,7 +22,7 @@ from sqlalchemy import insert, select, update
 from scrapy_simhash import schema
 from scrapy_simhash.database import lock
 from scrapy_simhash.schema import PENDING
-from scrapy_simhash.storage import Writer, unpack_keys
+from scrapy_simhash.storage import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,10 +83,18 @@ class Run:
         Raises:
             IndexUnavailable: the database did not answer in time.
         """
-        host, process = _host(), _process()
+        host, process, now = _host(), _process(), database.now()
 
-        def enter(connection: Connection, _retried: bool) -> int:
-            now = database.now()
+        def enter(connection: Connection, retried: bool) -> int:
+            row = schema.runs.c
+            if retried and (
+                entered := connection.scalar(
+                    select(row.id).where(
+                        row.host == host, row.process == process, row.opened == now
+                    )
+                )
+            ):
+                return int(entered)
             made = connection.execute(
                 insert(schema.runs).values(
                     spider=spider[:255],
@@ -179,12 +187,12 @@ def _release(database: Database, run: int, *, confirmed: bool) -> int:
     def release(namespace: int, connection: Connection, _retried: bool) -> int:
         held = lock(connection, namespace)
         rows = connection.execute(
-            select(claims.id, claims.packed_keys)
+            select(claims.id, claims.packed_keys, claims.fingerprint)
             .where(claims.namespace == namespace, *mine)
             .limit(_CHUNK)
         ).all()
         writer = Writer(connection, namespace, held)
-        writer.forget([(number, unpack_keys(keys)) for number, keys in rows], orphaned=True)
+        writer.forget([tuple(row) for row in rows], orphaned=True)
         writer.book()
         return len(rows)
 

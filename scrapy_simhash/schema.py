@@ -7,7 +7,7 @@ engine's way of generating keys matters, and no number is ever used twice.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     BigInteger,
@@ -25,8 +25,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import mysql
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
 __all__ = [
     "CONFIRMED",
+    "MIGRATIONS",
     "PENDING",
     "VERSION",
     "claims",
@@ -41,6 +47,10 @@ __all__ = [
 
 #: Of the tables below. A change of them raises it and adds a migration.
 VERSION = 1
+
+#: What brings the tables of a version to the next one. MariaDB commits every change of a table as
+#: it is made, so each must be able to go on with what an earlier attempt left half done.
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
 
 PENDING, CONFIRMED = 0, 1
 
@@ -76,8 +86,12 @@ namespaces = Table(
     Column("id", Integer, primary_key=True),
     Column("name", String(255), nullable=False, unique=True),
     Column("scheme", Text, nullable=False),
-    # The id of its keys.
+    # The id of its keys, and the slot of the first of them.
     Column("plan", String(255), nullable=False),
+    Column("first_slot", SmallInteger, nullable=False, default=0),
+    # While they are made anew: the id of the next ones, and the last claim that has them.
+    Column("next_plan", String(255)),
+    Column("rebuilt", BigInteger, nullable=False, default=0),
     Column("created", Double, nullable=False),
     # Updated first in every writing transaction: the lock, and the last claim's number.
     Column("counter", BigInteger, nullable=False, default=0),
@@ -129,8 +143,8 @@ claims = Table(
     Column("seen", Double, nullable=False),
     Column("key", _LongText, nullable=False),
     Column("url", _LongText, nullable=False),
-    # Its key rows, so that a release needs no text: 4 bytes a slot, little-endian.
-    Column("packed_keys", LargeBinary(512).with_variant(mysql.VARBINARY(512), "mysql", "mariadb")),
+    # Keys that can't be made from the fingerprint: 4 bytes each, little-endian.
+    Column("packed_keys", LargeBinary(516).with_variant(mysql.VARBINARY(516), "mysql", "mariadb")),
     sqlite_with_rowid=False,
     **_MYSQL,
 )

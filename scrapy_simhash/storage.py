@@ -3,36 +3,73 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Integer,
+    SmallInteger,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    null,
+    select,
+    update,
+)
 
 from scrapy_simhash import schema
-from scrapy_simhash.database import among, values
+from scrapy_simhash.database import Prepared, among, values
+from scrapy_simhash.keys import load_keys
 from scrapy_simhash.schema import CONFIRMED
+from scrapy_simhash.scheme import Sketch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import ColumnElement, Connection, Table
 
     from scrapy_simhash.database import Held
 
-__all__ = ["Writer", "unpack_keys"]
+__all__ = ["OTHER_SLOTS", "KeyRow", "Writer", "other_slot"]
 
 #: As many rows are dropped at once to make room.
 _ROOM = 256
 
+#: While keys are made anew, the old and the new ones are as many slots apart.
+OTHER_SLOTS = 256
 
-def unpack_keys(stored: bytes) -> NDArray[np.int32]:
+
+def other_slot(first: int) -> int:
+    """The first slot of the keys that are made anew."""
+    return OTHER_SLOTS - first
+
+
+class KeyRow(NamedTuple):
+    """A key of a document, in its slot."""
+
+    slot: int
+    key: int
+
+
+def _keys_of(plan: str, packed_keys: bytes | None, fingerprint: bytes) -> list[int]:
     """The keys of a claim, from its row."""
-    return np.frombuffer(stored, "<i4").astype(np.int32)
+    if packed_keys is not None:
+        keys = np.frombuffer(packed_keys, "<i4")
+    else:
+        keys = _load_keys(plan).keys(Sketch(int.from_bytes(fingerprint, "big"), 0, None))
+    return list(map(int, keys))
+
+
+_load_keys = cache(load_keys)
 
 
 class _Statements:
-    """Built once for each dialect: building a statement costs more than running it."""
+    """What is executed, for a dialect."""
 
     def __init__(self, dialect: str) -> None:
         def here(table: Table, column: str) -> tuple[ColumnElement[bool], ...]:
@@ -47,19 +84,29 @@ class _Statements:
             duplicates.c.namespace == texts.c.namespace, duplicates.c.claim == texts.c.claim
         )
         row = schema.namespaces.c
-        self.present = select(claims.c.id).where(*here(claims, "id"))
-        self.confirm = update(claims).where(*here(claims, "id")).values(state=CONFIRMED)
-        self.touch = update(claims).where(*here(claims, "id")).values(seen=bindparam("now"))
-        self.delete_claims = delete(claims).where(*here(claims, "id"))
-        self.delete_keys = delete(schema.keys).where(
-            *(column == bindparam(column.name) for column in schema.keys.primary_key)
+        self.present = Prepared(select(claims.c.id).where(*here(claims, "id")))
+        self.confirm = Prepared(update(claims).where(*here(claims, "id")).values(state=CONFIRMED))
+        self.touch = Prepared(
+            update(claims).where(*here(claims, "id")).values(seen=bindparam("now"))
         )
-        self.orphan = update(duplicates).where(*here(duplicates, "claim")).values(orphaned=True)
-        self.remembered = select(duplicates.c.id).where(
-            *here(duplicates, "id"), duplicates.c.run == bindparam("of_run")
+        self.delete_claims = Prepared(delete(claims).where(*here(claims, "id")))
+        self.delete_keys = Prepared(
+            delete(schema.keys).where(
+                *(column == bindparam(column.name) for column in schema.keys.primary_key)
+            )
         )
-        self.drop_items = update(duplicates).where(*here(duplicates, "id")).values(item=None)
-        self.items = (
+        self.orphan = Prepared(
+            update(duplicates).where(*here(duplicates, "claim")).values(orphaned=True)
+        )
+        self.remembered = Prepared(
+            select(duplicates.c.id).where(
+                *here(duplicates, "id"), duplicates.c.run == bindparam("of_run")
+            )
+        )
+        self.drop_items = Prepared(
+            update(duplicates).where(*here(duplicates, "id")).values(item=null())
+        )
+        self.items = Prepared(
             select(duplicates.c.id, func.length(duplicates.c.item).label("bytes"))
             .where(
                 duplicates.c.namespace == bindparam("here"),
@@ -70,19 +117,21 @@ class _Statements:
             .limit(_ROOM)
         )
         size = func.coalesce(func.sum(func.length(texts.c.text)), 0)
-        self.size_of_own_texts = select(size).where(*own_texts)
-        self.delete_own_texts = delete(texts).where(*own_texts)
-        self.size_of_texts = select(size).where(*here(texts, "claim"))
-        self.delete_texts = delete(texts).where(*here(texts, "claim"))
+        self.size_of_own_texts = Prepared(select(size).where(*own_texts))
+        self.delete_own_texts = Prepared(delete(texts).where(*own_texts))
+        self.size_of_texts = Prepared(select(size).where(*here(texts, "claim")))
+        self.delete_texts = Prepared(delete(texts).where(*here(texts, "claim")))
         self.unexplaining, self.explaining = (
-            select(texts.c.claim)
-            .where(texts.c.namespace == bindparam("here"), condition)
-            .group_by(texts.c.claim)
-            .order_by(texts.c.claim)
-            .limit(_ROOM)
+            Prepared(
+                select(texts.c.claim)
+                .where(texts.c.namespace == bindparam("here"), condition)
+                .group_by(texts.c.claim)
+                .order_by(texts.c.claim)
+                .limit(_ROOM)
+            )
             for condition in (~explained, explained)
         )
-        self.book = (
+        self.book = Prepared(
             update(schema.namespaces)
             .where(row.id == bindparam("here"))
             .values(
@@ -91,10 +140,26 @@ class _Statements:
                 item_bytes=row.item_bytes + bindparam("items"),
             )
         )
-        self.insert_claims = insert(claims)
-        self.insert_keys = insert(schema.keys)
-        self.insert_duplicates = insert(duplicates)
-        self.insert_texts = insert(texts)
+        self.insert_claims = Prepared(insert(claims))
+        self.insert_keys = Prepared(insert(schema.keys))
+        # Its driver sends one row after the other, these in one go.
+        columns = (
+            func.unnest(
+                bindparam("slots", type_=ARRAY(SmallInteger)),
+                bindparam("keys", type_=ARRAY(Integer)),
+                bindparam("claims", type_=ARRAY(BigInteger)),
+            )
+            .table_valued("slot", "key", "claim")
+            .render_derived()
+        )
+        self.insert_key_columns = Prepared(
+            insert(schema.keys).from_select(
+                ["namespace", "slot", "key", "claim"],
+                select(bindparam("here", type_=Integer), *columns.c),
+            )
+        )
+        self.insert_duplicates = Prepared(insert(duplicates))
+        self.insert_texts = Prepared(insert(texts))
 
 
 _statements = cache(_Statements)
@@ -117,62 +182,82 @@ class Writer:
         self._held = held
         self._size = self._text_bytes = self._item_bytes = 0
 
-    def insert(self, claims: Sequence[tuple[Mapping[str, Any], NDArray[np.int32]]]) -> None:
-        """Add claims with their key rows."""
+    def insert(self, claims: Sequence[Mapping[str, Any]], crowded: Collection[KeyRow] = ()) -> None:
+        """Add claims, given by their rows, with their keys but for those that are crowded."""
         if not claims:
             return
-        self._connection.execute(
-            self._sql.insert_claims,
-            [
-                {**row, "namespace": self._namespace, "packed_keys": keys.astype("<i4").tobytes()}
-                for row, keys in claims
-            ],
+        self._sql.insert_claims.run(
+            self._connection, [{**row, "namespace": self._namespace} for row in claims]
         )
-        self._connection.execute(
-            self._sql.insert_keys, self._key_rows((row["id"], keys) for row, keys in claims)
+        first = self._held.first_slot
+        self._insert_keys(
+            (first + slot, key, row["id"])
+            for row in claims
+            for slot, key in enumerate(
+                _keys_of(self._held.plan, row["packed_keys"], row["fingerprint"])
+            )
+            if not crowded or (slot, key) not in crowded
         )
         self._size += len(claims)
 
-    def confirm(self, claims: Sequence[tuple[Mapping[str, Any], NDArray[np.int32]]]) -> None:
-        """Confirm claims.
+    def rekey(self, claims: Sequence[tuple[int, NDArray[np.int32]]]) -> None:
+        """Add keys of the next plan to claims that have those of the present one."""
+        first = other_slot(self._held.first_slot)
+        self._insert_keys(
+            (first + slot, key, claim)
+            for claim, keys in claims
+            for slot, key in enumerate(keys.tolist())
+        )
+
+    def confirm(self, claims: Sequence[Mapping[str, Any]]) -> None:
+        """Confirm claims, given by their rows.
 
         One that is gone was released by somebody who took this run for dead. What it stands for
         is stored all the same, so it is made again.
         """
-        numbers = [row["id"] for row, _ in claims]
-        if self._connection.execute(self._sql.confirm, self._here(numbers)).rowcount == len(claims):
+        numbers = {row["id"] for row in claims}
+        if self._sql.confirm.run(self._connection, self._here(numbers)).rowcount == len(numbers):
             return
+        # A row that was confirmed before does not count as changed everywhere.
         present = self._present(numbers)
-        self.insert(
-            [
-                ({**row, "state": CONFIRMED}, keys)
-                for row, keys in claims
-                if row["id"] not in present
-            ]
-        )
+        gone = {row["id"]: row for row in claims if row["id"] not in present}
+        self.insert([{**row, "state": CONFIRMED} for row in gone.values()])
 
     def touch(self, claims: Sequence[int], now: float) -> None:
         """Note that claims were met again by their own owner."""
         if claims:
-            self._connection.execute(self._sql.touch, {**self._here(claims), "now": now})
+            self._sql.touch.run(self._connection, {**self._here(claims), "now": now})
 
-    def forget(self, claims: Sequence[tuple[int, NDArray[np.int32]]], *, orphaned: bool) -> None:
+    def forget(self, claims: Sequence[tuple[int, bytes | None, bytes]], *, orphaned: bool) -> None:
         """Delete claims, their keys and texts.
 
         Args:
-            claims: numbers and keys.
+            claims: the number, packed keys and fingerprint of each.
             orphaned: what was dropped against them is covered by nothing any more; not so where
                 they merely expire.
         """
         if not claims:
             return
-        here = self._here(claim for claim, _ in claims)
-        self._connection.execute(self._sql.delete_keys, self._key_rows(claims))
-        self._size -= self._connection.execute(self._sql.delete_claims, here).rowcount
-        self._text_bytes -= int(self._connection.scalar(self._sql.size_of_own_texts, here) or 0)
-        self._connection.execute(self._sql.delete_own_texts, here)
+        here = self._here(claim for claim, _, _ in claims)
+        plans = [(self._held.first_slot, self._held.plan)]
+        if self._held.next_plan is not None:
+            plans.append((other_slot(self._held.first_slot), self._held.next_plan))
+        self._sql.delete_keys.run(
+            self._connection,
+            [
+                {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": claim}
+                for first, plan in plans
+                for claim, packed_keys, fingerprint in claims
+                for slot, key in enumerate(_keys_of(plan, packed_keys, fingerprint))
+            ],
+        )
+        self._size -= self._sql.delete_claims.run(self._connection, here).rowcount
+        self._text_bytes -= int(
+            self._sql.size_of_own_texts.run(self._connection, here).scalar() or 0
+        )
+        self._sql.delete_own_texts.run(self._connection, here)
         if orphaned:
-            self._connection.execute(self._sql.orphan, here)
+            self._sql.orphan.run(self._connection, here)
 
     def remember(
         self, duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]], *, retried: bool
@@ -186,13 +271,13 @@ class Writer:
         if retried:
             here = self._here(row["id"] for row, _ in duplicates)
             here["of_run"] = duplicates[0][0]["run"]
-            written = set(self._connection.execute(self._sql.remembered, here).scalars())
+            written = set(self._sql.remembered.run(self._connection, here).scalars())
             duplicates = [(row, text) for row, text in duplicates if row["id"] not in written]
         if not duplicates:
             return
         alive = self._present({row["claim"] for row, _ in duplicates})
-        self._connection.execute(
-            self._sql.insert_duplicates,
+        self._sql.insert_duplicates.run(
+            self._connection,
             # The claim may have been released between the verdict and now.
             [{**row, "orphaned": row["claim"] not in alive} for row, _ in duplicates],
         )
@@ -204,8 +289,8 @@ class Writer:
     def keep_texts(self, texts: Sequence[tuple[int, int, bytes]]) -> None:
         """Keep compressed texts of a claim (duplicate 0) or of one of its duplicates."""
         if texts:
-            self._connection.execute(
-                self._sql.insert_texts,
+            self._sql.insert_texts.run(
+                self._connection,
                 [
                     {
                         "namespace": self._namespace,
@@ -228,8 +313,8 @@ class Writer:
         if self._item_bytes > 0 and items > item_budget:
             self._make_room_for_items(items - item_budget * 0.9)
         if self._size or self._text_bytes or self._item_bytes:
-            self._connection.execute(
-                self._sql.book,
+            self._sql.book.run(
+                self._connection,
                 {
                     "here": self._namespace,
                     "claims": self._size,
@@ -243,12 +328,12 @@ class Writer:
         target = self._text_bytes - wanted
         for oldest in (self._sql.unexplaining, self._sql.explaining):
             while self._text_bytes > target:
-                found = self._connection.execute(oldest, {"here": self._namespace}).scalars()
+                found = oldest.run(self._connection, {"here": self._namespace}).scalars()
                 here = self._here(found)
-                freed = int(self._connection.scalar(self._sql.size_of_texts, here) or 0)
+                freed = int(self._sql.size_of_texts.run(self._connection, here).scalar() or 0)
                 if not freed:
                     break
-                self._connection.execute(self._sql.delete_texts, here)
+                self._sql.delete_texts.run(self._connection, here)
                 self._text_bytes -= freed
 
     def _make_room_for_items(self, wanted: float) -> None:
@@ -256,25 +341,36 @@ class Writer:
         target = self._item_bytes - wanted
         for is_orphan in (False, True):
             while self._item_bytes > target:
-                found = self._connection.execute(
-                    self._sql.items, {"here": self._namespace, "is_orphan": is_orphan}
+                found: Sequence[Any] = self._sql.items.run(
+                    self._connection, {"here": self._namespace, "is_orphan": is_orphan}
                 ).all()
                 if not found:
                     break
-                self._connection.execute(
-                    self._sql.drop_items, self._here(number for number, _ in found)
+                self._sql.drop_items.run(
+                    self._connection, self._here(number for number, _ in found)
                 )
                 self._item_bytes -= sum(size for _, size in found)
 
     def _present(self, claims: Iterable[int]) -> set[int]:
-        return set(self._connection.execute(self._sql.present, self._here(claims)).scalars())
+        return set(self._sql.present.run(self._connection, self._here(claims)).scalars())
 
-    def _key_rows(self, claims: Iterable[tuple[int, NDArray[np.int32]]]) -> list[dict[str, int]]:
-        return [
-            {"namespace": self._namespace, "slot": slot, "key": key, "claim": claim}
-            for claim, keys in claims
-            for slot, key in enumerate(keys.tolist())
-        ]
+    def _insert_keys(self, rows: Iterable[tuple[int, int, int]]) -> None:
+        """Insert slots, keys and claims."""
+        listed = list(rows)
+        if not listed:
+            return
+        if self._dialect == "postgresql":
+            slots, keys, claims = (list(column) for column in zip(*listed, strict=True))
+            columns = {"here": self._namespace, "slots": slots, "keys": keys, "claims": claims}
+            self._sql.insert_key_columns.run(self._connection, columns)
+            return
+        self._sql.insert_keys.run(
+            self._connection,
+            [
+                {"namespace": self._namespace, "slot": slot, "key": key, "claim": claim}
+                for slot, key, claim in listed
+            ],
+        )
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         """The parameters of a statement on rows of this namespace."""

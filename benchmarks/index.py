@@ -1,0 +1,357 @@
+"""The index beside what else there is: look up, then insert, one by one and in batches.
+
+    python benchmarks/index.py --size 1000000
+    python benchmarks/index.py --size 1000000 --keys blocks --distance 3 --peers
+    python benchmarks/index.py --size 100000 --url postgresql+psycopg://user@host/empty_database
+
+The index is first filled with documents that have nothing to do with each other, by sorted bulk
+insertion. Then documents are claimed of which one in ten is a near-duplicate of one that was. Rows
+print as they are done: microseconds an item by the wall and by the CPU of this process (a database
+server's is not in it), candidates an item, bytes a document on disk, and how much _memory this
+process took for it all. The peers hold 64-bit fingerprints in _memory and are measured in the same
+run, with as many; datasketch holds a tenth of them. The URL must be that of an empty database.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import random
+import tempfile
+import time
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import psutil
+from sqlalchemy import insert, text, update
+
+from scrapy_simhash import schema
+from scrapy_simhash.index import BATCH, Document, Index
+from scrapy_simhash.scheme import Sketch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+SHINGLES = 300
+CHUNK = 50_000
+DUPLICATES = 0.1
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--size", type=int, default=100_000)
+    parser.add_argument("--claims", type=int, default=3200, help="to measure, in batches")
+    parser.add_argument("--url", help="an empty database; a new SQLite file by default")
+    parser.add_argument("--keys", choices=("bands", "blocks"), default="bands")
+    parser.add_argument("--similarity", type=float, default=0.9)
+    parser.add_argument("--distance", type=int, default=3, help="with blocks")
+    parser.add_argument("--peers", action="store_true")
+    options = parser.parse_args()
+    # What the random fingerprints of this run meet is no news.
+    logging.disable(logging.WARNING)
+    with tempfile.TemporaryDirectory() as folder:
+        _measure_index(options, options.url or f"sqlite:///{folder}/seen.db")
+    if options.peers:
+        for peer in (numpy_scan, simhash_index, faiss_flat, faiss_hash, gaoya_index, minhash_lsh):
+            _measure_peer(peer, options.size, options.distance)
+
+
+def _measure_index(options: argparse.Namespace, url: str) -> None:
+    how = (
+        {"candidates": "blocks", "distance": options.distance}
+        if options.keys == "blocks"
+        else {"similarity": options.similarity}
+    )
+    before = _memory()
+    with Index(url, timeout=600, text_budget=0, expected_size=options.size, **how) as index:
+        started = time.perf_counter()
+        fill(index, options.size)
+        print(f"{options.size:,} documents, {index.keys.id}, {index.database.dialect}")
+        print(f"  filled in {time.perf_counter() - started:.0f} s")
+        documents = Documents()
+        for name, batch, claims in (
+            ("warming up", BATCH, 640),
+            ("batches of 64", BATCH, options.claims),
+            ("one by one", 1, options.claims // 8),
+        ):
+            given = documents.next(claims)
+            counted = index.counts.candidates
+            with _Stopwatch(claims) as watch:
+                kinds = [
+                    verdict.kind
+                    for start in range(0, claims, batch)
+                    for verdict in index.execute(claims=given[start : start + batch])
+                ]
+            candidates = (index.counts.candidates - counted) / claims
+            found = kinds.count("duplicate") / claims
+            print(f"  {name:14} {watch} {candidates:9.1f} candidates, {found:.3f} duplicates")
+        print(f"  {_size_on_disk(index) / options.size:.0f} bytes a document")
+        print(f"  {(_memory() - before) / 2**20:.0f} MiB of _memory")
+
+
+class Documents:
+    """Sketches of random texts, some of which are near one that came before."""
+
+    def __init__(self) -> None:
+        self.numbers = np.random.default_rng(1)
+        self.rng = random.Random(1)
+        self.made: list[tuple[int, NDArray[np.uint64]]] = []
+
+    def next(self, count: int) -> list[Document]:
+        """The next so many."""
+        return [
+            Document(self._sketch(), f"https://example.com/{self.rng.random()}")
+            for _ in range(count)
+        ]
+
+    def _sketch(self) -> Sketch:
+        if self.made and self.rng.random() < DUPLICATES:
+            fingerprint, shingles = self.rng.choice(self.made)
+            shingles = shingles.copy()
+            # Two of 300 changed is a similarity of .987.
+            shingles[[10, 100]] = self.numbers.integers(0, 2**63, 2, np.uint64)
+            return Sketch(fingerprint ^ 0b11, SHINGLES, np.unique(shingles))
+        shingles = np.unique(self.numbers.integers(0, 2**64, SHINGLES, np.uint64))
+        self.made.append((self.rng.getrandbits(128), shingles))
+        return Sketch(self.made[-1][0], SHINGLES, shingles)
+
+
+def fill(index: Index, size: int) -> None:
+    """Put documents into the tables, in the order of their keys."""
+    rng = np.random.default_rng(0)
+    names = [column.name for column in schema.claims.columns]
+    fingerprints = rng.bytes(16 * size)
+    owners = rng.integers(-(2**63), 2**63, size, np.int64).tolist()
+    is_blocks = not index.keys.needs_shingles
+    keys = (
+        _block_keys(index.keys, fingerprints)
+        if is_blocks
+        else rng.integers(-(2**31), 2**31, (size, index.keys.slots), np.int64).astype(np.int32)
+    )
+    run, now = index.run.id, time.time()
+
+    def claims() -> Iterator[tuple[Any, ...]]:
+        for number in range(size):
+            url = f"https://example.com/section/{number % 97}/page-{number}.html"
+            values = {
+                "namespace": index.id, "id": number + 1, "owner": owners[number], "position": 0,
+                "visit": number, "run": run, "state": 1,
+                "fingerprint": fingerprints[16 * number : 16 * number + 16], "size": 300,
+                "nearest": None, "created": now, "seen": now, "key": url, "url": url,
+                "packed_keys": None if is_blocks else keys[number].tobytes(),
+            }  # fmt: skip
+            yield tuple(map(values.__getitem__, names))
+
+    def key_rows() -> Iterator[tuple[int, ...]]:
+        for slot in range(index.keys.slots):
+            order = np.argsort(keys[:, slot], kind="stable")
+            sorted_keys = keys[order, slot].tolist()
+            yield from zip(
+                repeat(index.id), repeat(slot), sorted_keys, (order + 1).tolist(), strict=False
+            )
+
+    _insert_rows(index, "simhash_claims", names, claims())
+    _insert_rows(index, "simhash_keys", ["namespace", "slot", "key", "claim"], key_rows())
+    row = schema.namespaces.c
+    index.database.transact(
+        lambda connection, _: connection.execute(
+            update(schema.namespaces).where(row.id == index.id).values(counter=size, size=size)
+        )
+    )
+    if index.database.dialect == "postgresql":
+        index.database.transact(lambda connection, _: connection.execute(text("ANALYZE")))
+
+
+def _block_keys(blocks: Any, fingerprints: bytes) -> NDArray[np.int32]:
+    bits = np.unpackbits(
+        np.frombuffer(fingerprints, np.uint8).reshape(-1, 16), axis=1, bitorder="big"
+    )[:, ::-1]
+    columns, start = [], 0
+    for width in blocks.widths:
+        weights = 1 << np.arange(width, dtype=np.int64)
+        columns.append((bits[:, start : start + width] @ weights).astype(np.uint32).view(np.int32))
+        start += width
+    return np.stack(columns, axis=1)
+
+
+def _insert_rows(
+    index: Index, table: str, names: Sequence[str], rows: Iterable[tuple[Any, ...]]
+) -> None:
+    """As fast as the driver can."""
+    raw = index.database.engine.raw_connection()
+    cursor = raw.cursor()
+    if index.database.dialect == "postgresql":
+        with cursor.copy(f"COPY {table} ({','.join(names)}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(
+                    [
+                        value if not isinstance(value, bytes) else f"\\x{value.hex()}"
+                        for value in row
+                    ]
+                )
+    else:
+        compiled = insert(schema.metadata.tables[table]).compile(
+            dialect=index.database.engine.dialect
+        )
+        chunk: list[tuple[Any, ...]] = []
+        for row in rows:
+            chunk.append(row)
+            if len(chunk) == CHUNK:
+                cursor.executemany(str(compiled), chunk)
+                chunk.clear()
+        cursor.executemany(str(compiled), chunk)
+    raw.commit()
+    raw.close()
+
+
+def _size_on_disk(index: Index) -> int:
+    statement = {
+        "sqlite": "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+        "postgresql": "SELECT pg_database_size(current_database())",
+    }.get(
+        index.database.dialect,
+        "SELECT sum(data_length + index_length) FROM information_schema.tables "
+        "WHERE table_schema = database()",
+    )
+    return int(index.database.read(lambda connection: connection.scalar(text(statement))))
+
+
+# Peers: each takes fingerprints to hold, and gives what looks one up and inserts it.
+
+
+def _measure_peer(
+    peer: Callable[[NDArray[np.uint64], int], tuple[Callable[[int], object], int]],
+    size: int,
+    distance: int,
+) -> None:
+    rng = np.random.default_rng(0)
+    before = _memory()
+    try:
+        check, held = peer(rng.integers(0, 2**64, size, np.uint64), distance)
+    except ImportError as error:
+        print(f"{peer.__name__}: not measured, {error.name} is not installed")
+        return
+    fresh = rng.integers(0, 2**64, 500, np.uint64).tolist()
+    with _Stopwatch(len(fresh)) as watch:
+        for fingerprint in fresh:
+            check(fingerprint)
+    print(f"{peer.__name__:16} {watch} {(_memory() - before) / held:6.0f} bytes each of {held:,}")
+
+
+def numpy_scan(held: NDArray[np.uint64], distance: int) -> tuple[Callable[[int], object], int]:
+    """Compare with everything."""
+
+    def check(fingerprint: int) -> bool:
+        return bool((np.bitwise_count(held ^ np.uint64(fingerprint)) <= distance).any())
+
+    return check, len(held)
+
+
+def simhash_index(held: NDArray[np.uint64], distance: int) -> tuple[Callable[[int], object], int]:
+    """The index of the package simhash."""
+    simhash = importlib.import_module("simhash")
+    logging.getLogger().setLevel(logging.ERROR)
+    index = simhash.SimhashIndex([], k=distance)
+    for number, value in enumerate(held.tolist()):
+        index.add(str(number), simhash.Simhash(value))
+
+    def check(fingerprint: int) -> None:
+        value = simhash.Simhash(fingerprint)
+        index.get_near_dups(value)
+        index.add(str(fingerprint), value)
+
+    return check, len(held)
+
+
+def faiss_flat(held: NDArray[np.uint64], distance: int) -> tuple[Callable[[int], object], int]:
+    """Compare with everything, in C++."""
+    return _faiss_of(importlib.import_module("faiss").IndexBinaryFlat(64), held, distance)
+
+
+def faiss_hash(held: NDArray[np.uint64], distance: int) -> tuple[Callable[[int], object], int]:
+    """Blocks of 16 bits, in C++."""
+    index = importlib.import_module("faiss").IndexBinaryMultiHash(64, distance + 1, 16)
+    return _faiss_of(index, held, distance)
+
+
+def _faiss_of(
+    index: Any, held: NDArray[np.uint64], distance: int
+) -> tuple[Callable[[int], object], int]:
+    importlib.import_module("faiss").omp_set_num_threads(1)
+    index.add(held.view(np.uint8).reshape(-1, 8))
+
+    def check(fingerprint: int) -> None:
+        row = np.array([fingerprint], np.uint64).view(np.uint8).reshape(1, 8)
+        index.range_search(row, distance + 1)
+        index.add(row)
+
+    return check, len(held)
+
+
+def gaoya_index(held: NDArray[np.uint64], distance: int) -> tuple[Callable[[int], object], int]:
+    """Made of texts: a fingerprint is spelt out as one, which costs it little."""
+    simhash = importlib.import_module("gaoya.simhash")
+    index = simhash.SimHashStringIndex(
+        hash_size=64, num_blocks=distance + 2, hamming_distance=distance
+    )
+    for number, value in enumerate(held.tolist()):
+        index.insert_document(number, str(value))
+
+    def check(fingerprint: int) -> None:
+        index.query(str(fingerprint))
+        index.insert_document(fingerprint & 0x7FFFFFFF, str(fingerprint))
+
+    return check, len(held)
+
+
+def minhash_lsh(held: NDArray[np.uint64], distance: int) -> tuple[Callable[[int], object], int]:
+    """MinHash of 128 permutations and its bands, by datasketch."""
+    datasketch = importlib.import_module("datasketch")
+    index = datasketch.MinHashLSH(threshold=0.9, num_perm=128)
+    some = held[: len(held) // 10]
+
+    def minhash(seed: int) -> Any:
+        values = np.random.default_rng(seed).integers(0, 2**32, 128, np.uint64)
+        return datasketch.LeanMinHash(seed=1, hashvalues=values)
+
+    for value in some.tolist():
+        index.insert(value, minhash(value))
+
+    def check(fingerprint: int) -> None:
+        made = minhash(fingerprint)
+        index.query(made)
+        index.insert(-fingerprint, made)
+
+    return check, len(some)
+
+
+class _Stopwatch:
+    def __init__(self, items: int) -> None:
+        self.items = items
+
+    def __enter__(self) -> Self:
+        self.wall, self.cpu = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wall = time.perf_counter() - self.wall
+        self.cpu = time.process_time() - self.cpu
+
+    def __str__(self) -> str:
+        wall, cpu = (1e6 * seconds / self.items for seconds in (self.wall, self.cpu))
+        return f"{wall:9.0f} us ({cpu:7.0f} us CPU)"
+
+
+def _memory() -> int:
+    return psutil.Process().memory_info().rss
+
+
+if __name__ == "__main__":
+    main()

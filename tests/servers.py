@@ -1,0 +1,324 @@
+"""Database servers for the tests: those that answer already, else some that are started here.
+
+A PostgreSQL or MariaDB that answers on 127.0.0.1 is used where there is one, or that which
+SIMHASH_TEST_POSTGRESQL or SIMHASH_TEST_MARIADB names by its URL. Every test works in databases of
+its own that are dropped afterwards. Without installed servers the tests are skipped, saying what
+to install. What is started here lives in a temporary directory and ends with the process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import SQLAlchemyError
+
+from scrapy_simhash import schema
+from scrapy_simhash.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_INSTALL = {
+    "postgresql": "apt-get install postgresql",
+    "mariadb": "apt-get install mariadb-server",
+    "galera": "apt-get install mariadb-server galera-4 rsync",
+}
+_GALERA = ("/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so")
+_PLACES = (
+    "/usr/sbin",
+    "/usr/libexec",
+    *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin"))),
+)
+
+_cleanup = ExitStack()
+atexit.register(_cleanup.close)
+_numbers = count()
+
+
+ENGINES = ("sqlite", "postgresql", "mariadb")
+
+
+@contextmanager
+def empty_database(engine: str, folder: Path) -> Iterator[URL]:
+    """An empty database of any of the engines; a file in the folder for SQLite."""
+    if engine == "sqlite":
+        yield make_url(f"sqlite:///{folder}/seen.db")
+    else:
+        with database_on(server(engine)) as url:
+            yield url
+
+
+def cleared_database(engine: str, folder: Path) -> URL:
+    """A database with nothing in its tables, which the tests of this process share."""
+    if engine == "sqlite":
+        return make_url(f"sqlite:///{folder}/seen.db")
+    url = _shared(engine)
+    opened = create_engine(url)
+    with opened.begin() as connection:
+        for table in schema.metadata.sorted_tables:
+            if table is not schema.meta:
+                connection.execute(table.delete())
+    opened.dispose()
+    return url
+
+
+@cache
+def _shared(engine: str) -> URL:
+    url = _cleanup.enter_context(database_on(server(engine)))
+    Database(url).close()
+    return url
+
+
+@contextmanager
+def database_on(server: URL) -> Iterator[URL]:
+    """An empty database on a server."""
+    name = f"simhash_test_{os.getpid()}_{next(_numbers)}"
+    force = " WITH (FORCE)" if server.get_backend_name() == "postgresql" else ""
+    _execute(server, f"CREATE DATABASE {name}")
+    try:
+        yield server.set(database=name)
+    finally:
+        _execute(server, f"DROP DATABASE {name}{force}")
+
+
+@cache
+def server(engine: str) -> URL:
+    """The URL of a running server."""
+    if given := os.environ.get(f"SIMHASH_TEST_{engine.upper()}"):
+        return make_url(given)
+    usual, start = {
+        "postgresql": ("postgresql+psycopg://postgres@127.0.0.1:5432/postgres", _postgresql),
+        "mariadb": ("mariadb+pymysql://root@127.0.0.1:3306/", _mariadb),
+    }[engine]
+    return make_url(usual) if _answers(make_url(usual)) else start()
+
+
+class Galera:
+    """Three nodes of a cluster, the tables of which are one.
+
+    Attributes:
+        urls: of the nodes.
+    """
+
+    def __init__(self, directory: Path, provider: str) -> None:
+        self._directory = directory
+        self._provider = provider
+        self._ports = [free_ports(4) for _ in range(3)]
+        self._nodes: list[subprocess.Popen[bytes]] = []
+        self.urls = [_mariadb_url(ports[0]) for ports in self._ports]
+        for number in range(3):
+            _install_mariadb(directory / str(number))
+        for number in range(3):
+            self._nodes.append(self._start(number, new=number == 0))
+            # One at a time: a node that is to hand over its state can't serve two.
+            _wait(lambda number=number: self.is_ready(number), self._nodes[number], 120)
+
+    def is_ready(self, number: int) -> bool:
+        """Whether a node is part of the cluster and takes statements."""
+        with suppress(SQLAlchemyError):
+            return _execute(self.urls[number], "SHOW STATUS LIKE 'wsrep_ready'")[0][1] == "ON"
+        return False
+
+    def kill(self, number: int) -> None:
+        """Kill a node as a power cut would."""
+        self._nodes[number].kill()
+        self._nodes[number].wait()
+
+    def revive(self, number: int) -> None:
+        """Start a killed node again, and wait until it has caught up."""
+        self._nodes[number] = self._start(number, new=False)
+        _wait(lambda: self.is_ready(number), self._nodes[number], 120)
+
+    def stop(self) -> None:
+        """Stop the nodes."""
+        for node in self._nodes:
+            _stop(node)
+
+    def _start(self, number: int, *, new: bool) -> subprocess.Popen[bytes]:
+        port, replication, transfer, state = self._ports[number]
+        members = ",".join(f"127.0.0.1:{ports[1]}" for ports in self._ports)
+        options = (
+            f"base_port={replication};gmcast.listen_addr=tcp://127.0.0.1:{replication};"
+            f"ist.recv_addr=127.0.0.1:{transfer};gcache.size=32M"
+        )
+        return _start_mariadb(
+            self._directory / str(number),
+            port,
+            "--wsrep-on=ON",
+            f"--wsrep-provider={self._provider}",
+            f"--wsrep-provider-options={options}",
+            f"--wsrep-cluster-address=gcomm://{members}",
+            f"--wsrep-node-address=127.0.0.1:{replication}",
+            f"--wsrep-node-name=node{number}",
+            "--wsrep-sst-method=rsync",
+            f"--wsrep-sst-receive-address=127.0.0.1:{state}",
+            "--binlog-format=ROW",
+            "--innodb-autoinc-lock-mode=2",
+            *(["--wsrep-new-cluster"] if new else []),
+        )
+
+
+@cache
+def galera() -> Galera:
+    """A running cluster; skips the test where none can be had."""
+    _need("galera", "mariadbd", "mariadb-install-db", "rsync")
+    provider = next((path for path in _GALERA if Path(path).exists()), None)
+    if provider is None:
+        pytest.skip(f"no Galera library; install it with: {_INSTALL['galera']}")
+    cluster = Galera(_directory(), provider)
+    _cleanup.callback(cluster.stop)
+    return cluster
+
+
+def free_ports(number: int) -> list[int]:
+    """Ports of the loopback interface that nobody listens on."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+def _postgresql() -> URL:
+    initdb, postgres = _need("postgresql", "initdb", "postgres")
+    directory = _directory()
+    data = directory / "data"
+    _run([initdb, "--auth=trust", "--username=postgres", "--no-sync", "-D", str(data)])
+    (port,) = free_ports(1)
+    arguments = ["-D", str(data), "-p", str(port), "-h", "127.0.0.1", "-k", str(directory), "-F"]
+    process = _start([postgres, *arguments], directory / "log")
+    url = URL.create("postgresql+psycopg", "postgres", None, "127.0.0.1", port, "postgres")
+    _wait(lambda: _answers(url), process)
+    return url
+
+
+def _mariadb() -> URL:
+    _need("mariadb", "mariadbd", "mariadb-install-db")
+    data = _directory() / "data"
+    _install_mariadb(data)
+    (port,) = free_ports(1)
+    process = _start_mariadb(data, port)
+    url = _mariadb_url(port)
+    _wait(lambda: _answers(url), process)
+    return url
+
+
+def _mariadb_url(port: int) -> URL:
+    return URL.create("mariadb+pymysql", "root", None, "127.0.0.1", port)
+
+
+def _install_mariadb(data: Path) -> None:
+    (install,) = _need("mariadb", "mariadb-install-db")
+    _run(
+        [
+            install,
+            "--no-defaults",
+            f"--datadir={data}",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+        ]
+    )
+
+
+def _start_mariadb(data: Path, port: int, *options: str) -> subprocess.Popen[bytes]:
+    (server,) = _need("mariadb", "mariadbd")
+    return _start(
+        [
+            server,
+            "--no-defaults",
+            f"--datadir={data}",
+            f"--socket={data}.sock",
+            f"--pid-file={data}.pid",
+            f"--port={port}",
+            "--bind-address=127.0.0.1",
+            "--innodb-buffer-pool-size=64M",
+            "--innodb-flush-log-at-trx-commit=2",
+            *options,
+        ],
+        data.with_suffix(".log"),
+    )
+
+
+def _need(engine: str, *programs: str) -> list[str]:
+    """The paths of programs; skips the test if one is missing."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), *_PLACES])
+    found = {program: shutil.which(program, path=path) for program in programs}
+    if missing := [program for program, where in found.items() if where is None]:
+        pytest.skip(
+            f"no {engine} answers on 127.0.0.1 and {', '.join(missing)} is not installed; "
+            f"install it with: {_INSTALL[engine]}"
+        )
+    return [where for where in found.values() if where]
+
+
+def _directory() -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="simhash-test-"))
+    _cleanup.callback(shutil.rmtree, directory, ignore_errors=True)
+    if user := _user():
+        shutil.chown(directory, user)
+    return directory
+
+
+def _user() -> str | None:
+    """Database servers refuse to run as root."""
+    return "nobody" if os.geteuid() == 0 else None
+
+
+def _run(command: Sequence[str]) -> None:
+    result = subprocess.run(command, user=_user(), cwd="/", capture_output=True, check=False)
+    if result.returncode:
+        pytest.fail(f"{command[0]}: {result.stderr.decode(errors='replace')}")
+
+
+def _start(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, user=_user(), cwd="/", stdout=output, stderr=output)
+    _cleanup.callback(_stop, process)
+    return process
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _wait(ready: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not ready():
+        if process.poll() is not None or time.monotonic() > deadline:
+            pytest.fail(f"{process.args!r} did not start")
+        time.sleep(0.1)
+
+
+def _answers(url: URL) -> bool:
+    with suppress(SQLAlchemyError, ModuleNotFoundError):
+        return bool(_execute(url, "SELECT 1"))
+    return False
+
+
+def _execute(url: URL, statement: str) -> Sequence[Sequence[object]]:
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    try:
+        with engine.connect() as connection:
+            result = connection.execute(text(statement))
+            return result.all() if result.returns_rows else []
+    finally:
+        engine.dispose()

@@ -1,0 +1,388 @@
+"""Opening a database, what goes wrong with it, and transactions."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from servers import ENGINES, cleared_database, empty_database, free_ports, server
+from sqlalchemy import inspect, select, text, update
+from sqlalchemy.exc import OperationalError
+
+from scrapy_simhash import schema
+from scrapy_simhash.database import Database, check_url, lock
+from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
+from scrapy_simhash.index import Index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+    from sqlalchemy.engine import URL
+
+on_every_engine = pytest.mark.parametrize("engine", ENGINES)
+on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "sqlite"])
+
+
+@pytest.fixture
+def db(engine: str, tmp_path: Path) -> Iterator[Database]:
+    opened = Database(cleared_database(engine, tmp_path), timeout=2)
+    yield opened
+    opened.close()
+
+
+def version(db: Database) -> str | None:
+    return db.read(lambda connection: connection.scalar(select(schema.meta.c.value)))
+
+
+# Versions of the tables
+
+
+def set_version(url: URL, number: int) -> None:
+    db = Database(url)
+    db.transact(lambda connection, _: connection.execute(update(schema.meta).values(value=number)))
+    db.close()
+
+
+@on_every_engine
+def test_tables_of_a_newer_version_are_refused_and_left_alone(engine: str, tmp_path: Path) -> None:
+    with empty_database(engine, tmp_path) as url:
+        set_version(url, 99)
+        with pytest.raises(SchemaMismatch, match=r"version 99.*upgrade scrapy_simhash"):
+            Database(url)
+        with pytest.raises(SchemaMismatch):
+            Database(url)
+
+
+def add_column(table: str, column: str) -> Callable[[Connection], None]:
+    def migrate(connection: Connection) -> None:
+        if column not in columns(connection, table):
+            connection.execute(text(f"ALTER TABLE {table} ADD COLUMN {column} INTEGER"))
+
+    return migrate
+
+
+def columns(connection: Connection, table: str = "simhash_runs") -> set[str]:
+    return {column["name"] for column in inspect(connection).get_columns(table)}
+
+
+@on_every_engine
+def test_tables_of_an_older_version_are_upgraded_step_by_step(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with empty_database(engine, tmp_path) as url:
+        with Index(url) as index:
+            index.confirm(index.claim("a text that stays while its tables change", key="a"))
+        monkeypatch.setattr(schema, "VERSION", schema.VERSION + 2)
+        for step, name in enumerate(["one", "two"]):
+            monkeypatch.setitem(
+                schema.MIGRATIONS, schema.VERSION - 2 + step, add_column("simhash_runs", name)
+            )
+        for _ in range(2):
+            db = Database(url)
+            assert {"one", "two"} <= db.read(columns)
+            assert version(db) == str(schema.VERSION)
+            db.close()
+        with Index(url) as index:
+            assert len(index) == 1
+
+
+@on_every_engine
+def test_an_upgrade_that_fails_is_done_again_from_where_it_stood(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(connection: Connection) -> None:
+        add_column("simhash_runs", "one")(connection)
+        raise RuntimeError("power cut")
+
+    with empty_database(engine, tmp_path) as url:
+        Database(url).close()
+        old = schema.VERSION
+        monkeypatch.setitem(schema.MIGRATIONS, old, fail)
+        monkeypatch.setattr(schema, "VERSION", old + 1)
+        with pytest.raises(RuntimeError, match="power cut"):
+            Database(url)
+        monkeypatch.setattr(schema, "VERSION", old)
+        db = Database(url)
+        assert version(db) == str(old)
+        if engine != "mariadb":  # which commits a change of a table as it is made
+            assert "one" not in db.read(columns)
+        db.close()
+        monkeypatch.setattr(schema, "VERSION", old + 1)
+        monkeypatch.setitem(schema.MIGRATIONS, old, add_column("simhash_runs", "one"))
+        db = Database(url)
+        assert "one" in db.read(columns)
+        db.close()
+
+
+# Files
+
+
+def test_a_database_in_memory_works() -> None:
+    with Index("sqlite://") as index:
+        assert index.claim("some words of a text", key="a").kind == "unique"
+        assert index.claim("some words of a text", key="b").kind == "duplicate"
+
+
+@pytest.mark.parametrize("content", [b"not a database, but long enough" * 100, b"SQLite"])
+def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "seen.db"
+    path.write_bytes(content)
+    with pytest.raises(IndexUnavailable, match=r"seen\.db.*not a.*database.*not touched"):
+        Database(f"sqlite:///{path}")
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "seen.db"
+    with Index(f"sqlite:///{path}", candidates="blocks", distance=0) as index:
+        index.claim_many({"fingerprint": n, "key": str(n)} for n in range(500))
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    damaged = bytearray(path.read_bytes())
+    damaged[4096:] = os.urandom(len(damaged) - 4096)
+    path.write_bytes(damaged)
+    with (
+        pytest.raises(IndexUnavailable, match=r"seen\.db.*damaged.*\.recover"),
+        Index(f"sqlite:///{path}", candidates="blocks", distance=0) as index,
+    ):
+        index.claim(1, key="a")
+    assert path.read_bytes() == damaged
+
+
+def test_a_missing_folder_is_named_and_not_made(tmp_path: Path) -> None:
+    folder = tmp_path / "missing"
+    with pytest.raises(IndexUnavailable, match=f"there is no folder {folder}"):
+        Database(f"sqlite:///{folder}/seen.db")
+    assert not folder.exists()
+
+
+def test_a_folder_in_place_of_the_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(IndexUnavailable, match=f"{tmp_path}.*can't be opened"):
+        Database(f"sqlite:///{tmp_path}")
+
+
+def test_a_file_that_is_read_only_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "seen.db"
+    Database(f"sqlite:///{path}").close()
+    db = Database(f"sqlite:///file:{path}?mode=ro&uri=true")
+    with pytest.raises(IndexUnavailable, match=r"seen\.db.*read-only"):
+        Index(db)
+    db.close()
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    with Index(f"sqlite:///{tmp_path}/seen.db") as index:
+        index.run  # noqa: B018 - opened while there is room
+        with index.database.engine.connect() as connection:
+            pages = connection.scalar(text("PRAGMA page_count"))
+            connection.execute(text(f"PRAGMA max_page_count = {pages}"))
+        with pytest.raises(IndexUnavailable, match="disk is full"):
+            index.claim(" ".join(map(str, range(100_000))), key="a")
+        with index.database.engine.connect() as connection:
+            connection.execute(text("PRAGMA max_page_count = 1000000"))
+        assert index.claim("and then there is room again", key="a").kind == "unique"
+
+
+# URLs
+
+
+@pytest.mark.parametrize("url", ["", "seen.db", "nothing://x", "sqlite+nothing:///x", "::"])
+def test_a_url_that_means_nothing_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match=r"URL|database"):
+        check_url(url)
+
+
+def test_a_missing_driver_is_named_with_what_installs_it() -> None:
+    with pytest.raises(ValueError, match=r"psycopg2.*pip install 'scrapy-simhash\[postgresql\]'"):
+        Database("postgresql+psycopg2://user:hunter2@127.0.0.1/x")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "nothing://user:hunter2@host/x",
+        "postgresql+psycopg://user:hunter2@127.0.0.1:{port}/x",
+        "mariadb+pymysql://user:hunter2@127.0.0.1:{port}/x",
+        "mariadb+pymysql://user:hunter2@/x?host=127.0.0.1:{port}&host=127.0.0.1:{port}",
+        "mariadb+pymysql://user:hunter2@/x?host=127.0.0.1:http",
+        "sqlite://user:hunter2@host/x",
+    ],
+)
+def test_no_error_shows_a_password(url: str) -> None:
+    (port,) = free_ports(1)
+    with pytest.raises((ValueError, IndexUnavailable)) as error:
+        Database(url.format(port=port), timeout=0.2)
+    shown: BaseException | None = error.value
+    while shown is not None:
+        assert "hunter2" not in str(shown)
+        shown = shown.__cause__
+
+
+@on_servers
+def test_a_refused_login_is_told_at_once_and_without_its_password(engine: str) -> None:
+    url = server(engine).set(username="nobody_known", password="hunter2", database="nothing")
+    with pytest.raises(IndexUnavailable, match=r"nobody_known:\*\*\*") as error:
+        Database(url)
+    assert "hunter2" not in str(error.value)
+
+
+@on_servers
+def test_the_next_host_is_asked_when_one_does_not_answer(engine: str, tmp_path: Path) -> None:
+    url = cleared_database(engine, tmp_path)
+    (dead,) = free_ports(1)
+    hosts = [f"127.0.0.1:{dead}", f"{url.host}:{url.port}"]
+    several = url.set(host=None, port=None).update_query_dict({"host": hosts})
+    with Index(several) as index:
+        assert index.claim("some words of a text", key="a").kind == "unique"
+    with pytest.raises(IndexUnavailable, match=str(dead)):
+        Database(several.update_query_dict({"host": hosts[:1]}), timeout=1)
+
+
+def test_hosts_may_be_listed_in_one_word() -> None:
+    (dead,) = free_ports(1)
+    listed = f"127.0.0.1:{dead},127.0.0.1:{dead}"
+    with pytest.raises(IndexUnavailable, match=r"2003"):
+        Database(f"mariadb+pymysql://root@/x?host={listed}", timeout=1)
+    with pytest.raises(ValueError, match=r"host '127.0.0.1:http'"):
+        Database("mariadb+pymysql://root@/x?host=127.0.0.1:1,127.0.0.1:http")
+
+
+# Transactions
+
+
+def conflict(db: Database) -> OperationalError:
+    """What the driver says of a deadlock."""
+    driver = db.engine.dialect.loaded_dbapi
+    error = driver.OperationalError(1213, "Deadlock found")
+    if db.dialect == "sqlite":
+        error.sqlite_errorcode = 5
+    else:
+        error.sqlstate = "40001"
+    return OperationalError("UPDATE", None, error)
+
+
+@on_every_engine
+def test_a_conflict_is_tried_again_and_the_work_is_told(db: Database) -> None:
+    seen: list[bool] = []
+
+    def work(_connection: Connection, retried: bool) -> str:
+        seen.append(retried)
+        if len(seen) < 4:
+            raise conflict(db)
+        return "done"
+
+    assert db.transact(work) == "done"
+    assert seen == [False, True, True, True]
+
+
+@on_every_engine
+def test_a_conflict_without_end_is_given_up_in_time(engine: str, tmp_path: Path) -> None:
+    db = Database(cleared_database(engine, tmp_path), timeout=0.3)
+
+    def work(_connection: Connection, _retried: bool) -> None:
+        raise conflict(db)
+
+    with pytest.raises(IndexUnavailable, match="Deadlock"):
+        db.transact(work)
+    db.close()
+
+
+@on_every_engine
+def test_an_error_in_the_statement_is_not_tried_again(db: Database) -> None:
+    seen: list[bool] = []
+
+    def work(connection: Connection, retried: bool) -> None:
+        seen.append(retried)
+        connection.execute(text("SELECT 1 FROM nowhere"))
+
+    with pytest.raises(IndexUnavailable, match="nowhere"):
+        db.transact(work)
+    assert seen == [False]
+
+
+@on_every_engine
+def test_work_that_raises_leaves_nothing_behind(db: Database) -> None:
+    index = Index(db)
+
+    def work(connection: Connection, _retried: bool) -> None:
+        lock(connection, index.id, 5)
+        raise KeyError("mistake")
+
+    with pytest.raises(KeyError):
+        db.transact(work)
+    assert db.transact(lambda connection, _: lock(connection, index.id)).last == 1
+
+
+@on_every_engine
+def test_who_comes_second_waits_and_then_gives_up(engine: str, tmp_path: Path) -> None:
+    url = cleared_database(engine, tmp_path)
+    db, other = Database(url, timeout=1), Database(url)
+    index = Index(db)
+    held, done = threading.Event(), threading.Event()
+
+    def hold(connection: Connection, _retried: bool) -> None:
+        lock(connection, index.id)
+        held.set()
+        done.wait(20)
+
+    holder = threading.Thread(target=other.transact, args=(hold,))
+    holder.start()
+    try:
+        assert held.wait(10)
+        with pytest.raises(IndexUnavailable):
+            index.claim("some words of a text", key="a")
+    finally:
+        done.set()
+        holder.join()
+    assert index.claim("some words of a text", key="a").kind == "unique"
+    index.close()
+    db.close()
+    other.close()
+
+
+@on_every_engine
+def test_numbers_of_claims_are_never_handed_out_twice(db: Database) -> None:
+    index = Index(db)
+    taken = [
+        db.transact(lambda connection, _, more=more: lock(connection, index.id, more))
+        for more in (3, 0, 5)
+    ]
+    ranges = [
+        set(range(held.last - more + 1, held.last + 1))
+        for held, more in zip(taken, (3, 0, 5), strict=True)
+    ]
+    assert [len(numbers) for numbers in ranges] == [3, 0, 5]
+    assert not ranges[0] & ranges[2]
+
+
+@pytest.mark.parametrize("engine", ["postgresql"])
+def test_no_statement_outlasts_the_timeout(db: Database) -> None:
+    """On the first connection and on those that follow, also after an error."""
+    show = text("SHOW statement_timeout")
+    with db.engine.connect() as one, db.engine.connect() as two:
+        for connection in (one, two):
+            assert connection.scalar(show) == "2s"
+            connection.rollback()
+            assert connection.scalar(show) == "2s"
+    with pytest.raises(IndexUnavailable, match="timeout"):
+        db.read(lambda connection: connection.execute(text("SELECT pg_sleep(10)")))
+
+
+@on_every_engine
+def test_a_connection_that_was_cut_is_made_anew(db: Database) -> None:
+    index = Index(db)
+    index.claim("some words of a text", key="a")
+    with db.engine.connect() as connection:
+        raw: Any = connection.connection.dbapi_connection
+    if db.dialect == "sqlite":
+        db.engine.dispose()
+    else:
+        raw.close()
+    assert index.claim("some words of a text", key="b").kind == "duplicate"
