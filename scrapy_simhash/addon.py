@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy_simhash.logstats import SimhashLogStats
 from scrapy_simhash.pipeline import SimhashPipeline
 from scrapy_simhash.spidermiddleware import SimhashSpiderMiddleware
 
@@ -14,7 +15,7 @@ __all__ = ["Addon"]
 
 
 class Addon:
-    """Puts the two components in their places, where the project has not done so itself."""
+    """Puts the components in their places, where the project has not done so itself."""
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl starts."""
@@ -24,3 +25,4 @@ class Addon:
         )
         # Before the pipelines that store, and those that put other objects in an item's place.
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", SimhashPipeline, 100)
+        settings.setdefault_in_component_priority_dict("EXTENSIONS", SimhashLogStats, 0)

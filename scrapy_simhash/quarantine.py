@@ -24,29 +24,52 @@ class _Encoder(ScrapyJSONEncoder):
             return super().default(o)
         except (TypeError, UnicodeDecodeError):
             self.incomplete = True
-            return repr(o)
+            return _representation(o)
 
 
 def pack(item: Any) -> tuple[bytes, str]:
-    """Pack an item of any type that Scrapy can export.
+    """Pack an item of any type that Scrapy can export, and of any other as far as it goes.
 
     Returns:
         the item as compressed JSON, and the path of its class; " (incomplete)" follows it where a
         value could not be encoded and its representation was kept instead.
-
-    Raises:
-        TypeError: it is no item.
     """
     kind = type(item)
     path = f"{kind.__module__}.{kind.__qualname__}"
-    encoder = _Encoder(ensure_ascii=False, skipkeys=True)
-    encoded = encoder.encode(ItemAdapter(item).asdict())
+    encoder = _Encoder(ensure_ascii=False)
+    try:
+        encoded = encoder.encode(ItemAdapter(item).asdict())
+    except Exception:  # noqa: BLE001 - anything may happen in the code of an item's class
+        encoder.incomplete = True
+        encoded = encoder.encode(_fields(encoder, item))
+    path = path[:240]
     if encoder.incomplete:
         path += " (incomplete)"
-    return zlib.compress(encoded.encode("utf-8", "surrogatepass"), 6), path[:255]
+    return zlib.compress(encoded.encode("utf-8", "surrogatepass"), 6), path
 
 
 def unpack(packed: bytes) -> dict[str, Any]:
     """The fields of a packed item."""
     fields: dict[str, Any] = json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
     return fields
+
+
+def _fields(encoder: _Encoder, item: Any) -> dict[str, Any]:
+    """Field by field, so that one that can't be encoded does not take the others with it."""
+    fields = {}
+    try:
+        for name, value in ItemAdapter(item).items():
+            try:
+                fields[str(name)] = json.loads(encoder.encode(value))
+            except Exception:  # noqa: BLE001 - as above
+                fields[str(name)] = _representation(value)
+    except Exception:  # noqa: BLE001 - as above
+        fields["item"] = _representation(item)
+    return fields
+
+
+def _representation(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - as above
+        return object.__repr__(value)

@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from scrapy.utils.misc import load_object
@@ -51,8 +53,10 @@ DEFAULTS: Mapping[str, Any] = {
     "SIMHASH_TIMEOUT": 10.0,
     "SIMHASH_QUARANTINE": True,
     "SIMHASH_TEXT_BUDGET": 256 << 20,
+    "SIMHASH_EXPECTED_SIZE": 1_000_000,
     "SIMHASH_EXPIRE": None,
     "SIMHASH_RESET": False,
+    "SIMHASH_REPORT": None,
     "SIMHASH_LOG_LEVEL": "DEBUG",
 }
 
@@ -85,8 +89,10 @@ class Settings:
     timeout: float
     quarantine: int
     text_budget: int
+    expected_size: int
     expire: int | None
     reset: bool
+    report: Path | None
     log_level: str
 
     @classmethod
@@ -139,8 +145,10 @@ class Settings:
             timeout=get.number("TIMEOUT", 0.1, 3600),
             quarantine=get.checked("QUARANTINE", _bytes),
             text_budget=get.whole("TEXT_BUDGET", 0, math.inf),
+            expected_size=get.whole("EXPECTED_SIZE", 1, 10**12),
             expire=expire,
             reset=get.flag("RESET"),
+            report=get.checked("REPORT", _report),
             log_level=get.choice("LOG_LEVEL", *_LEVELS),
         )
 
@@ -261,6 +269,20 @@ def _namespace(given: Any) -> str:
     except (KeyError, IndexError, ValueError) as error:
         raise ValueError("the only placeholder is {spider}") from error
     return given
+
+
+def _report(given: Any) -> Path | None:
+    if not given:
+        return None
+    for needed in ("jinja2", "vl_convert"):
+        if find_spec(needed) is None:
+            raise ValueError(
+                "the report needs more packages: pip install 'scrapy-simhash[report]'"
+            )
+    path = Path(given)
+    if not path.parent.is_dir():
+        raise ValueError(f"there is no folder {str(path.parent)!r} to write the report to")
+    return path
 
 
 def _bytes(given: Any) -> int:

@@ -135,12 +135,13 @@ def page_text(source: bytes | str | HtmlElement, *, extractor: str | Extractor =
         ValueError: If there is no extractor of that name.
     """
     extract = load_extractor(extractor) if isinstance(extractor, str) else extractor
-    root = parse_html(source) if isinstance(source, (bytes, str)) else source
-    if root is None:
-        return ""
-    if not isinstance(root, etree._Element):
+    if isinstance(source, (bytes, str)):
+        root = parse_html(source)
+    elif isinstance(source, etree._Element):
+        root = source
+    else:
         raise TypeError(f"a page is bytes, str or an lxml element, not {type(source).__name__}")
-    text = extract(root)
+    text = "" if root is None else extract(root)
     if not isinstance(text, str):
         raise TypeError(f"extractor {extractor!r} returned {type(text).__name__}, not str")
     return text

@@ -17,18 +17,21 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
-from random import getrandbits
+from secrets import randbits
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
+from weakref import WeakValueDictionary
 
 from scrapy import Request, signals
-from scrapy.extensions.feedexport import ItemFilter
-from scrapy.http import HtmlResponse
+from scrapy.extensions.feedexport import FeedExporter, ItemFilter
+from scrapy.http import HtmlResponse, Response
+from scrapy.spiders import CrawlSpider
+from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.project import data_path
 from tldextract import TLDExtract
 
+from scrapy_simhash.database import Database
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
     NearDuplicateItem,
@@ -49,7 +52,6 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.extensions.feedexport import FeedSlot
-    from scrapy.http import Response
     from sqlalchemy.engine import URL
 
     from scrapy_simhash.index import Match
@@ -85,7 +87,6 @@ class _Subject:
     yielded: int = 0
     stored: bool = False
     disabled: bool = False
-    text: str | None = None
     verdict: Future[Verdict] | None = None
     document: Document | None = None
     #: Done with whether it was stored, for twins that wait.
@@ -102,6 +103,7 @@ class _Entry:
 
     item: Any
     subject: _Subject
+    finished: bool = False
 
 
 # The outcome's signals are sent from the task that ran process_item, so they see what it set.
@@ -118,7 +120,8 @@ class Verdicts:
         SettingError: a setting is wrong.
     """
 
-    _of: ClassVar[WeakKeyDictionary[Crawler, Verdicts]] = WeakKeyDictionary()
+    # By the identity of the crawler, which lives as long as its verdicts: they hold it.
+    _of: ClassVar[WeakValueDictionary[int, Verdicts]] = WeakValueDictionary()
 
     def __init__(self, crawler: Crawler) -> None:
         self.settings = Settings.read(crawler.settings)
@@ -127,12 +130,12 @@ class Verdicts:
         # An item is never hashed, weakly referenced or written to: it may allow none of it.
         self._entries: dict[int, list[_Entry]] = {}
         self._held: dict[tuple[str, int], _Subject] = {}
-        self._visit = getrandbits(63)
+        self._visit = randbits(63)
         self._unplaced = 0
         self._unplaced_said = False
         self._exported: Counter[str] = Counter()
-        self._filtered: set[str] = set()
         self._in_trouble = False
+        self._said: set[type[Exception]] = set()
         self._closing = False
         self._reason = "finished"
         self._worker = Worker(self._connect, self.settings.timeout)
@@ -149,24 +152,22 @@ class Verdicts:
     @classmethod
     def of(cls, crawler: Crawler) -> Verdicts:
         """The verdicts of this crawler, made on the first call."""
-        if crawler not in cls._of:
-            cls._of[crawler] = cls(crawler)
-        return cls._of[crawler]
+        verdicts = cls._of.get(id(crawler))
+        if verdicts is None:
+            verdicts = cls._of[id(crawler)] = cls(crawler)
+        return verdicts
 
     def _connect(self) -> Session:
         """Open the database; called in the worker's thread."""
         settings, spider = self.settings, self._crawler.spider
         asked = getattr(spider, "simhash_reset", None)
-        url: str | URL | None = settings.database_url
-        if url is None:
-            url = f"sqlite:///{Path(data_path('simhash', createdir=True)) / 'index.db'}"
         return Session(
-            url,
+            self._database_url(),
             engine_options=settings.engine_options,
             # Its own words come before the one who waits gives up.
             timeout=0.8 * settings.timeout,
             spider=spider.name if spider else "",
-            job=self._crawler.settings.get("JOBDIR") or "",
+            job=str(self._crawler.settings.get("JOBDIR") or ""),
             on_crash=settings.on_crash,
             reset=settings.reset if asked is None else asked in {True, "1", "True", "true"},
             expire=settings.expire,
@@ -177,7 +178,13 @@ class Verdicts:
             same_url=settings.same_url,
             text_budget=settings.text_budget,
             item_budget=settings.quarantine,
+            expected_size=settings.expected_size,
         )
+
+    def _database_url(self) -> str | URL:
+        if self.settings.database_url is not None:
+            return self.settings.database_url
+        return f"sqlite:///{Path(data_path('simhash', createdir=True)) / 'index.db'}"
 
     # Pages
 
@@ -214,7 +221,11 @@ class Verdicts:
             # else has run already, and only what it gave back can be left out.
             self._count("pages/skipped_after_callback")
             async for output in result:
-                if _is_item(output) and not await self._keep_aside(page, verdict, output):
+                if not _is_item(output):
+                    continue
+                if await self._keep_aside(page, verdict, output):
+                    self._announce(page, verdict, output)
+                else:
                     self._expect(output, page)
                     yield output
         self._let_go(page)
@@ -230,7 +241,7 @@ class Verdicts:
             response,
             self._namespace(meta),
             key,
-            getrandbits(63),
+            randbits(63),
             disabled=meta.get("simhash") is False,
         )
 
@@ -278,21 +289,11 @@ class Verdicts:
         entry = self._entry(item) or _Entry(item, self._from_nowhere(item))
         _current.set(entry)
         subject = entry.subject
-        if self.settings.fields is not None and subject.text is None:
-            subject.text = item_text(item, self.settings.fields.of(item))
-            if subject.response is None:
-                # The same item of start() in another run is the same owner's.
-                digest = blake2b(subject.text.encode("utf-8", "replace"), digest_size=16)
-                subject.key = f"item:{digest.hexdigest()}"
-        verdict = await self._verdict(subject)
+        verdict = await self._verdict(subject, item)
         match = verdict.match
         if match is None or not (verdict.kind == "duplicate" or self._is_unwanted(verdict)):
             return item
-        spider = self._crawler.spider
-        if verdict.kind == "duplicate":
-            self._crawler.signals.send_catch_log(
-                near_duplicate, item=item, response=subject.response, match=match, spider=spider
-            )
+        self._announce(subject, verdict, item)
         if not await self._keep_aside(subject, verdict, item):
             return item
         if not self._is_unwanted(verdict):
@@ -304,6 +305,16 @@ class Verdicts:
             match,
             self.settings.log_level,
         )
+
+    def _announce(self, subject: _Subject, verdict: Verdict, item: Any) -> None:
+        if verdict.kind == "duplicate":
+            self._crawler.signals.send_catch_log(
+                near_duplicate,
+                item=item,
+                response=subject.response,
+                match=verdict.match,
+                spider=self._crawler.spider,
+            )
 
     def _from_nowhere(self, item: Any) -> _Subject:
         """For an item of ``start()``, or one that an earlier pipeline put in another's place."""
@@ -320,10 +331,10 @@ class Verdicts:
         match, document = cast("Match", verdict.match), cast("Document", subject.document)
         action = "same" if verdict.kind == "same" else self.settings.on_duplicate
         packed, kind = None, None
-        if item is not None and action != "report" and self.settings.quarantine:
-            packed, kind = pack(item)
-        duplicate = Duplicate(document, match, action, packed, kind)
         try:
+            if item is not None and action != "report" and self.settings.quarantine:
+                packed, kind = pack(item)
+            duplicate = Duplicate(document, match, action, packed, kind)
             await self._worker.remember(subject.namespace, duplicate)
         except Exception as error:  # noqa: BLE001 - whatever it is, the item is not lost by it
             self._trouble(error)
@@ -335,28 +346,32 @@ class Verdicts:
 
     # Verdicts
 
-    async def _verdict(self, subject: _Subject) -> Verdict:
+    async def _verdict(self, subject: _Subject, item: Any = None) -> Verdict:
         """The verdict on a subject, decided once and shared by all its items."""
         if subject.verdict is not None:
-            # Bounded: whoever decides waits twice at most, for the database and for a twin.
-            return await wait(_follow(subject.verdict), 4 * self.settings.timeout)
+            try:
+                # Whoever decides waits twice at most, for the database and for a twin.
+                return await wait(_follow(subject.verdict), 4 * self.settings.timeout)
+            except TimeoutError:
+                return Verdict("failed_open")
         subject.verdict = Future()
         verdict = Verdict("failed_open")
         try:
-            verdict = await self._decide(subject)
+            verdict = await self._decide(subject, item)
         except Exception as error:  # noqa: BLE001 - whatever it is, the item is not lost by it
             self._trouble(error)
         finally:
-            self._count_verdict(subject, verdict)
             subject.verdict.set_result(verdict)
+            self._count_verdict(subject, verdict)
         return verdict
 
-    async def _decide(self, subject: _Subject) -> Verdict:
-        reason, document = self._document(subject)
+    async def _decide(self, subject: _Subject, item: Any) -> Verdict:
+        reason, document = self._document(subject, item)
         if document is None:
             return Verdict("skipped", reason=reason)
         subject.document = document
         deadline = time.monotonic() + self.settings.timeout
+        missed = None
         while True:
             verdict = await self._worker.claim(subject.namespace, document)
             self._note_answer()
@@ -368,6 +383,10 @@ class Verdicts:
                 return verdict
             twin = self._held.get((subject.namespace, match.claim))
             patience = deadline - time.monotonic()
+            if twin is None and match.run == self._worker.run and match.claim != missed:
+                # Its outcome was decided while this verdict was on its way: ask again.
+                missed = match.claim
+                continue
             if twin is None or patience <= 0:
                 # It pends in another process, or for too long: the quarantine has the item, and
                 # lists it as an orphan if that claim is released.
@@ -381,23 +400,34 @@ class Verdicts:
                 return verdict
             # The first one was not stored after all: this one takes its place.
 
-    def _document(self, subject: _Subject) -> tuple[str | None, Document | None]:
+    def _text(self, subject: _Subject, item: Any) -> tuple[str | None, str]:
+        """The text that is to be compared, or why none is."""
+        response, fields = subject.response, self.settings.fields
+        if fields is not None:
+            text = item_text(item, fields.of(item))
+            if response is None:
+                # The same item of start() in another run is the same owner's.
+                digest = blake2b(text.encode("utf-8", "replace"), digest_size=16)
+                subject.key = f"item:{digest.hexdigest()}"
+            return None, text
+        if response is None:
+            return "no_text", ""
+        if not isinstance(response, HtmlResponse):
+            return "not_text", ""
+        root = response.selector.root
+        if not isinstance(getattr(root, "tag", None), str):
+            return "no_text", ""
+        return None, self.settings.extractor(root)
+
+    def _document(self, subject: _Subject, item: Any) -> tuple[str | None, Document | None]:
         """What is to be compared, or why nothing is."""
-        text = subject.text
-        response = subject.response
         if subject.disabled:
             return "disabled", None
-        if text is None:
-            if response is None:
-                return "no_text", None
-            if not isinstance(response, HtmlResponse):
-                return "not_text", None
-            root = response.selector.root
-            if not isinstance(getattr(root, "tag", None), str):
-                return "no_text", None
-            started = time.perf_counter()
-            text = self.settings.extractor(root)
-            self._spend("text_seconds", started)
+        started = time.perf_counter()
+        reason, text = self._text(subject, item)
+        self._spend("text_seconds", started)
+        if reason is not None:
+            return reason, None
         if not text.strip():
             return "no_text", None
         if len(text) > self.settings.max_text:
@@ -408,10 +438,10 @@ class Verdicts:
         if sketch.fingerprint is None:
             return "no_text", None
         is_shell = (
-            subject.text is None
-            and response is not None
+            self.settings.fields is None
+            and subject.response is not None
             and sketch.size < _SHELL_FEATURES
-            and len(response.body) > _SHELL_RATIO * len(text)
+            and len(subject.response.body) > _SHELL_RATIO * len(text)
         )
         if sketch.size < self.settings.min_features or is_shell:
             return "too_short", None
@@ -430,7 +460,8 @@ class Verdicts:
         if entry := _current.get():
             self._stored(entry.subject)
             self._finish(entry)
-            if response is not None and entry.subject.response is None:
+            # What an errback yields has a failure for its response, and passes no middleware.
+            if isinstance(response, Response) and entry.subject.response is None:
                 self._forget_replaced(response)
 
     def _item_dropped(self, item: Any) -> None:
@@ -441,20 +472,23 @@ class Verdicts:
 
     def _not_stored(self, item: Any) -> None:
         entry = _current.get()
-        if entry is None or entry.item is not item:
-            # An earlier pipeline dropped it; the context is that of another item.
-            entry = self._entry(item)
-        if entry is not None:
+        if entry is not None and (entry.item is item or entry.subject.response is None):
             self._finish(entry)
+        # Otherwise an earlier pipeline dropped it, and the context is that of another item; or
+        # one put another object in its place.
+        if (entry is None or entry.item is not item) and (missed := self._entry(item)):
+            self._finish(missed)
 
     def _forget_replaced(self, response: Response) -> None:
         """Stop waiting for an item that a pipeline before ours put another in the place of."""
         if not self._unplaced_said:
             self._unplaced_said = True
             logger.warning(
-                "A pipeline that comes before SimhashPipeline returns other objects than it is "
-                "given: which page they come from is not known, so they are not checked. Give it "
-                "a number above that of SimhashPipeline in ITEM_PIPELINES"
+                "SimhashPipeline was given an object that SimhashSpiderMiddleware has not seen: "
+                "which page it comes from is not known, so its page is not checked. Both must be "
+                "enabled, and what puts other objects in the place of items must come after the "
+                "pipeline (a higher number in ITEM_PIPELINES) or before the middleware (a higher "
+                "number in SPIDER_MIDDLEWARES)"
             )
         for entries in self._entries.values():
             if entries[0].subject.response is response:
@@ -465,7 +499,9 @@ class Verdicts:
 
     def _finish(self, entry: _Entry) -> None:
         _current.set(None)
-        self._let_go(entry.subject)
+        if not entry.finished:
+            entry.finished = True
+            self._let_go(entry.subject)
 
     def _let_go(self, subject: _Subject) -> None:
         subject.holders -= 1
@@ -538,7 +574,15 @@ class Verdicts:
         cause = error.__cause__ if isinstance(error, IndexUnavailable) else None
         self._count(f"index/errors/{type(cause or error).__name__}")
         if not is_mismatch and not isinstance(error, IndexUnavailable):
-            logger.error("Not checked for duplicates, passed through: %s", error, exc_info=error)
+            if type(error) not in self._said:
+                self._said.add(type(error))
+                logger.error(
+                    "Not checked for duplicates, passed through, as will be all that fail with a "
+                    "%s: %s",
+                    type(error).__name__,
+                    error,
+                    exc_info=error,
+                )
             return
         close = is_mismatch or self.settings.on_error == "close"
         if not self._in_trouble:
@@ -559,9 +603,6 @@ class Verdicts:
 
     def _feed_slot_closed(self, slot: FeedSlot) -> None:
         self._exported[slot.uri_template] += slot.itemcount
-        if type(slot.filter) is not ItemFilter or slot.filter.item_classes:
-            # It stores a choice of the items: their number says nothing.
-            self._filtered.add(slot.uri_template)
 
     def _spider_closed(self, reason: str) -> None:
         self._reason = reason
@@ -594,6 +635,30 @@ class Verdicts:
             },
         )
         stats.set_value("simhash/index/size", sum(figures.sizes.values()))
+        if self.settings.report is not None and figures.run is not None:
+            try:
+                await run_in_thread(self._write_report, self.settings.report, figures.run)
+            except Exception:
+                logger.exception("The report could not be written")
+            else:
+                logger.info("The report is in %s", self.settings.report)
+
+    def _write_report(self, path: Path, run: int) -> None:
+        # Jinja2 and the charts take a while to import, and only this needs them.
+        from scrapy_simhash.report import write_report  # noqa: PLC0415
+
+        database = Database(
+            self._database_url(),
+            options=self.settings.engine_options,
+            timeout=self.settings.timeout,
+        )
+        try:
+            namespace = self._namespace({})
+            if namespace not in self._worker.figures.sizes:
+                namespace = next(iter(self._worker.figures.sizes))
+            write_report(database, path, run=run, namespace=namespace)
+        finally:
+            database.close()
 
     def _lost_in_feeds(self) -> str | None:
         """What shows that not everything that was scraped has been stored."""
@@ -602,8 +667,12 @@ class Verdicts:
         if any(name.startswith("feedexport/failed_count/") for name in figures):
             return "A feed could not be stored"
         scraped = figures.get("item_scraped_count", 0)
-        for feed, stored in self._exported.items():
-            if stored < scraped and feed not in self._filtered:
+        exporter = self._crawler.get_extension(FeedExporter)
+        for feed, chosen in exporter.filters.items() if exporter is not None else ():
+            if type(chosen) is not ItemFilter or chosen.item_classes:
+                # It stores a choice of the items: their number says nothing.
+                continue
+            if (stored := self._exported[feed]) < scraped:
                 return f"The feed {feed} has {stored} items of {scraped}"
         return None
 
@@ -620,6 +689,9 @@ def _is_lazy(response: Response | None, spider: Spider | None) -> bool:
         callback = spider._parse if spider is not None else None
     while isinstance(callback, partial):
         callback = callback.func
+    if isinstance(spider, CrawlSpider) and callback in (spider._parse, spider._callback):
+        # They return a generator, and that calls what the rule names.
+        return True
     if spider is not None and callback == spider._parse:
         callback = getattr(spider, "parse", None)
     return inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback)
@@ -647,4 +719,8 @@ def _site_of_host(host: str) -> str:
 
 
 def _site(url: str) -> str:
-    return _site_of_host(urlsplit(url).hostname or "")
+    try:
+        return _site_of_host(urlsplit(url).hostname or "")
+    except ValueError:
+        # What other crawls call a URL need not be one.
+        return url

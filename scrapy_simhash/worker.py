@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy.utils.asyncio import is_asyncio_available
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, IntegrityError
 from twisted.internet import defer
 
-from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
 from scrapy_simhash.index import BATCH
 from scrapy_simhash.runs import HEARTBEAT
 
@@ -33,9 +33,13 @@ __all__ = ["Figures", "Worker", "wait"]
 
 logger = logging.getLogger(__name__)
 
-#: Seconds in which nothing is tried again after the database did not answer: as long as it is
-#: down, nobody should have to wait for the timeout once more.
-_REST = 3.0
+#: Seconds in which claims are gathered for one transaction, and in which outcomes, for which nobody
+#: waits, wait for a claim to share one with. A transaction costs as much as several claims in it.
+_GATHER, _OUTCOMES_WAIT = 0.02, 0.25
+
+#: Seconds in which nothing is tried again after the database did not answer, twice as long after
+#: each further time: as long as it is down, nobody should have to wait for the timeout once more.
+_REST, _REST_MAX = 3.0, 60.0
 
 
 @dataclass(slots=True)
@@ -45,6 +49,7 @@ class Figures:
     batches: int = 0
     seconds: float = 0.0
     seconds_max: float = 0.0
+    run: int | None = None
     recovered: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
 
@@ -81,6 +86,8 @@ class Worker:
 
     def __init__(self, connect: Callable[[], Session], timeout: float) -> None:
         self.figures = Figures()
+        #: The number of the run, once there is one.
+        self.run: int | None = None
         self._connect = connect
         self._timeout = timeout
         self._jobs: queue.SimpleQueue[_Job | _Stop] = queue.SimpleQueue()
@@ -89,6 +96,7 @@ class Worker:
         self._session: Session | None = None
         self._backlog: list[_Job] = []
         self._resting: tuple[float, Exception] | None = None
+        self._rest = _REST
         self._next_beat = 0.0
 
     async def claim(self, namespace: str, document: Document) -> Verdict:
@@ -181,15 +189,19 @@ class Worker:
         """What there is to do, at least one thing unless a heartbeat is due first."""
         jobs: list[_Job] = []
         patience: float = 1.0 if self._backlog else HEARTBEAT
+        gathered = False
         try:
-            job = self._jobs.get(timeout=patience)
-            while True:
+            while len(jobs) < BATCH:
+                job = self._jobs.get(timeout=patience)
                 if isinstance(job, _Stop):
                     return jobs, job
                 jobs.append(job)
-                if len(jobs) == BATCH:
-                    break
-                job = self._jobs.get_nowait()
+                if job.is_outcome and not gathered:
+                    patience = _OUTCOMES_WAIT
+                elif not gathered:
+                    # Asleep, the thread costs the others nothing; woken for each job it would.
+                    time.sleep(_GATHER)
+                    gathered, patience = True, 0
         except queue.Empty:
             pass
         return jobs, None
@@ -230,10 +242,11 @@ class Worker:
                     self._do_group(namespace, [job])
                 return
             if _concerns_all(error):
-                self._resting = (time.monotonic() + _REST, error)
+                self._resting = (time.monotonic() + self._rest, error)
+                self._rest = min(2 * self._rest, _REST_MAX)
             self._fail(jobs, error)
             return
-        self._resting = None
+        self._resting, self._rest = None, _REST
         for job in jobs:
             job.answer.set_result(next(verdicts) if job.claim else None)
 
@@ -246,7 +259,16 @@ class Worker:
 
     def _open(self) -> Session:
         if self._session is None:
-            self._session = self._connect()
+            try:
+                self._session = self._connect()
+            except (IndexUnavailable, SchemaMismatch):
+                raise
+            except Exception as error:  # noqa: BLE001 - no answer is no answer
+                # A driver that is not installed, an option that the engine does not know, a folder
+                # that can't be made.
+                raise IndexUnavailable(f"the database can't be opened: {error}") from None
+            self.run = self._session.run.id
+            self.figures.run = self._session.run.id
             self.figures.recovered = self._session.run.recovery.claims
             self._next_beat = time.monotonic() + HEARTBEAT
         return self._session
@@ -271,17 +293,25 @@ class Worker:
                     stop.close(self._session.run)
                     self.figures.sizes = self._session.sizes()
                 self._session.close()
-        except Exception as error:
-            logger.exception("The index could not be closed: its run counts as crashed")
-            stop.answer.set_exception(error)
-        else:
-            stop.answer.set_result(None)
+            if self._backlog:
+                logger.error(
+                    "%d outcomes could not be written: this run counts as crashed, and what it "
+                    "claimed is released when the next one opens",
+                    len(self._backlog),
+                )
+        except Exception as error:  # noqa: BLE001 - whatever it is, the crawl is over
+            logger.error(  # noqa: TRY400 - it says all that is to be said
+                "The index could not be closed: this run counts as crashed, and what it claimed "
+                "is released when the next one opens: %s",
+                error,
+            )
+        stop.answer.set_result(None)
 
 
 def _concerns_all(error: Exception) -> bool:
     """Whether the database as a whole is in trouble, rather than one document in it."""
-    return isinstance(error, IndexUnavailable) and (
-        error.__cause__ is None or isinstance(error.__cause__, (OperationalError, InterfaceError))
+    return isinstance(error, IndexUnavailable) and not isinstance(
+        error.__cause__, (DataError, IntegrityError)
     )
 
 

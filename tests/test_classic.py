@@ -199,16 +199,6 @@ def test_the_documents_two_long_texts() -> None:
     assert distance(whole, tail) == 12
 
 
-CONSENSUS = (
-    "共识算法规定节点按什么次序记账，激励机制规定记账的人得到什么报酬，两者缺一不可。"
-    "研究者比较能耗、容错、吞吐量和公平性，希望找到一种评价标准。"
-)
-LEDGER = (
-    "有的账本不再是一条链，而是一张有向无环图，每笔交易引用另外两笔交易，不需要打包成区块，"
-    "物联网的小额支付常用这种结构。"
-)
-
-
 def test_keywords_are_frozen() -> None:
     """The default scheme from end to end: segmentation, weights, choice, hash and signs."""
     scheme = Keywords(user_dictionary=["51区", "9架"])

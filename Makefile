@@ -1,0 +1,33 @@
+# Each target sets up what it needs: a virtual environment in .venv with this package in it.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: demo test test-databases torture clean
+
+demo: $(READY)
+	$(BIN)/python example_project/demo.py
+
+test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+# PostgreSQL, MariaDB and a Galera cluster, from Debian's packages.
+test-databases: $(READY)
+	apt-get install --yes --no-install-recommends postgresql mariadb-server galera-4 rsync
+	$(BIN)/pytest -m "galera or not galera" tests/test_index.py tests/test_database.py tests/test_runs.py
+
+# Crashes, signals and several crawlers, at full length: about half an hour.
+torture: $(READY)
+	$(BIN)/pytest tests/torture --torture=long -s
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[postgresql,mariadb,report,trafilatura,rjieba,xxhash,test,lint]'
+	touch $(READY)
+
+clean:
+	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy

@@ -1,0 +1,193 @@
+"""A site over loopback HTTP, and crawls of it, for tests."""
+
+from __future__ import annotations
+
+import random
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scrapy import Request, Spider, signals
+from scrapy.utils.test import get_crawler
+
+from scrapy_simhash.signals import near_duplicate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from scrapy.crawler import Crawler
+    from scrapy.exceptions import DropItem
+    from scrapy.http import Response
+
+_WORDS = [a + b for a in ("ba", "ke", "lo", "mi", "su", "ta", "vo") for b in "bdfghjklmnprstvz"]
+_WORDS = [a + b for a in _WORDS for b in ("an", "el", "ix", "or", "um")]
+
+
+def prose(seed: object, words: int = 120) -> str:
+    """A text that has nothing in common with that of another seed."""
+    choose = random.Random(str(seed))
+    return " ".join(choose.choice(_WORDS) for _ in range(words))
+
+
+def article(seed: object, extra: str = "") -> bytes:
+    """A page with the text of a seed; `extra` is put where it is no part of the text."""
+    return (
+        f"<!DOCTYPE html><html><head><title>{extra}</title></head>"
+        f"<body><article><p>{prose(seed)}</p></article></body></html>"
+    ).encode()
+
+
+class Page(NamedTuple):
+    body: bytes
+    content_type: str = "text/html; charset=utf-8"
+    status: int = 200
+
+
+@contextmanager
+def serve(pages: Mapping[str, bytes | Page]) -> Iterator[str]:
+    """Serve pages by their paths, without a query; gives the address, without a slash."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        # Otherwise each answer waits for the acknowledgement of its head.
+        disable_nagle_algorithm = True
+
+        def do_GET(self) -> None:
+            page = pages.get(self.path.partition("?")[0], Page(b"", status=404))
+            if isinstance(page, bytes):
+                page = Page(page)
+            self.send_response(page.status)
+            self.send_header("Content-Type", page.content_type)
+            self.send_header("Content-Length", str(len(page.body)))
+            self.end_headers()
+            self.wfile.write(page.body)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128
+        daemon_threads = True
+
+        def handle_error(self, *args: object) -> None:
+            """A crawler that was killed is no news."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@dataclass
+class Crawl:
+    """What a crawl did."""
+
+    crawler: Crawler
+    items: list[Any] = field(default_factory=list)
+    drops: list[tuple[Any, DropItem]] = field(default_factory=list)
+    announced: list[Any] = field(default_factory=list)
+    reason: str = ""
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """The stats of this package, without the prefix."""
+        every = self.crawler.stats.get_stats()
+        return {
+            name.removeprefix("simhash/"): value
+            for name, value in every.items()
+            if name.startswith("simhash/")
+        }
+
+    @property
+    def errors(self) -> int:
+        return self.crawler.stats.get_value("log_count/ERROR", 0)
+
+    @property
+    def urls(self) -> list[str]:
+        """The paths of the pages that the items came from, sorted."""
+        return sorted(path_of(item["url"]) for item in self.items)
+
+
+def path_of(url: str) -> str:
+    return "/" + url.split("/", 3)[3]
+
+
+def sums_that_are_wrong(stats: Mapping[str, Any]) -> list[str]:
+    """What does not add up in the stats of a crawl; names are without their prefix."""
+    get = stats.get
+    skipped = sum(count for name, count in stats.items() if name.startswith("skipped/"))
+    kinds = ("unique", "duplicates", "same", "failed_open")
+    sites = ("duplicates/same_site", "duplicates/other_site")
+    distances = (count for name, count in stats.items() if name.startswith("duplicates/distance/"))
+    outcomes = ("claims/confirmed", "claims/released", "claims/open")
+    sums = [
+        ("checked", get("checked", 0), skipped + sum(get(kind, 0) for kind in kinds)),
+        ("unique", get("unique", 0), sum(get(name, 0) for name in outcomes)),
+        ("sites", get("duplicates", 0), sum(get(name, 0) for name in sites)),
+        ("distances", get("duplicates", 0), sum(distances)),
+    ]
+    return [f"{name}: {whole} is not {parts}" for name, whole, parts in sums if whole != parts]
+
+
+class PageSpider(Spider):
+    """Yields an item for each of the pages that it is told to fetch."""
+
+    name = "pages"
+
+    def __init__(self, urls: list[str | Request] = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.urls = urls
+
+    async def start(self):
+        for url in self.urls:
+            yield Request(url, dont_filter=True) if isinstance(url, str) else url
+
+    def parse(self, response: Response, **kwargs: Any):
+        yield {"url": response.url}
+
+
+async def crawl(
+    spider: type[Spider], settings: Mapping[str, Any], *args: Any, **kwargs: Any
+) -> Crawl:
+    """Crawl with the add-on; the sums of its stats must be right whatever happens."""
+    crawler = get_crawler(
+        spider,
+        {
+            "ADDONS": {"scrapy_simhash.Addon": 500},
+            "TELNETCONSOLE_ENABLED": False,
+            "RETRY_ENABLED": False,
+            "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+            **settings,
+        },
+    )
+    crawl = Crawl(crawler)
+
+    def scraped(item: Any) -> None:
+        crawl.items.append(item)
+
+    def dropped(item: Any, exception: DropItem) -> None:
+        crawl.drops.append((item, exception))
+
+    def announced(item: Any) -> None:
+        crawl.announced.append(item)
+
+    def closed(reason: str) -> None:
+        crawl.reason = reason
+
+    for handler, signal in (
+        (scraped, signals.item_scraped),
+        (dropped, signals.item_dropped),
+        (announced, near_duplicate),
+        (closed, signals.spider_closed),
+    ):
+        crawler.signals.connect(handler, signal)
+    await crawler.crawl_async(*args, **kwargs)
+    assert sums_that_are_wrong(crawl.stats) == []
+    return crawl

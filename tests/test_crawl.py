@@ -1,0 +1,662 @@
+"""Real crawls of a loopback site, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import gc
+import random
+from contextvars import ContextVar
+from functools import partial
+
+import attrs
+import pydantic
+import pytest
+from loopback import Page, PageSpider, article, crawl, path_of, prose, serve
+from scrapy import Field, Item, Request, Spider, signals
+from scrapy.exceptions import DropItem
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+from scrapy.utils.defer import deferred_f_from_coro_f
+from scrapy.utils.test import get_crawler
+
+from scrapy_simhash import Index, NearDuplicateItem, SettingError
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return {"SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}"}
+
+
+# Pages and their items
+
+
+class ListSpider(PageSpider):
+    """Twenty products a page."""
+
+    def parse(self, response):
+        for number in range(20):
+            yield {"url": response.url, "product": number}
+
+
+@deferred_f_from_coro_f
+async def test_the_items_of_a_page_share_one_verdict(settings):
+    with serve({"/list": article(1), "/mirror": article(1, "mirror")}) as site:
+        first = await crawl(ListSpider, settings, [f"{site}/list"])
+        both = await crawl(ListSpider, settings, [f"{site}/list", f"{site}/mirror"])
+    assert first.stats["checked"] == first.stats["unique"] == 1
+    assert len(first.items) == 20
+    assert first.urls == both.urls
+    assert len(both.drops) == 20
+    assert (both.stats["same"], both.stats["duplicates"]) == (1, 1)
+    assert both.errors == 0
+
+
+@deferred_f_from_coro_f
+async def test_a_page_without_items_is_never_claimed(settings):
+    class Spider(PageSpider):
+        def parse(self, response):
+            if response.url.endswith("/item"):
+                yield {"url": response.url}
+
+    with serve({"/links": article(1), "/item": article(1)}) as site:
+        done = await crawl(Spider, settings, [f"{site}/links", f"{site}/item"])
+    assert done.urls == ["/item"]
+    assert done.stats["checked"] == 1
+
+
+@deferred_f_from_coro_f
+async def test_a_drop_says_why_and_is_announced(settings):
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        done = await crawl(
+            PageSpider, settings | {"CONCURRENT_REQUESTS": 1}, [f"{site}/a", f"{site}/b"]
+        )
+    ((item, error),) = done.drops
+    assert isinstance(error, NearDuplicateItem)
+    assert done.announced == [item] == [{"url": f"{site}/b"}]
+    assert (error.match.url, error.match.distance, error.match.similarity) == (f"{site}/a", 0, 1)
+    assert f"near-duplicate of {site}/a" in str(error)
+    assert done.crawler.stats.get_value("item_dropped_reasons_count/NearDuplicateItem") == 1
+    assert done.stats["duplicates/same_site"] == 1
+    assert done.errors == 0
+
+
+class Unreliable:
+    """Takes its time, then drops 30 % of the items and fails on 10 %; some it replaces."""
+
+    async def process_item(self, item):
+        chance = random.Random(path_of(item["url"]))
+        await asyncio.sleep(chance.random() * 0.02)
+        if (fate := chance.random()) < 0.3:
+            raise DropItem("not wanted")
+        if fate < 0.4:
+            raise ValueError("an error in a pipeline")
+        return dict(item) if fate < 0.7 else item
+
+    @staticmethod
+    def delivers(path):
+        chance = random.Random(path)
+        chance.random()
+        return chance.random() >= 0.4
+
+
+@deferred_f_from_coro_f
+async def test_with_later_pipelines_that_drop_and_fail_nothing_is_lost_or_kept_twice(settings):
+    paths = [f"/{group}/{twin}" for group in range(300) for twin in range(3)]
+    random.Random(1).shuffle(paths)
+    settings = settings | {"ITEM_PIPELINES": {Unreliable: 500}, "SIMHASH_TIMEOUT": 60}
+    with serve({path: article(path.split("/")[1]) for path in paths}) as site:
+        done = await crawl(PageSpider, settings, [site + path for path in paths])
+    kept = sorted(path.split("/")[1] for path in done.urls)
+    deliverable = sorted({path.split("/")[1] for path in paths if Unreliable.delivers(path)})
+    assert kept == deliverable
+    assert done.stats["checked"] == 900
+    assert done.stats["claims/confirmed"] == len(kept)
+    assert done.stats["claims/open"] == 0
+    assert done.stats["twin_waits"] > 0
+    dropped = done.crawler.stats.get_value("item_dropped_reasons_count/DropItem")
+    # An error in a pipeline is logged by Scrapy and counted by nobody.
+    assert done.stats["claims/released"] == dropped + done.errors
+
+
+_mine: ContextVar[int] = ContextVar("mine")
+
+
+class Marks:
+    """What it sets in process_item is what the handlers of the item's outcome see."""
+
+    async def process_item(self, item):
+        _mine.set(item["number"])
+        return item
+
+
+class Replaces:
+    async def process_item(self, item):
+        await asyncio.sleep(random.Random(item["number"]).random() * 0.01)
+        match item["number"] % 3:
+            case 0:
+                raise DropItem("dropped")
+            case 1:
+                raise ValueError("failed")
+        return {"number": item["number"]}
+
+
+@deferred_f_from_coro_f
+async def test_a_context_variable_set_by_a_pipeline_is_seen_by_the_handlers_of_the_outcome():
+    """Scrapy promises this nowhere, and outcomes are told apart by it."""
+
+    class Spider(PageSpider):
+        def parse(self, response):
+            yield from ({"number": number} for number in range(300))
+
+    seen = []
+
+    def see(item):
+        seen.append((item["number"], _mine.get()))
+
+    def see_error(item):
+        seen.append((item["number"], _mine.get()))
+
+    crawler = get_crawler(Spider, {"ITEM_PIPELINES": {Marks: 1, Replaces: 2}})
+    for handler, signal in (
+        (see, signals.item_scraped),
+        (see, signals.item_dropped),
+        (see_error, signals.item_error),
+    ):
+        crawler.signals.connect(handler, signal)
+    await crawler.crawl_async(["data:,"])
+    assert sorted(seen) == [(number, number) for number in range(300)]
+
+
+@deferred_f_from_coro_f
+async def test_a_seeded_random_generator_does_not_make_visits_alike(settings):
+    """Spiders seed the global one, and two crawls then draw the same numbers."""
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        random.seed(1)
+        await crawl(PageSpider, settings, [f"{site}/a"])
+        random.seed(1)
+        done = await crawl(PageSpider, settings, [f"{site}/b"])
+    assert done.items == []
+
+
+@deferred_f_from_coro_f
+async def test_an_object_yielded_twice_has_two_outcomes(settings):
+    class Spider(PageSpider):
+        def parse(self, response):
+            item = {"url": response.url}
+            yield item
+            yield item
+
+    with serve({"/a": article(1)}) as site:
+        done = await crawl(Spider, settings, [f"{site}/a"])
+    assert len(done.items) == 2
+    assert done.stats["claims/confirmed"] == 1
+
+
+@deferred_f_from_coro_f
+async def test_what_errbacks_and_start_yield_passes(settings):
+    class Spider(PageSpider):
+        async def start(self):
+            yield {"url": "http://start/"}
+            yield Request(f"{self.urls[0]}/missing", errback=self.failed)
+            yield Request("http://127.0.0.1:1/", errback=self.failed)
+
+        def failed(self, failure):
+            yield {"url": failure.request.url}
+
+    with serve({}) as site:
+        done = await crawl(Spider, settings, [site])
+    assert len(done.items) == 3
+    assert done.stats["skipped/no_text"] == 3
+    assert done.crawler.stats.get_value("log_count/WARNING", 0) == 0
+    assert done.errors == 0
+
+
+class Copies:
+    """Puts another object in the place of each item."""
+
+    def process_item(self, item):
+        return dict(item)
+
+
+@deferred_f_from_coro_f
+async def test_items_replaced_by_an_earlier_pipeline_pass_with_a_warning(settings, caplog):
+    settings = settings | {"ITEM_PIPELINES": {Copies: 1}}
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        done = await crawl(PageSpider, settings, [f"{site}/a", f"{site}/b"])
+    assert done.urls == ["/a", "/b"]
+    assert done.stats["skipped/no_text"] == 2
+    assert caplog.text.count("SimhashSpiderMiddleware has not seen") == 1
+
+
+# Actions
+
+
+@deferred_f_from_coro_f
+async def test_report_stores_everything_and_says_what_is_a_duplicate(settings):
+    settings = settings | {"SIMHASH_ON_DUPLICATE": "report", "CONCURRENT_REQUESTS": 1}
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        done = await crawl(PageSpider, settings, [f"{site}/a", f"{site}/b"])
+    assert done.urls == ["/a", "/b"]
+    assert done.announced == [{"url": f"{site}/b"}]
+    assert (done.stats["unique"], done.stats["duplicates"]) == (1, 1)
+
+
+class SkipSpider(PageSpider):
+    """Has callbacks of every kind, and notes which of them ran."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.ran = []
+
+    async def start(self):
+        for path, callback in (
+            ("first", self.lazy),
+            ("lazy", self.lazy),
+            ("async_lazy", self.async_lazy),
+            ("bound", partial(self.lazy)),
+            ("listed", self.listed),
+            ("awaited", self.awaited),
+            ("default", None),
+        ):
+            yield Request(f"{self.urls[0]}/{path}", callback)
+
+    def lazy(self, response):
+        self.ran.append(path_of(response.url))
+        yield {"url": response.url}
+        yield Request(f"{self.urls[0]}/found", self.lazy)
+
+    async def async_lazy(self, response):
+        self.ran.append(path_of(response.url))
+        yield {"url": response.url}
+
+    def listed(self, response):
+        self.ran.append(path_of(response.url))
+        return [{"url": response.url}, Request(f"{self.urls[0]}/found", self.lazy)]
+
+    async def awaited(self, response):
+        self.ran.append(path_of(response.url))
+        return [{"url": response.url}]
+
+    def parse(self, response):
+        self.ran.append(path_of(response.url))
+        yield {"url": response.url}
+
+
+@deferred_f_from_coro_f
+async def test_skip_leaves_out_the_page_with_its_callback_and_links(settings):
+    settings = settings | {"SIMHASH_ON_DUPLICATE": "skip", "CONCURRENT_REQUESTS": 1}
+    names = ["lazy", "async_lazy", "bound", "listed", "awaited", "default"]
+    pages = {f"/{name}": article(1) for name in ("first", *names)}
+    with serve(pages | {"/found": article(2)}) as site:
+        done = await crawl(SkipSpider, settings, [site])
+    assert done.urls == ["/first", "/found"]
+    assert sorted(done.crawler.spider.ran) == ["/awaited", "/first", "/found", "/listed"]
+    assert done.stats["pages/skipped"] == 6
+    assert done.stats["pages/skipped_after_callback"] == 2
+    assert sorted(path_of(item["url"]) for item in done.announced) == ["/awaited", "/listed"]
+    assert done.stats["claims/confirmed"] == 2
+
+
+@deferred_f_from_coro_f
+async def test_skip_confirms_a_page_that_was_read_for_its_links_and_releases_one_that_failed(
+    settings,
+):
+    class Spider(PageSpider):
+        def parse(self, response):
+            if response.url.endswith("/bad"):
+                raise ValueError("an error in a callback")
+            yield from ()
+
+    settings = settings | {"SIMHASH_ON_DUPLICATE": "skip", "CONCURRENT_REQUESTS": 1}
+    pages = {"/links": article(1), "/copy": article(1), "/bad": article(2), "/good": article(2)}
+    with serve(pages) as site:
+        done = await crawl(Spider, settings, [site + path for path in pages])
+    assert (done.stats["claims/confirmed"], done.stats["claims/released"]) == (2, 1)
+    assert done.stats["pages/skipped"] == 1
+
+
+@deferred_f_from_coro_f
+async def test_skip_does_not_run_the_rules_of_a_crawl_spider(settings):
+    class Spider(CrawlSpider):
+        name = "rules"
+        rules = (Rule(LinkExtractor(), callback="page", follow=False),)
+
+        def __init__(self, site):
+            super().__init__()
+            self.start_urls = [f"{site}/"]
+            self.ran = []
+
+        def page(self, response):
+            self.ran.append(response.url)
+            return [{"url": response.url}]
+
+    settings = settings | {"SIMHASH_ON_DUPLICATE": "skip"}
+    links = b"<body><a href='/a'>a</a> <a href='/b'>b</a></body>"
+    with serve({"/": links, "/a": article(1), "/b": article(1)}) as site:
+        done = await crawl(Spider, settings, site)
+    assert len(done.items) == len(done.crawler.spider.ran) == 1
+    assert "pages/skipped_after_callback" not in done.stats
+
+
+# Items compared for themselves
+
+
+class Product(Item):
+    url = Field()
+    text = Field()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FrozenProduct:
+    url: str
+    text: str
+
+
+@attrs.frozen
+class AttrsProduct:
+    url: str
+    text: str
+
+
+class PydanticProduct(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(frozen=True)
+    url: str
+    text: str
+
+
+@pytest.mark.parametrize(
+    "kind", [dict, Product, FrozenProduct, AttrsProduct, PydanticProduct], ids=lambda k: k.__name__
+)
+@deferred_f_from_coro_f
+async def test_fields_of_every_kind_of_item_are_compared(settings, kind):
+    class Spider(PageSpider):
+        def parse(self, response):
+            for number in (1, 2, 1):
+                yield kind(url=f"{response.url}#{number}", text=prose(number))
+
+    settings = settings | {"SIMHASH_FIELDS": ["text"]}
+    with serve({"/a": b"<p>hardly anything", "/b": b"<p>nothing"}) as site:
+        first = await crawl(Spider, settings, [f"{site}/a"])
+        other = await crawl(Spider, settings, [f"{site}/b"])
+        again = await crawl(Spider, settings, [f"{site}/a"])
+    assert len(first.items) == 2, "two equal items of one visit are duplicates"
+    assert all(isinstance(item, kind) for item in first.items)
+    assert (len(other.items), other.stats["duplicates"]) == (0, 3)
+    # On its second visit the page is its own earlier version.
+    assert (again.stats["same"], again.stats.get("unique", 0)) == (3, 0)
+    assert (first.errors, other.errors, again.errors) == (0, 0, 0)
+
+
+@deferred_f_from_coro_f
+async def test_fields_may_differ_by_class_and_others_are_left_alone(settings):
+    class Spider(PageSpider):
+        def parse(self, response):
+            for _ in range(2):
+                yield Product(url=response.url, text=prose(1))
+                yield {"url": response.url, "text": prose(1)}
+
+    settings = settings | {"SIMHASH_FIELDS": {Product: ["text"]}}
+    with serve({"/a": article(1)}) as site:
+        done = await crawl(Spider, settings, [f"{site}/a"])
+    assert len(done.items) == 3
+    assert done.stats["skipped/no_text"] == 2
+
+
+@deferred_f_from_coro_f
+async def test_items_of_start_are_compared_by_their_fields(settings):
+    class Spider(PageSpider):
+        async def start(self):
+            for number in (1, 2, 1):
+                yield {"url": f"http://start/{number}", "text": prose(number)}
+
+    settings = settings | {"SIMHASH_FIELDS": "text"}
+    first = await crawl(Spider, settings)
+    again = await crawl(Spider, settings)
+    assert first.urls == ["/1", "/2"]
+    assert (again.stats["same"], again.urls) == (3, ["/1", "/1", "/2"])
+
+
+@deferred_f_from_coro_f
+async def test_an_object_that_is_no_item_passes(settings, caplog):
+    class Spider(PageSpider):
+        def parse(self, response):
+            yield from ("text", 7, object())
+
+    settings = settings | {"SIMHASH_FIELDS": "text"}
+    with serve({"/a": article(1)}) as site:
+        done = await crawl(Spider, settings, [f"{site}/a"])
+    assert len(done.items) == 3
+    assert done.errors == min(1, done.stats.get("failed_open", 0))
+
+
+# Meta
+
+
+@deferred_f_from_coro_f
+async def test_meta_leaves_a_page_alone_or_puts_it_in_another_namespace(settings):
+    pages = {f"/{name}": article(1) for name in "abcd"}
+    with serve(pages) as site:
+        done = await crawl(
+            PageSpider,
+            settings | {"CONCURRENT_REQUESTS": 1},
+            [
+                f"{site}/a",
+                Request(f"{site}/b", meta={"simhash": False}),
+                Request(f"{site}/c", meta={"simhash_namespace": "other"}),
+                Request(f"{site}/d", meta={"simhash_namespace": "other"}),
+            ],
+        )
+    assert done.urls == ["/a", "/b", "/c"]
+    assert (done.stats["skipped/disabled"], done.stats["duplicates"]) == (1, 1)
+
+
+# Hostile pages
+
+HOSTILE = {
+    "/empty": b"",
+    "/marks": b"!!!",
+    "/comment": b"<!-- nothing but a comment -->",
+    "/blank": b"<html><body>   </body></html>",
+    "/nul": b"\x00" * 5000,
+    "/binary": Page(bytes(range(256)) * 40, "application/octet-stream"),
+    "/json": Page(b'{"a": "%s"}' % prose(1).encode(), "application/json"),
+    "/xml": Page(b"<a>%s</a>" % prose(1).encode(), "application/xml"),
+    "/plain": Page(prose(1).encode(), "text/plain"),
+    "/deep": b"<div>" * 300_000 + prose(1).encode(),
+    "/node": b"<html><body><p>" + b"word " * 2_400_000 + b"</p></body></html>",
+    "/wrong": Page(b"\xff\xfe\x80<p>\xed\xa0\x80", "text/html; charset=nonsense"),
+}
+
+
+@deferred_f_from_coro_f
+async def test_hostile_pages_pass_uncompared_and_are_counted(settings):
+    """Each is there twice: without a claim, none is another's duplicate."""
+    pages = {path + again: page for path, page in HOSTILE.items() for again in ("", "2")}
+    with serve(pages) as site:
+        done = await crawl(PageSpider, settings, [site + path for path in pages])
+    assert done.urls == sorted(pages)
+    skipped = {name: count for name, count in done.stats.items() if name.startswith("skipped/")}
+    assert sum(skipped.values()) == done.stats["checked"] == len(pages)
+    assert skipped["skipped/not_text"] >= 8
+    assert skipped["skipped/too_large"] == 2
+    assert done.errors == 0
+
+
+# Settings
+
+WRONG = {
+    "SIMHASH_ON_DUPLICATE": "delete",
+    "SIMHASH_SIMILARITY": 0.3,
+    "SIMHASH_DISTANCE": -1,
+    "SIMHASH_CANDIDATES": "bits",
+    "SIMHASH_SCHEME": "nothing",
+    "SIMHASH_SCHEME_OPTIONS": "no dictionary",
+    "SIMHASH_EXTRACTOR": "no.such.extractor",
+    "SIMHASH_MIN_FEATURES": 0,
+    "SIMHASH_MAX_TEXT": "long",
+    "SIMHASH_SAME_URL": "keep",
+    "SIMHASH_ON_CRASH": "ignore",
+    "SIMHASH_ON_ERROR": "stop",
+    "SIMHASH_TIMEOUT": 0,
+    "SIMHASH_QUARANTINE": -5,
+    "SIMHASH_TEXT_BUDGET": -1,
+    "SIMHASH_EXPIRE": -1,
+    "SIMHASH_RESET": "perhaps",
+    "SIMHASH_ENABLED": "perhaps",
+    "SIMHASH_LOG_LEVEL": "LOUD",
+    "SIMHASH_NAMESPACE": "{crawler}",
+    "SIMHASH_FIELDS": [],
+    "SIMHASH_DATABASE_URL": "nonsense",
+    "SIMHASH_TIMEOUTS": 3,
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@deferred_f_from_coro_f
+async def test_a_wrong_setting_is_refused_by_its_name(name):
+    with pytest.raises(SettingError, match=rf"\b{name}\b"):
+        await crawl(PageSpider, {name: WRONG[name]})
+
+
+@deferred_f_from_coro_f
+async def test_a_password_in_a_wrong_address_is_not_repeated():
+    with pytest.raises(SettingError) as caught:
+        await crawl(PageSpider, {"SIMHASH_DATABASE_URL": "nosuch://user:secret@host/db"})
+    assert "secret" not in str(caught.value)
+
+
+@deferred_f_from_coro_f
+async def test_disabled_it_does_nothing(settings, tmp_path):
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        done = await crawl(
+            PageSpider, settings | {"SIMHASH_ENABLED": False}, [f"{site}/a", f"{site}/b"]
+        )
+    assert done.urls == ["/a", "/b"]
+    assert done.stats == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+@deferred_f_from_coro_f
+async def test_the_components_work_where_the_project_puts_them(settings):
+    manual = {
+        "ADDONS": {},
+        "SPIDER_MIDDLEWARES": {"scrapy_simhash.spidermiddleware.SimhashSpiderMiddleware": 543},
+        "ITEM_PIPELINES": {"scrapy_simhash.pipeline.SimhashPipeline": 250},
+    }
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        done = await crawl(PageSpider, settings | manual, [f"{site}/a", f"{site}/b"])
+        both = await crawl(
+            PageSpider,
+            settings | manual | {"ADDONS": {"scrapy_simhash.Addon": 1}, "SIMHASH_NAMESPACE": "b"},
+            [f"{site}/a", f"{site}/b"],
+        )
+    for one in (done, both):
+        assert len(one.items) == 1
+        assert one.stats["checked"] == 2
+
+
+@deferred_f_from_coro_f
+async def test_reset_forgets_what_was_seen(settings):
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        await crawl(PageSpider, settings, [f"{site}/a"])
+        kept = await crawl(PageSpider, settings, [f"{site}/b"])
+        by_setting = await crawl(PageSpider, settings | {"SIMHASH_RESET": True}, [f"{site}/b"])
+        by_argument = await crawl(PageSpider, settings, [f"{site}/a"], simhash_reset="1")
+    assert [len(done.items) for done in (kept, by_setting, by_argument)] == [0, 1, 1]
+
+
+# Again
+
+
+@deferred_f_from_coro_f
+async def test_a_second_crawl_delivers_the_same_pages_again_in_any_order(settings):
+    paths = [f"/{group}/{twin}" for group in range(20) for twin in range(3)]
+    with serve({path: article(path.split("/")[1], path) for path in paths}) as site:
+        urls = [site + path for path in paths]
+        first = await crawl(PageSpider, settings, urls)
+        again = await crawl(PageSpider, settings, urls[::-1])
+        unchanged = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
+    assert len(first.items) == 20
+    assert again.urls == first.urls
+    assert (again.stats["same"], again.stats["duplicates"]) == (20, 40)
+    assert unchanged.items == []
+    assert unchanged.stats["same"] == 20
+    assert unchanged.crawler.stats.get_value("item_dropped_count") == 60
+
+
+@deferred_f_from_coro_f
+async def test_a_page_that_drifts_is_compared_with_its_newest_version(settings):
+    """A tenth of the words is new each time: near the version before, far from the first."""
+    words = prose("start", 400).split()
+    new = iter(prose("drift", 4000).split())
+    pages: dict[str, bytes] = {}
+    settings = settings | {"SIMHASH_SIMILARITY": 0.7}
+    kinds = []
+    with serve(pages) as site:
+        for version in range(12):
+            for place in range(version * 40 % 400, version * 40 % 400 + 20):
+                words[place] = next(new)
+            pages["/a"] = f"<body><article><p>{' '.join(words)}</p></article></body>".encode()
+            done = await crawl(PageSpider, settings, [f"{site}/a"])
+            assert len(done.items) == 1
+            kinds.append("same" if done.stats.get("same") else "unique")
+        pages["/copy"] = pages["/a"]
+        copy = await crawl(PageSpider, settings, [f"{site}/copy"])
+    assert kinds == ["unique"] + ["same"] * 11
+    assert copy.items == []
+
+
+@deferred_f_from_coro_f
+async def test_unchanged_pages_are_dropped_and_changed_ones_stored(settings):
+    settings = settings | {"SIMHASH_SAME_URL": "drop"}
+    pages = {"/a": article(1), "/b": article(2)}
+    with serve(pages) as site:
+        urls = [f"{site}/a", f"{site}/b"]
+        await crawl(PageSpider, settings, urls)
+        pages["/b"] = article(3)
+        done = await crawl(PageSpider, settings, urls)
+    assert done.urls == ["/b"]
+    assert "unchanged since" in str(done.drops[0][1])
+
+
+# What is stored for later
+
+
+@deferred_f_from_coro_f
+async def test_another_process_finds_the_claims_and_the_run(settings):
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        await crawl(PageSpider, settings, [f"{site}/a"])
+    with Index(settings["SIMHASH_DATABASE_URL"], namespace="pages") as index:
+        assert len(index) == 1
+        (match,) = index.nearest(prose(1))
+    assert (match.url, match.pending) == (f"{site}/a", False)
+
+
+@deferred_f_from_coro_f
+async def test_two_crawls_in_one_process_keep_apart(settings):
+    """Their verdicts, not their index: the same pages are stored once."""
+    paths = [f"/{group}" for group in range(40)]
+    with serve({path: article(path) for path in paths}) as site:
+        both = await asyncio.gather(
+            crawl(PageSpider, settings, [f"{site}{path}?1" for path in paths]),
+            crawl(PageSpider, settings, [f"{site}{path}?2" for path in reversed(paths)]),
+        )
+    kept = sorted(url.partition("?")[0] for done in both for url in done.urls)
+    assert kept == sorted(paths)
+    assert sum(done.stats["checked"] for done in both) == 80
+
+
+def test_nothing_of_a_crawl_is_kept_alive_when_it_is_over():
+    """Verdicts are found by their crawler, and must not outlive it."""
+    from scrapy_simhash.verdicts import Verdicts
+
+    crawler = get_crawler(Spider)
+    crawler._apply_settings()
+    crawler.spider = None
+    verdicts = Verdicts.of(crawler)
+    assert Verdicts.of(crawler) is verdicts
+    number = id(crawler)
+    del verdicts
+    gc.collect()
+    assert number not in Verdicts._of

@@ -1,0 +1,410 @@
+from __future__ import annotations
+
+import dataclasses
+import sys
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pydantic
+import pytest
+import scrapy
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree, html
+
+from scrapy_simhash.text import item_text, load_extractor, page_text, parse_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ENGLISH = [
+    "The old ferry crosses the bay twice a day, and nobody on the island owns a watch any more.",
+    "When the fog is thick the captain rings a bell, the dogs bark and children run down.",
+    "Last winter the engine failed in a storm; the passengers sang until a fishing boat found them.",
+    "A bridge was promised in three elections, but each survey said that the ground is sand.",
+]
+CHINESE = [
+    "老渡船每天两次横渡海湾，岛上的人早就不戴手表了，他们听汽笛声就知道该做饭了。",
+    "雾大的时候，船长会敲响铜钟，村里的狗跟着叫起来，孩子们便一路跑到码头上去看热闹。",
+    "去年冬天发动机在风暴中坏了，乘客们一直唱歌，直到一条渔船发现他们并把他们拖回港口。",
+    "三次选举都有人许诺要修一座桥，可是每次勘测都说海底全是流沙，谁也不知道桥墩该放在哪里。",
+]
+MIXED = [f"{english} {chinese}" for english, chinese in zip(ENGLISH, CHINESE, strict=True)]
+OTHER = [
+    "Bakers in the valley start their ovens at two, long before the first bus climbs the hill.",
+    "Rye needs more time than wheat does, and a sourdough that is hurried tastes of nothing much.",
+    "Her grandfather kept the starter in a stone jar which survived two wars and a burning roof.",
+    "Today tourists queue for the dark loaves; the recipe, she says, is patience and cold hands.",
+]
+LANGUAGES = pytest.mark.parametrize("article", [ENGLISH, CHINESE, MIXED], ids=["en", "zh", "mixed"])
+
+
+def paragraphs(article: list[str]) -> str:
+    return "".join(f"<p>{sentence}</p>" for sentence in article)
+
+
+def news(body: str) -> str:
+    """A news site that uses the tags of HTML 5."""
+    links = "".join(f'<li><a href="/{n}">Section number {n}</a></li>' for n in range(12))
+    return f"""<!doctype html><html><head><title>Island Post</title><style>p {{}}</style></head>
+        <body><nav><ul>{links}</ul></nav><header><h1>Island Post</h1></header>
+        <main><article>{body}</article></main>
+        <aside><h2>Weather</h2><p>Rain is expected tonight on all coasts of the bay, says the
+        weather service, and the wind will turn to the north towards the morning.</p></aside>
+        <script>var tracking = "the quick brown fox";</script>
+        <footer><p>All rights reserved by the Island Post. Nothing may be printed again.</p>
+        </footer></body></html>"""
+
+
+def portal(body: str) -> str:
+    """A portal of the old kind: tables, classes and comments of readers below the text."""
+    teasers = "".join(
+        f'<div class="teaser"><a href="/{n}">A headline of another story, number {n}</a></div>'
+        for n in range(8)
+    )
+    return f"""<html><body><div id="top-menu"><a href="/">Home</a> | <a href="/all">All</a></div>
+        <table><tr><td width="20%">{teasers}</td><td><div class="content">{body}</div>
+        <div class="related"><p>Read on: the harbour master who never learned to swim.</p></div>
+        <div id="comments"><p>First! I was on that boat and it was not nearly as bad as that.</p>
+        <p>My uncle built the engine and he says that it was the fault of the fuel.</p></div>
+        </td></tr></table><div class="cookie-notice"><p>We use cookies to make this site better
+        for all of our readers, as you have surely guessed by now.</p></div></body></html>"""
+
+
+@LANGUAGES
+@pytest.mark.parametrize("template", [news, portal])
+def test_main_text_is_the_article_and_nothing_else(
+    template: Callable[[str], str], article: list[str]
+) -> None:
+    assert page_text(template(paragraphs(article))) == "\n".join(article)
+
+
+@LANGUAGES
+def test_body_is_all_visible_text(article: list[str]) -> None:
+    lines = page_text(news(paragraphs(article)), extractor="body").splitlines()
+    assert lines[:2] == ["Section number 0", "Section number 1"]
+    assert set(article) < set(lines)
+    assert lines[-1].startswith("All rights reserved")
+    assert not any("tracking" in line or "p {" in line for line in lines)
+
+
+def test_blocks() -> None:
+    page = """<div>foo<b>bar</b> <i>baz</i> <!-- no --> qux<p>one<br>two</p>three
+        <table><tr><td>a</td><td>b</td></tr><tr><th>c<td>d</table>
+        <h2>end</h2>of <?pi x?> it</div>"""
+    text = page_text(page, extractor="body")
+    assert text.splitlines() == [
+        "foobar baz qux", "one two", "three", "a b", "c d", "end", "of it"
+    ]  # fmt: skip
+
+
+def test_text_without_markup_is_its_own_main_text() -> None:
+    assert page_text("just a few words") == "just a few words"
+
+
+@pytest.mark.parametrize("name", ["comments", "related-posts", "share_bar", "SIDEBAR x", "a ad b"])
+def test_marked_element_is_left_out(name: str) -> None:
+    extra = f'<div class="{name}"><p>{OTHER[0]}</p></div>'
+    assert page_text(f"<body>{paragraphs(ENGLISH)}{extra}") == "\n".join(ENGLISH)
+
+
+@pytest.mark.parametrize("name", ["reader", "download", "category-social tag-ads", "commentary"])
+def test_only_whole_words_mark_an_element(name: str) -> None:
+    """WordPress puts the slugs of categories into classes: they say nothing of the layout."""
+    extra = f'<div class="{name}"><p>{OTHER[0]}</p></div>'
+    assert page_text(f"<body>{paragraphs(ENGLISH)}{extra}") == "\n".join([*ENGLISH, OTHER[0]])
+
+
+def test_hidden_element_is_left_out() -> None:
+    extra = f'<div style="color: red; DISPLAY : none"><p>{OTHER[0]}</p></div>'
+    assert page_text(f"<body>{paragraphs(ENGLISH)}{extra}") == "\n".join(ENGLISH)
+
+
+def test_marked_element_with_most_of_the_text_is_kept() -> None:
+    page = f'<body><div class="modal sidebar">{paragraphs(ENGLISH)}</div><p>{OTHER[0]}</p></body>'
+    assert page_text(page).splitlines()[:4] == ENGLISH
+
+
+@pytest.mark.parametrize("tag", ["nav", "button", "aside", "noscript"])
+def test_page_swallowed_by_an_element_that_is_skipped_is_found(tag: str) -> None:
+    """A tag left open swallows the rest of the page; some sites are whole only in noscript."""
+    article = [*ENGLISH, *OTHER, *(f"{sentence} Again." for sentence in (*ENGLISH, *OTHER))]
+    assert page_text(f"<body><{tag}>{paragraphs(article)}</body>") == "\n".join(article)
+
+
+def test_footer_is_no_substitute_for_a_text() -> None:
+    """Else all pages that say little would share the text of their site's footer."""
+    footer = f"<footer>{paragraphs(OTHER * 5)}</footer>"
+    assert page_text(f"<body><p>Nothing found.</p>{footer}</body>") == "Nothing found."
+
+
+def test_list_of_links_is_the_text_of_a_page_that_has_no_other() -> None:
+    titles = [f"A rather long headline about matter {n}" for n in range(20)]
+    items = "".join(f'<li><a href="/{title}">{title}</a></li>' for title in titles)
+    menu = '<div class="menu"><a href="/">The main page of this very site</a></div>'
+    page = f"<body>{menu}<div><h1>Latest</h1><ul>{items}</ul></div><p>Sorted by date.</p></body>"
+    assert set(titles) <= set(page_text(page).splitlines())
+    assert "The main page" not in page_text(page)
+
+
+def test_short_links_are_no_titles() -> None:
+    titles = "".join(f"<li><a href=/>A rather long headline about {n}</a></li>" for n in range(20))
+    controls = "".join(f"<li><a href=/>Page {n}</a></li>" for n in range(20))
+    assert "Page" not in page_text(f"<body><ul>{titles}{controls}</ul>")
+
+
+def test_page_of_nothing_but_short_links_is_all_its_text() -> None:
+    assert page_text("<body><a href=/>Home</a><p><a href=/all>All</a>") == "Home\nAll"
+
+
+def test_part_of_an_article_is_not_enough() -> None:
+    inner = f"<section>{paragraphs(ENGLISH[:3])}</section>"
+    assert page_text(f"<body><div>{inner}{paragraphs(ENGLISH[3:])}</div>") == "\n".join(ENGLISH)
+
+
+def test_headings_belong_to_the_article() -> None:
+    body = "".join(f"<h3>Part {n}</h3><p>{sentence}</p>" for n, sentence in enumerate(ENGLISH))
+    text = page_text(f"<body><div>{'<ul><li>1</li></ul>' * 9}</div><div>{body}</div>")
+    assert text.splitlines()[:3] == ["Part 0", ENGLISH[0], "Part 1"]
+
+
+def test_links_inside_the_article_are_kept_and_lists_of_them_are_not() -> None:
+    linking = ENGLISH[0].replace("island", '<a href="/island">island</a>')
+    links = "<ul>" + '<li><a href="/x">Ten facts about ferries of the north</a></li>' * 9 + "</ul>"
+    page = f"<body><div><p>{linking}</p>{links}{paragraphs(ENGLISH[1:])}</div></body>"
+    assert page_text(page) == "\n".join(ENGLISH)
+
+
+def test_refetch_with_other_boxes_gives_the_same_text() -> None:
+    first = news(paragraphs(ENGLISH))
+    second = first.replace("Section number", "Other topic").replace("Rain", "Snow")
+    assert first != second
+    assert page_text(first) == page_text(second)
+
+
+def test_bytes_str_and_tree_give_the_same_text() -> None:
+    page = portal(paragraphs(MIXED))
+    assert page_text(page.encode()) == page_text(page) == page_text(html.fromstring(page))
+
+
+def test_namespaced_tags_are_known_by_their_local_names() -> None:
+    body = f"<body><script>x()</script><nav>Menu</nav>{paragraphs(ENGLISH)}</body>"
+    root = etree.fromstring(f'<html xmlns="http://www.w3.org/1999/xhtml">{body}</html>')
+    assert root.tag == "{http://www.w3.org/1999/xhtml}html"
+    assert page_text(root) == "\n".join(ENGLISH)
+
+
+@pytest.mark.parametrize("tag", ["p", "b", "nav"])
+def test_tail_of_the_root_is_not_part_of_the_page(tag: str) -> None:
+    root = html.fromstring(f"<div><{tag}>inside</{tag}>outside</div>")[0]
+    assert page_text(root) == ("" if tag == "nav" else "inside")
+
+
+@pytest.mark.parametrize("extractor", ["density", "body", "trafilatura"])
+def test_tree_is_left_unchanged(extractor: str) -> None:
+    if extractor == "trafilatura":
+        pytest.importorskip("trafilatura")
+    root = html.fromstring(portal(paragraphs(ENGLISH)))
+    before = etree.tostring(root)
+    assert page_text(root, extractor=extractor)
+    assert etree.tostring(root) == before
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"",
+        "",
+        " \n\t ",
+        "\0",
+        "<!-- only a comment -->",
+        "<!doctype html>",
+        "<html></html>",
+        "<script>x()</script>",
+        "<frameset><frame src='a.html'></frameset>",
+        "<?xml version='1.0'?>",
+        b"\xff\xfe",
+    ],
+)
+@pytest.mark.parametrize("extractor", ["density", "body"])
+def test_page_without_text_is_empty(page: bytes | str, extractor: str) -> None:
+    assert page_text(page, extractor=extractor) == ""
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<p>a\0b", "ab"),
+        ("<p>a \ud800 b", "a ? b"),
+        ('<?xml version="1.0" encoding="utf-16"?><p>text', "text"),
+        ("<div>" * 300_000 + "deep", ""),
+        ("<p>" * 1_000_000, ""),
+        ("<nav>" * 2_000 + "deep" + "</nav>" * 2_000 + "out", "out"),
+        ('<div class="' + "nav " * 500_000 + '">' + ENGLISH[0] * 3, ENGLISH[0] * 3),
+    ],
+    ids=["nul", "surrogate", "declaration", "nested", "flat", "navs", "long class"],
+)
+def test_hostile_page(page: str, text: str) -> None:
+    assert page_text(page) == text
+
+
+def test_huge_text_node_is_read_whole() -> None:
+    assert len(page_text("<p>" + "long " * 2_400_000)) == 5 * 2_400_000 - 1
+
+
+@given(st.binary() | st.text())
+def test_anything_is_a_page(page: bytes | str) -> None:
+    text = page_text(page)
+    assert text == "\n".join(" ".join(line.split()) for line in text.split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [
+        ("gbk", "gbk"),
+        ("gb2312", "gb18030"),  # as browsers read it
+        ("big5", "utf-8"),  # a wrong declaration
+        ("hex", "utf-8"),  # no encoding of text at all
+        ("utf-16", "utf-8"),  # impossible: it was read as ASCII
+        ("utf-8", "utf-16"),  # Python writes a byte order mark, which comes first
+        ("latin-1", "utf-8-sig"),
+        ("iso-2022-jp", "iso-2022-jp"),
+    ],
+)
+def test_encoding(declared: str, encoding: str) -> None:
+    sentence = "海上的渡船" if encoding != "iso-2022-jp" else "日本語"
+    page = f'<html><head><meta charset="{declared}"></head><body><p>{sentence}</p></body></html>'
+    assert page_text(page.encode(encoding)) == sentence
+
+
+@pytest.mark.parametrize("declared", ["", '<meta charset="hex">'])
+def test_undeclared_bytes_that_are_not_utf8_are_windows_1252(declared: str) -> None:
+    assert page_text(f"{declared}<p>‘café’".encode("cp1252")) == "‘café’"
+
+
+def test_page_cut_inside_a_character_keeps_its_declared_encoding() -> None:
+    assert page_text('<meta charset="utf-8"><p>渡船'.encode()[:-1]) == "渡\ufffd"
+
+
+def test_parse_html_gives_the_elements_of_lxml_html() -> None:
+    root = parse_html(b"<p>text")
+    assert isinstance(root, html.HtmlElement)
+    assert root.tag == "html"
+
+
+def first_heading(root: html.HtmlElement) -> str:
+    return str(root.findtext(".//h1"))
+
+
+not_callable = "text"
+
+
+@pytest.mark.parametrize("path", [f"{__name__}:first_heading", f"{__name__}.first_heading"])
+def test_extractor_by_import_path(path: str) -> None:
+    assert page_text(news(""), extractor=path) == "Island Post"
+
+
+def test_extractor_by_callable() -> None:
+    assert page_text(news(""), extractor=first_heading) == "Island Post"
+
+
+@pytest.mark.parametrize("name", ["densty", "", "no.such.module", f"{__name__}:nothing", "a:b:c"])
+def test_unknown_extractor_is_refused_with_what_is_allowed(name: str) -> None:
+    with pytest.raises(ValueError, match='"density", "body", "trafilatura"') as error:
+        load_extractor(name)
+    assert repr(name) in str(error.value)
+
+
+@pytest.mark.parametrize("name", [None, 3, f"{__name__}:not_callable"])
+def test_extractor_of_a_wrong_type_is_refused(name: Any) -> None:
+    with pytest.raises(TypeError, match="extractor"):
+        load_extractor(name)
+
+
+def test_extractor_that_returns_no_text_is_refused() -> None:
+    with pytest.raises(TypeError, match="returned NoneType, not str"):
+        page_text("<p>text", extractor=lambda root: None)  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize("page", [None, 3, ["<p>text"], html.fromstring("<p>x").getroottree()])
+def test_page_of_a_wrong_type_is_refused(page: Any) -> None:
+    with pytest.raises(TypeError, match="bytes, str or an lxml element, not"):
+        page_text(page)
+
+
+def test_trafilatura_finds_the_article() -> None:
+    pytest.importorskip("trafilatura")
+    text = page_text(news(paragraphs(ENGLISH)), extractor="trafilatura")
+    assert ENGLISH[2] in text
+    assert "Section number" not in text
+
+
+def test_trafilatura_that_is_not_installed_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    with pytest.raises(ValueError, match=r"pip install scrapy-simhash\[trafilatura\]"):
+        load_extractor("trafilatura")
+
+
+class ScrapyItem(scrapy.Item):
+    title = scrapy.Field()
+    body = scrapy.Field()
+    price = scrapy.Field()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DataItem:
+    title: str
+    body: str
+    price: float | None = None
+
+
+@attrs.frozen
+class AttrsItem:
+    title: str
+    body: str
+    price: float | None = None
+
+
+class PydanticItem(pydantic.BaseModel):
+    title: str
+    body: str
+    price: float | None = None
+
+
+@pytest.mark.parametrize("kind", [dict, ScrapyItem, DataItem, AttrsItem, PydanticItem])
+def test_item_text(kind: type[Any]) -> None:
+    item = kind(title="Ferry", body="It sinks.", price=2.5)
+    assert item_text(item, ["body", "price", "title"]) == "It sinks.\n2.5\nFerry"
+    assert item_text(kind(title="Ferry", body=""), ["title", "price", "body", "no"]) == "Ferry"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        ("", ""),
+        (" as it is\n", " as it is\n"),
+        (0, "0"),
+        (False, "False"),
+        ("渡船".encode(), "渡船"),
+        (b"\xff", "\ufffd"),
+        (date(2024, 2, 1), "2024-02-01"),
+        (["a", ("b", None, 1), [], ["c"]], "a\nb\n1\nc"),
+        ({"x": "a", "y": {"z": ["b"]}}, "a\nb"),
+        ({"b", "a", "c"}, "a\nb\nc"),
+        ([DataItem("a", "b"), {"c": "d"}], "a\nb\nd"),
+    ],
+)
+def test_item_value(value: Any, text: str) -> None:
+    assert item_text({"field": value}, ["field"]) == text
+
+
+def test_item_of_a_wrong_type_is_refused() -> None:
+    with pytest.raises(TypeError, match="dataclass, attrs or pydantic object, not list"):
+        item_text([("title", "x")], ["title"])
+
+
+def test_fields_as_one_str_are_refused() -> None:
+    with pytest.raises(TypeError, match="'title'"):
+        item_text({"title": "x"}, "title")
