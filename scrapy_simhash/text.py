@@ -3,7 +3,9 @@
 `page_text` finds the main text of a page by block density: the tree is walked once and cut into
 blocks of text, each block is scored by its length and its share of links, and the text is what the
 smallest element says that holds nearly all of the best score. No list of stop words and no model
-is involved, so that pages of all languages are treated alike.
+is involved, so that pages of all languages are treated alike. Weak spots: dialogs without a
+telltale name on pages that say less than they do, comments without one, and a caption or date line
+inside the element of the article, which counts as its text.
 
 Link density goes back to Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow
 Text Features" (WSDM 2010); summing scores over elements to Readability.

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 ENGLISH = [
     "The old ferry crosses the bay twice a day, and nobody on the island owns a watch any more.",
-    "When the fog is thick the captain rings a bell, the dogs bark and children run down.",
-    "Last winter the engine failed in a storm; the passengers sang until a fishing boat found them.",
+    "When the fog is thick the captain rings a bell, the dogs bark and children run.",
+    "Last winter the engine failed in a storm; the passengers sang until a boat found them.",
     "A bridge was promised in three elections, but each survey said that the ground is sand.",
 ]
 CHINESE = [
