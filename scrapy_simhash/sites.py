@@ -1,0 +1,26 @@
+"""Which site a URL belongs to: its registrable domain, by the public suffix list."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from tldextract import TLDExtract
+
+__all__ = ["site"]
+
+# The list that comes with the package: nothing is fetched, nothing is written.
+_domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+def site(url: str) -> str:
+    """The site of a URL; the host where it has none, as for an address; all of what is no URL."""
+    try:
+        return _site_of_host(urlsplit(url).hostname or "")
+    except ValueError:
+        return url
+
+
+@lru_cache(maxsize=1024)
+def _site_of_host(host: str) -> str:
+    return _domains(host).top_domain_under_public_suffix or host

@@ -1,0 +1,384 @@
+"""The HTML report, as a file and in a browser."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import pytest
+from loopback import PageSpider, crawl, prose, serve
+from scrapy.utils.defer import deferred_f_from_coro_f
+
+from scrapy_simhash import report
+from scrapy_simhash.database import Database
+from scrapy_simhash.index import Duplicate, Index
+from scrapy_simhash.report import write_report
+
+CHINESE = (
+    "陈列占了图书馆楼上三间屋子，周四起对外开放，楼上观众可以自己排一行铅字，印出来的纸能带走。"
+)
+HOSTILE = {
+    "http://a.test/<script>window.harmed=1</script>": "a script in a URL",
+    "http://a.test/</script><img src=x onerror=window.harmed=1>": "the end of a script",
+    "javascript:window.harmed=1": "a script as a URL",
+    "http://a.test/\u202egpj.exe\u2066": "a text that reads backwards",
+    "http://a.test/" + "x" * 1_000_000: "a very long one",
+    "http://<img src=x onerror=window.harmed=1>.test/": "a script as a host",
+    "http://[broken": "no URL at all",
+    '"onmouseover="window.harmed=1': "a quotation mark",
+}
+
+
+def remember(index, url, text, original, original_text):
+    """A near-duplicate and, where it is new, its original."""
+    index.confirm(
+        *index.execute(claims=[index.document(original_text, key=original, url=original)])
+    )
+    copy = index.document(text, key=url, url=url)
+    (verdict,) = index.execute(claims=[copy])
+    assert verdict.kind == "duplicate"
+    index.execute(duplicates=[Duplicate(copy, verdict.match, "drop")])
+
+
+@pytest.fixture
+def address(tmp_path):
+    return f"sqlite:///{tmp_path / 'seen.db'}"
+
+
+@pytest.fixture
+def hostile(address, tmp_path):
+    """A report in which everything that can be is hostile."""
+    with Index(address, namespace="</title><script>window.harmed=1</script>") as index:
+        for number, (url, words) in enumerate(HOSTILE.items()):
+            text = f"{prose(number, 150)} {words} </script><script>window.harmed=1</script>"
+            remember(index, url, f"{text} \u202e", f"{url}#original", text)
+    return written(address, tmp_path)
+
+
+def written(address, folder, **options):
+    path = folder / "report.html"
+    database = Database(address)
+    try:
+        write_report(database, path, **options)
+    finally:
+        database.close()
+    return path
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and what its scripts and styles hold."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.found = []
+        self.held = {"script": [], "style": []}
+        self.open = None
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+        self.open = tag if tag in self.held else None
+
+    def handle_data(self, data):
+        if self.open:
+            self.held[self.open].append(data)
+
+    def handle_endtag(self, tag):
+        self.open = None
+
+
+# The file
+
+
+def test_the_policy_allows_one_script_and_one_style_by_their_hashes(hostile):
+    page = Elements(hostile)
+    (policy,) = (
+        attributes["content"]
+        for tag, attributes in page.found
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    scripts = [attributes for tag, attributes in page.found if tag == "script"]
+    code = [
+        text
+        for text, attributes in zip(page.held["script"], scripts, strict=True)
+        if "type" not in attributes
+    ]
+    for content in (*code, *page.held["style"]):
+        digest = base64.b64encode(sha256(content.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert (len(code), len(page.held["style"])) == (1, 1)
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_nothing_in_the_file_is_loaded_or_run(hostile):
+    for tag, attributes in Elements(hostile).found:
+        assert tag not in {"img", "iframe", "object", "embed", "link", "base", "form"}
+        assert not {"src", "style", "xlink:href"} & set(attributes)
+        assert not [name for name in attributes if name.startswith("on")]
+        if tag == "a":
+            assert attributes["href"].startswith(("http://", "https://", "#"))
+    text = hostile.read_text("utf-8")
+    assert not set("\u202e\u2066\x00") & set(text)
+    assert "window.harmed=1</script>" not in text
+
+
+def test_a_report_of_nothing(address, tmp_path):
+    with Index(address) as index:
+        index.confirm(index.claim(prose(1), key="1"))
+    assert "Nothing was a near-duplicate" in written(address, tmp_path).read_text("utf-8")
+
+
+def test_a_run_that_is_not_there_leaves_the_old_file(address, tmp_path):
+    with Index(address) as index:
+        index.confirm(index.claim(prose(1), key="1"))
+    path = written(address, tmp_path)
+    before = path.read_bytes()
+    with pytest.raises(LookupError, match="99"):
+        written(address, tmp_path, run=99)
+    assert path.read_bytes() == before
+    assert not list(tmp_path.glob("*.new"))
+
+
+def test_what_is_left_out_is_said(address, tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "MOST_ROWS", 5)
+    monkeypatch.setattr(report, "MOST_DIFFERENCES", 3)
+    monkeypatch.setattr(report, "_BLOCK", 2)
+    with Index(address) as index:
+        for number in range(8):
+            text = prose(number, 150)
+            remember(index, f"http://b.test/{number}", text, f"http://a.test/{number}", text)
+    text = " ".join(written(address, tmp_path).read_text("utf-8").split())
+    assert "The newest 5 of 8 are in this file" in text
+    assert "4 of 5 have their difference here" in text
+
+
+def test_other_thresholds_are_counted(address, tmp_path):
+    with Index(address) as index:
+        text = prose(1, 200)
+        remember(index, "http://b.test/1", text, "http://a.test/1", text)
+        remember(index, "http://b.test/2", f"{text} else", "http://a.test/1", text)
+    page = written(address, tmp_path, limit=17).read_text("utf-8")
+    assert re.search(r"0\.9 \(now\)</th><td>17</td><td>0</td><td>0</td>", page)
+    assert re.search(r"1</th><td>0</td><td>1</td><td>0</td>", page)
+
+
+@pytest.mark.parametrize(
+    ("url", "pattern"),
+    [
+        ("http://www.a.co.uk/story/123?b=1&a=2", "a.co.uk/story/{number}?a&b"),
+        ("http://a.test/x/0123456789abcdef", "a.test/x/{id}"),
+        ("http://a.test/a-headline-that-is-rather-long-2", "a.test/{slug}"),
+        ("http://[broken", "(not a URL)"),
+        ("", ""),
+    ],
+)
+def test_urls_of_a_kind_have_one_pattern(url, pattern):
+    assert report._pattern(url) == pattern
+
+
+# In a browser
+
+EXECUTABLE = shutil.which("chromium") or shutil.which("chromium-browser")
+# The policy of the page keeps out Playwright's wait_for_function too: `expect` waits without it.
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+expect = playwright.expect
+in_browser = pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium here")
+
+
+@dataclass
+class Visit:
+    """What happened while a page was looked at."""
+
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    result: object = None
+
+
+def visit(path, steps, **options):
+    """Open a file in a browser, in a thread of its own as Playwright wants no running loop."""
+
+    def look():
+        seen = Visit()
+        with playwright.sync_playwright() as tools:
+            browser = tools.chromium.launch(
+                executable_path=EXECUTABLE,
+                args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+            )
+            page = browser.new_page(**options)
+            page.set_default_timeout(20_000)
+            page.on("request", lambda request: seen.requests.append(request.url))
+            page.on("console", lambda message: seen.complaints.append(message.text))
+            page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+            page.on("dialog", lambda dialog: seen.complaints.append(dialog.message))
+            page.goto(path.as_uri())
+            expect(page.locator("#status")).not_to_be_empty()
+            seen.result = steps(page)
+            browser.close()
+        return seen
+
+    with ThreadPoolExecutor(1) as thread:
+        seen = thread.submit(look).result()
+    assert seen.requests == [path.as_uri()]
+    assert seen.complaints == []
+    return seen.result
+
+
+def page_of(text):
+    return f"<html><body><article><p>{text}</p></article></body></html>".encode()
+
+
+@pytest.fixture
+def pages():
+    """Six English and two Chinese pages in two groups and a few single ones."""
+    english = prose("english", 200)
+    chinese = "".join(chr(0x4E00 + ord(letter)) for letter in prose("chinese", 60))
+    return {
+        "/a": page_of(english),
+        "/b": page_of(english.replace(english.split()[20], "CHANGED")),
+        "/c": page_of(english),
+        "/zh": page_of(CHINESE + chinese),
+        "/zh2": page_of(CHINESE.replace("三", "四") + chinese),
+        "/other": page_of(prose("other", 150)),
+    }
+
+
+@in_browser
+@deferred_f_from_coro_f
+async def test_a_report_of_a_crawl(address, tmp_path, pages):
+    with serve(pages) as site:
+        settings = {"SIMHASH_DATABASE_URL": address, "CONCURRENT_REQUESTS": 1}
+        for name in pages:
+            # One after the other, so that the first of each group is kept.
+            await crawl(PageSpider, settings, [f"{site}{name}"])
+    path = written(address, tmp_path)
+
+    def steps(page):
+        rows = page.locator("#body > tr")
+        assert rows.count() == 3
+        assert "3 near-duplicates" in page.inner_text("#status")
+        # The farthest comes first; by the keyboard, the other way round.
+        page.locator("th[data-column=url] button").focus()
+        page.keyboard.press("Enter")
+        urls = page.locator("#body td[data-name=URL]").all_inner_texts()
+        assert urls == sorted(urls)
+        page.keyboard.press("Enter")
+        assert page.locator("#body td[data-name=URL]").all_inner_texts() == urls[::-1]
+        assert page.get_attribute("th[data-column=url]", "aria-sort") == "descending"
+
+        page.fill("#query", "/zh2")
+        expect(rows).to_have_count(1)
+        assert page.inner_text("#status") == "1 of 3 near-duplicates"
+        page.locator("#body button").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".texts")
+        assert page.locator("del").all_inner_texts() == ["三"]
+        assert page.locator("ins").all_inner_texts() == ["四"]
+        assert page.get_attribute("#body button", "aria-expanded") == "true"
+        page.keyboard.press("Enter")
+        assert page.locator(".texts").count() == 0
+
+        page.fill("#query", "/b")
+        expect(page.locator("#body td[data-name=URL]")).to_contain_text("/b")
+        page.locator("#body button").click()
+        page.wait_for_selector("ins")
+        assert page.locator("ins").all_inner_texts() == ["CHANGED "]
+        page.locator(".fold").first.click()
+        assert page.locator(".text").nth(1).inner_text().count("CHANGED") == 1
+
+        page.locator("button.search").first.click()
+        expect(page.locator("#query")).to_have_value(re.compile("/a$"))
+        assert page.evaluate("document.activeElement.id") == "query"
+
+    visit(path, steps)
+
+
+@in_browser
+def test_what_is_hostile_is_inert(hostile):
+    def steps(page):
+        rows = page.locator("#body > tr")
+        assert rows.count() == len(HOSTILE)
+        for number in range(len(HOSTILE)):
+            rows = page.locator("#body > tr:has(button[aria-expanded=false])")
+            rows.first.locator("button").click()
+            expect(page.locator(".texts")).to_have_count(number + 1)
+        for button in page.locator("button.search").all():
+            button.click()
+        assert page.evaluate("window.harmed") is None
+        assert page.locator("img, iframe, #body script").count() == 0
+        for link in page.locator("#table a").all():
+            assert link.get_attribute("href").startswith("http://")
+        assert len(page.inner_text("body")) < 100_000
+
+    visit(hostile, steps)
+
+
+# The ratio of every text to what is behind it: WCAG 2.2, 1.4.3.
+CONTRAST = """() => {
+  const luminance = (color) => {
+    const parts = color.match(/[\\d.]+/g).slice(0, 3).map((part) => {
+      const share = part / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+  };
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = getComputedStyle(at).backgroundColor;
+      if (!/, 0\\)$/.test(color)) return color;
+    }
+  };
+  const poor = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!own || !element.checkVisibility() || element.disabled) continue;
+    const style = getComputedStyle(element);
+    const color = element.namespaceURI.endsWith("svg") ? style.fill : style.color;
+    const two = [luminance(color), luminance(behind(element))].sort((a, b) => b - a);
+    const ratio = (two[0] + 0.05) / (two[1] + 0.05);
+    if (ratio < 4.5) poor.push(`${element.tagName} ${element.textContent.slice(0, 30)} ${ratio}`);
+  }
+  return poor;
+}"""
+
+
+@in_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read(hostile, scheme):
+    def steps(page):
+        page.locator("#body button").first.click()
+        page.wait_for_selector("ins")
+        for details in page.locator("details").all():
+            details.evaluate("(element) => { element.open = true; }")
+        return page.evaluate(CONTRAST)
+
+    assert visit(hostile, steps, color_scheme=scheme) == []
+
+
+@in_browser
+@pytest.mark.parametrize("width", [320, 390, 1200])
+def test_nothing_is_wider_than_the_screen(hostile, width):
+    def steps(page):
+        page.locator("#body button").first.click()
+        page.wait_for_selector(".texts")
+        return page.evaluate("document.documentElement.scrollWidth")
+
+    assert visit(hostile, steps, viewport={"width": width, "height": 800}) <= width
+
+
+@in_browser
+def test_it_can_be_printed(hostile, tmp_path):
+    """What only a screen needs is left out, and nothing is cut off in a box that would scroll."""
+
+    def steps(page):
+        page.emulate_media(media="print")
+        assert not page.is_visible("#query")
+        assert page.is_visible("#table")
+        return page.evaluate("getComputedStyle(document.querySelector('.scroll')).overflowX")
+
+    assert visit(hostile, steps) == "visible"
