@@ -93,7 +93,7 @@ def _measure_index(options: argparse.Namespace, url: str) -> None:
             found = kinds.count("duplicate") / claims
             print(f"  {name:14} {watch} {candidates:9.1f} candidates, {found:.3f} duplicates")
         print(f"  {_size_on_disk(index) / options.size:.0f} bytes a document")
-        print(f"  {(_memory() - before) / 2**20:.0f} MiB of _memory")
+        print(f"  {(_memory() - before) / 2**20:.0f} MiB of memory")
 
 
 class Documents:
@@ -319,7 +319,7 @@ def minhash_lsh(held: NDArray[np.uint64], distance: int) -> tuple[Callable[[int]
 
     def minhash(seed: int) -> Any:
         values = np.random.default_rng(seed).integers(0, 2**32, 128, np.uint64)
-        return datasketch.LeanMinHash(seed=1, hashvalues=values)
+        return datasketch.LeanMinHash(seed=1, hashvalues=values, scheme="legacy")
 
     for value in some.tolist():
         index.insert(value, minhash(value))

@@ -65,6 +65,8 @@ _TRANSIENT_STATES = _HELPLESS_STATES | {"40001", "40P01", "55P03", "57P01", "57P
 # Deadlock, lock wait timeout, record changed, shutting down, table being made, and the
 # connection's own.
 _TRANSIENT_ERRNOS = _HELPLESS_ERRNOS | {1213, 1205, 1020, 1053, 1684, 2002, 2003, 2006, 2013, 2055}
+# Drivers that take and give what the tables hold as it is.
+_DIRECT = frozenset({"pysqlite", "psycopg", "pymysql"})
 _SQLITE_BUSY, _SQLITE_LOCKED = 5, 6
 _SQLITE_ADVICE = {
     8: "the file or its folder is read-only",
@@ -324,9 +326,10 @@ class _Form(NamedTuple):
 
 
 def _form(statement: Executable, dialect: Dialect) -> _Form | None:
-    """The driver's own form; None where a list has to be spelt out anew for each execution."""
+    """The driver's own form; None where SQLAlchemy has to see to each execution."""
     compiled: Any = cast("ClauseElement", statement).compile(dialect=dialect)
-    if compiled.post_compile_params:
+    # A list may have to be spelt out anew; what other drivers need converted is not known.
+    if compiled.post_compile_params or dialect.driver not in _DIRECT:
         return None
     constants = {name: value for name, value in compiled.params.items() if value is not None}
     return _Form(compiled.string, compiled.positiontup, constants)

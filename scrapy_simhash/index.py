@@ -556,13 +556,38 @@ class Index:
         return held
 
     def _batch(self, documents: Sequence[Document], run: int) -> _Batch:
-        return _Batch(
-            documents,
-            self._fingerprints(documents),
-            [self.keys.keys(document.sketch) for document in documents],
-            [self._compress(document.text) for document in documents],
-            run,
+        """Everything about documents that can be done before the lock is taken."""
+        fingerprints = self._fingerprints(documents)
+        keys = [self.keys.keys(document.sketch) for document in documents]
+        rows = [
+            _Row(
+                namespace=self.id,
+                id=0,
+                owner=document.owner,
+                position=document.position,
+                visit=document.visit,
+                run=run,
+                state=PENDING,
+                fingerprint=fingerprint.tobytes(),
+                size=document.sketch.size,
+                nearest=None,
+                created=0.0,
+                seen=0.0,
+                key=_clean(document.key),
+                url=_clean(document.url),
+                packed_keys=own.astype("<i4").tobytes() if self.keys.needs_shingles else None,
+            )
+            for document, fingerprint, own in zip(documents, fingerprints, keys, strict=True)
+        ]
+        # A batch is small enough to compare each with each.
+        among_us = np.bitwise_count(fingerprints[:, None, :] ^ fingerprints[None, :, :]).sum(
+            axis=2, dtype=np.int64
         )
+        twins: list[list[tuple[int, int]]] = [[] for _ in documents]
+        for number, other in np.argwhere(np.tril(among_us <= self.limit, -1)).tolist():
+            twins[number].append((int(among_us[number, other]), other))
+        texts = [self._compress(document.text) for document in documents]
+        return _Batch(documents, fingerprints, keys, *self._probes(keys), rows, twins, texts, run)
 
     def _fingerprints(self, documents: Sequence[Document]) -> NDArray[np.uint8]:
         packed = b"".join(
@@ -574,7 +599,7 @@ class Index:
 
     def _candidates(self, connection: Connection, work: _Batch) -> _Candidates:
         """Every claim that a key of the batch leads to, with its distance; a pair once."""
-        asked, owner = self._probes(work)
+        asked, owner = work.asked, work.owner
         hits = self._hits(connection, asked, range(self.keys.slots))
         crowded = frozenset[KeyRow]()
         if self.keys.needs_shingles and len(hits) >= CROWD:
@@ -631,21 +656,21 @@ class Index:
         hits = np.array(list(map(tuple, rows)), dtype=np.int64)
         return np.stack([_slotted(hits[:, 0] - self._first_slot, hits[:, 1]), hits[:, 2]], axis=1)
 
-    def _probes(self, work: _Batch) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    def _probes(
+        self, keys: Sequence[NDArray[np.int32]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         """Every key to look up, slot first, in ascending order; and which document asks for it."""
-        if self.keys.needs_shingles:
-            # A document is looked up by the very keys that it would be stored under.
-            stored = np.stack(work.keys)
-            asked = _slotted(np.arange(self.keys.slots), stored).ravel()
-            owner = np.repeat(np.arange(len(work.keys)), self.keys.slots)
-        else:
-            probes = [
-                (number, _slotted(slot, keys))
-                for number, document in enumerate(work.documents)
-                for slot, keys in enumerate(self.keys.probes(document.sketch, self._radius))
+        if not keys:
+            return np.empty(0, np.int64), np.empty(0, np.intp)
+        stored = np.stack(keys)
+        asked = np.concatenate(
+            [
+                _slotted(slot, stored[:, slot, None] ^ flips).ravel()
+                for slot, flips in enumerate(self._flips)
             ]
-            asked = np.concatenate([keys for _, keys in probes])
-            owner = np.repeat([number for number, _ in probes], [len(keys) for _, keys in probes])
+        )
+        numbers = np.arange(len(keys))
+        owner = np.concatenate([np.repeat(numbers, len(flips)) for flips in self._flips])
         order = np.argsort(asked, kind="stable")
         return asked[order], owner[order]
 
@@ -677,16 +702,16 @@ class Index:
 
     def _newest(self, connection: Connection, work: _Batch) -> dict[tuple[int, int], int]:
         """The newest claim of each owner and position of the batch."""
-        owners = values(self.database.dialect, {document.owner for document in work.documents})
+        owners = values(self.database.dialect, {row.owner for row in work.rows})
         rows = self._statements.newest.run(connection, {"namespace": self.id, "owners": owners})
         return {(row.owner, row.position): row.id for row in rows}
 
     def _done_before(self, connection: Connection, work: _Batch) -> dict[int, Any]:
         """The claims of this very batch that an attempt whose answer was lost did commit."""
-        owners = values(self.database.dialect, {document.owner for document in work.documents})
+        owners = values(self.database.dialect, {row.owner for row in work.rows})
         rows = self._statements.own.run(connection, {"namespace": self.id, "owners": owners})
         mine = {(row.owner, row.visit, row.position): row for row in rows}
-        tokens = [(d.owner, d.visit, d.position) for d in work.documents]
+        tokens = [(row.owner, row.visit, row.position) for row in work.rows]
         return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
 
     def _claim(
@@ -721,16 +746,15 @@ class Index:
 
     def _packed_keys(self, work: _Batch, number: int, found: _Candidates) -> bytes | None:
         """The keys to remember: for a document all whose bands are crowded its fingerprint too."""
-        if not self.keys.needs_shingles:
-            return None
-        keys = work.keys[number]
-        if found.crowded:
-            full = [KeyRow(slot, key) in found.crowded for slot, key in enumerate(keys.tolist())]
+        packed = work.rows[number].packed_keys
+        if found.crowded and packed is not None:
+            keys = work.keys[number].tolist()
+            full = [KeyRow(slot, key) in found.crowded for slot, key in enumerate(keys)]
             self.counts.crowded += any(full)
             if all(full):
                 self.counts.exact_only += 1
-                keys = np.append(keys, np.int32(_exact(work, number)))
-        return keys.astype("<i4").tobytes()
+                return packed + np.array([_exact(work, number)], "<i4").tobytes()
+        return packed
 
     def _decide(
         self,
@@ -759,49 +783,38 @@ class Index:
             elif (row := rows.get(claim)) is not None:
                 met[number].append((distance, row))
         # An owner's newest version is compared with even where no key meets.
-        for number, document in enumerate(work.documents):
-            row = rows.get(newest.get((document.owner, document.position), 0))
-            if row is not None and all(row.id != other.id for _, other in met[number]):
-                met[number].append((_distance(document.sketch, row.fingerprint), row))
-        # Twins inside the batch: it is small enough to compare each with each.
-        among_us = np.bitwise_count(
-            work.fingerprints[:, None, :] ^ work.fingerprints[None, :, :]
-        ).sum(axis=2, dtype=np.int64)
+        for number, mine in enumerate(work.rows):
+            last = rows.get(newest.get((mine.owner, mine.position), 0)) if newest else None
+            if last is not None and all(last.id != other.id for _, other in met[number]):
+                distance = _distance(mine.fingerprint, last.fingerprint)
+                met[number].append((distance, last))
         now = self.database.now()
         verdicts: list[Verdict] = []
         fresh: dict[int, _Row] = {}
-        for number, document in enumerate(work.documents):
-            twins = np.flatnonzero(among_us[number, :number] <= self.limit).tolist()
+        for number, mine in enumerate(work.rows):
+            twins = [
+                (distance, fresh[other]) for distance, other in work.twins[number] if other in fresh
+            ]
             matches = [
                 (distance, row)
-                for distance, row in met[number]
-                + [(int(among_us[number, twin]), fresh[twin]) for twin in twins if twin in fresh]
-                if distance <= self._allowed(document.sketch.size, row.size)
+                for distance, row in met[number] + twins
+                if distance <= self._allowed(mine.size, row.size)
                 # What an earlier attempt claimed for this batch is judged in its own turn.
-                and not (row.visit == document.visit and row.position == document.position)
+                and (row.owner, row.visit, row.position) != (mine.owner, mine.visit, mine.position)
             ]
-            if mine := done.get(number):
+            if made := done.get(number):
                 # It was decided when nothing newer was there.
-                matches = [(distance, row) for distance, row in matches if row.id < mine.id]
-            verdict, claims = self._judge(document, matches, newest)
-            if mine:
-                claim = Claim(mine.id, mine._asdict())
+                matches = [(distance, row) for distance, row in matches if row.id < made.id]
+            verdict, claims = self._judge(mine, matches, newest)
+            if made:
+                claim = Claim(made.id, made._asdict())
                 verdict = Verdict(verdict.kind, match=verdict.match, claim=claim)
             elif claims:
-                row = _Row(
+                row = mine._replace(
                     id=first + number,
-                    owner=document.owner,
-                    position=document.position,
-                    visit=document.visit,
-                    run=work.run,
-                    state=PENDING,
-                    fingerprint=work.fingerprints[number].tobytes(),
-                    size=document.sketch.size,
                     nearest=nearest[number],
                     created=now,
                     seen=now,
-                    key=_clean(document.key),
-                    url=_clean(document.url),
                     packed_keys=self._packed_keys(work, number, found),
                 )
                 fresh[number] = row
@@ -815,25 +828,24 @@ class Index:
 
     def _judge(
         self,
-        document: Document,
+        mine: _Row,
         matches: Sequence[tuple[int, Any]],
         newest: Mapping[tuple[int, int], int],
     ) -> tuple[Verdict, bool]:
         """The verdict, and whether a claim is to be made."""
+        if not matches:
+            return Verdict("unique"), True
         own = [
             (distance, row)
             for distance, row in matches
-            if row.owner == document.owner and row.visit != document.visit
+            if row.owner == mine.owner and row.visit != mine.visit
         ]
         # Its own version comes first, however near another page is; then one that is stored for
         # sure, so that nobody waits for an outcome without need; then the nearest, the oldest.
         distance, row = min(
             own or matches,
             key=lambda met: (met[1].state == PENDING, met[0], met[1].id),
-            default=(0, None),
         )
-        if row is None:
-            return Verdict("unique"), True
         match = self._match(row, distance)
         if not own:
             return Verdict("duplicate", match=match), False
@@ -943,9 +955,11 @@ class Index:
             ValueError: they take too many lookups for the distance asked for.
         """
         self._planned = np.inf
+        # With bands a document is looked up by the very keys that it is stored under.
+        self._flips = [np.zeros(1, np.int32)] * keys.slots
         if isinstance(keys, Blocks):
             self._radius = self.radius(keys)
-            keys.flips(self._radius)
+            self._flips = keys.flips(self._radius)
             candidates = keys.candidates(self._radius, self._expected_size)
             self._planned = max(_FEW_CANDIDATES, candidates)
         self.keys = keys
@@ -1017,6 +1031,7 @@ def _asked_for(scheme: Scheme, distance: int | None) -> int | None:
 class _Row(NamedTuple):
     """A row of the claims table that is about to be written."""
 
+    namespace: int
     id: int
     owner: int
     position: int
@@ -1035,11 +1050,27 @@ class _Row(NamedTuple):
 
 @dataclass(slots=True)
 class _Batch:
-    """Documents that are looked up together: row i of each belongs to document i."""
+    """Documents that are looked up together: row i of each belongs to document i.
+
+    Attributes:
+        documents: that have a fingerprint.
+        fingerprints: an array of shape (documents, bytes).
+        keys: that they are stored under.
+        asked: every key to look up, with its slot, in ascending order.
+        owner: which document asks for it.
+        rows: what is stored of them if they are claimed.
+        twins: the distance and number of those before them that are near enough.
+        texts: compressed.
+        run: that claims them.
+    """
 
     documents: Sequence[Document]
     fingerprints: NDArray[np.uint8]
     keys: Sequence[NDArray[np.int32]]
+    asked: NDArray[np.int64]
+    owner: NDArray[np.intp]
+    rows: Sequence[_Row]
+    twins: Sequence[Sequence[tuple[int, int]]]
     texts: Sequence[bytes | None]
     run: int
 
@@ -1103,8 +1134,8 @@ def _slotted(slot: int | NDArray[np.int64], keys: NDArray[Any]) -> NDArray[Any]:
     return np.int64(slot) << 32 | (keys.astype(np.int64) & 0xFFFFFFFF)
 
 
-def _distance(sketch: Sketch, stored: bytes) -> int:
-    return ((sketch.fingerprint or 0) ^ int.from_bytes(stored, "big")).bit_count()
+def _distance(one: bytes, other: bytes) -> int:
+    return (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).bit_count()
 
 
 def _clean(text: str) -> str:

@@ -9,6 +9,8 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 
+from scrapy_simhash.settings import Settings
+
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -40,9 +42,10 @@ class SimhashLogStats:
 
         Raises:
             NotConfigured: LOGSTATS_INTERVAL is 0, or SIMHASH_ENABLED is false.
+            SettingError: a setting is wrong.
         """
         interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
-        if not interval or not crawler.settings.getbool("SIMHASH_ENABLED", True):
+        if not interval or not Settings.read(crawler.settings).enabled:
             raise NotConfigured
         extension = cls(crawler.stats, interval)
         crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)

@@ -594,7 +594,6 @@ def _drawn(chart: Mapping[str, Any], height: int) -> tuple[Markup, Markup]:
 # Words
 
 
-
 _NUMBER = re.compile(r"\d+")
 _IDENTIFIER = re.compile(r"[0-9a-fA-F]{8,}(-[0-9a-fA-F]{4,})*")
 

@@ -108,8 +108,17 @@ class Run:
             return int(made.inserted_primary_key[0])  # type: ignore[index]
 
         run = cls(database, database.transact(enter))
-        run.recovery = _recover(database, run.id, host, on_crash)
+        run.recover(on_crash)
         return run
+
+    def recover(self, on_crash: Literal["release", "keep"] = "release") -> Recovery:
+        """Release what the runs that died since have left behind; see :meth:`open`.
+
+        Raises:
+            IndexUnavailable: the database did not answer in time.
+        """
+        self.recovery = _recover(self.database, self.id, _host(), on_crash)
+        return self.recovery
 
     def beat(self) -> None:
         """Give a sign of life."""
@@ -215,13 +224,22 @@ def _host() -> str:
 
 def _process() -> str:
     """The process number and its start, as a number may be used again."""
-    return f"{os.getpid()} {psutil.Process().create_time():.2f}"
+    return f"{os.getpid()} {_started(psutil.Process()):.2f}"
+
+
+def _started(process: psutil.Process) -> float:
+    started = process.create_time()
+    # There it is counted from the boot, the time of which moves whenever the clock is set.
+    return started - psutil.boot_time() if psutil.LINUX else started
 
 
 def _is_alive(process: str) -> bool:
     number, _, started = process.partition(" ")
     try:
-        return abs(psutil.Process(int(number)).create_time() - float(started)) < 1
+        found = psutil.Process(int(number))
+        # One that nobody has waited for yet is dead all the same.
+        is_zombie = found.status() == psutil.STATUS_ZOMBIE
+        return not is_zombie and abs(_started(found) - float(started)) < 1
     except (psutil.NoSuchProcess, ValueError):
         return False
     except psutil.AccessDenied:

@@ -48,6 +48,7 @@ class Session:
         **index_options: Any,
     ) -> None:
         self._database = Database(url, options=engine_options, timeout=timeout)
+        self._on_crash = on_crash
         self._reset = reset
         self._expire = expire
         self._index_options = index_options
@@ -68,6 +69,20 @@ class Session:
                 expire_claims(index, self._database.now() - self._expire * 86400)
             self._indexes[namespace] = index
         return self._indexes[namespace]
+
+    def beat(self) -> int:
+        """Give a sign of life, and see to the runs that died meanwhile.
+
+        Nobody should be the duplicate of what they claimed, and will never store.
+
+        Returns:
+            how many of their claims were released.
+
+        Raises:
+            IndexUnavailable: the database did not answer in time.
+        """
+        self.run.beat()
+        return self.run.recover(self._on_crash).claims
 
     def sizes(self) -> dict[str, int]:
         """The number of claims in each namespace that was used."""

@@ -276,9 +276,7 @@ def _report(given: Any) -> Path | None:
         return None
     for needed in ("jinja2", "vl_convert"):
         if find_spec(needed) is None:
-            raise ValueError(
-                "the report needs more packages: pip install 'scrapy-simhash[report]'"
-            )
+            raise ValueError("the report needs more packages: pip install 'scrapy-simhash[report]'")
     path = Path(given)
     if not path.parent.is_dir():
         raise ValueError(f"there is no folder {str(path.parent)!r} to write the report to")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy.exceptions import NotConfigured
-
 from scrapy_simhash.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -25,16 +23,8 @@ class SimhashSpiderMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy.
-
-        Raises:
-            NotConfigured: SIMHASH_ENABLED is false.
-            SettingError: a setting is wrong.
-        """
-        verdicts = Verdicts.of(crawler)
-        if not verdicts.settings.enabled:
-            raise NotConfigured("SIMHASH_ENABLED is False")
-        return cls(verdicts)
+        """Built by Scrapy; raises as :meth:`Verdicts.of` does."""
+        return cls(Verdicts.of(crawler))
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]

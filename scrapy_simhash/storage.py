@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from sqlalchemy import (
     ARRAY,
-    BigInteger,
-    Integer,
-    SmallInteger,
     bindparam,
     delete,
     exists,
@@ -59,10 +56,9 @@ class KeyRow(NamedTuple):
 def _keys_of(plan: str, packed_keys: bytes | None, fingerprint: bytes) -> list[int]:
     """The keys of a claim, from its row."""
     if packed_keys is not None:
-        keys = np.frombuffer(packed_keys, "<i4")
-    else:
-        keys = _load_keys(plan).keys(Sketch(int.from_bytes(fingerprint, "big"), 0, None))
-    return list(map(int, keys))
+        return cast("list[int]", np.frombuffer(packed_keys, "<i4").tolist())
+    keys = _load_keys(plan).keys(Sketch(int.from_bytes(fingerprint, "big"), 0, None))
+    return cast("list[int]", keys.tolist())
 
 
 _load_keys = cache(load_keys)
@@ -142,24 +138,19 @@ class _Statements:
         )
         self.insert_claims = Prepared(insert(claims))
         self.insert_keys = Prepared(insert(schema.keys))
-        # Its driver sends one row after the other, these in one go.
-        columns = (
-            func.unnest(
-                bindparam("slots", type_=ARRAY(SmallInteger)),
-                bindparam("keys", type_=ARRAY(Integer)),
-                bindparam("claims", type_=ARRAY(BigInteger)),
-            )
-            .table_valued("slot", "key", "claim")
-            .render_derived()
+        self.insert_claims, self.insert_keys, self.insert_duplicates, self.insert_texts = (
+            _insert(dialect, table) for table in (claims, schema.keys, duplicates, texts)
         )
-        self.insert_key_columns = Prepared(
-            insert(schema.keys).from_select(
-                ["namespace", "slot", "key", "claim"],
-                select(bindparam("here", type_=Integer), *columns.c),
-            )
-        )
-        self.insert_duplicates = Prepared(insert(duplicates))
-        self.insert_texts = Prepared(insert(texts))
+
+
+def _insert(dialect: str, table: Table) -> Prepared:
+    """Of many rows; on PostgreSQL of a list for each column, since its driver sends rows singly."""
+    if dialect != "postgresql":
+        return Prepared(insert(table))
+    names = table.columns.keys()
+    lists = (bindparam(column.name, type_=ARRAY(column.type)) for column in table.columns)
+    rows = func.unnest(*lists).table_valued(*names).render_derived()
+    return Prepared(insert(table).from_select(names, select(*rows.c)))
 
 
 _statements = cache(_Statements)
@@ -186,9 +177,7 @@ class Writer:
         """Add claims, given by their rows, with their keys but for those that are crowded."""
         if not claims:
             return
-        self._sql.insert_claims.run(
-            self._connection, [{**row, "namespace": self._namespace} for row in claims]
-        )
+        self._insert(self._sql.insert_claims, claims)
         first = self._held.first_slot
         self._insert_keys(
             (first + slot, key, row["id"])
@@ -276,8 +265,8 @@ class Writer:
         if not duplicates:
             return
         alive = self._present({row["claim"] for row, _ in duplicates})
-        self._sql.insert_duplicates.run(
-            self._connection,
+        self._insert(
+            self._sql.insert_duplicates,
             # The claim may have been released between the verdict and now.
             [{**row, "orphaned": row["claim"] not in alive} for row, _ in duplicates],
         )
@@ -289,8 +278,8 @@ class Writer:
     def keep_texts(self, texts: Sequence[tuple[int, int, bytes]]) -> None:
         """Keep compressed texts of a claim (duplicate 0) or of one of its duplicates."""
         if texts:
-            self._sql.insert_texts.run(
-                self._connection,
+            self._insert(
+                self._sql.insert_texts,
                 [
                     {
                         "namespace": self._namespace,
@@ -356,21 +345,21 @@ class Writer:
 
     def _insert_keys(self, rows: Iterable[tuple[int, int, int]]) -> None:
         """Insert slots, keys and claims."""
-        listed = list(rows)
-        if not listed:
-            return
-        if self._dialect == "postgresql":
-            slots, keys, claims = (list(column) for column in zip(*listed, strict=True))
-            columns = {"here": self._namespace, "slots": slots, "keys": keys, "claims": claims}
-            self._sql.insert_key_columns.run(self._connection, columns)
-            return
-        self._sql.insert_keys.run(
-            self._connection,
+        self._insert(
+            self._sql.insert_keys,
             [
                 {"namespace": self._namespace, "slot": slot, "key": key, "claim": claim}
-                for slot, key, claim in listed
+                for slot, key, claim in rows
             ],
         )
+
+    def _insert(self, statement: Prepared, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not rows:
+            return
+        if self._dialect == "postgresql":
+            statement.run(self._connection, {name: [row[name] for row in rows] for name in rows[0]})
+        else:
+            statement.run(self._connection, rows)
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         """The parameters of a statement on rows of this namespace."""

@@ -13,23 +13,22 @@ import time
 from collections import Counter
 from concurrent.futures import Future
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from secrets import randbits
 from typing import TYPE_CHECKING, Any, ClassVar, cast
-from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from scrapy import Request, signals
+from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter, ItemFilter
 from scrapy.http import HtmlResponse, Response
 from scrapy.spiders import CrawlSpider
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.project import data_path
-from tldextract import TLDExtract
 
 from scrapy_simhash.database import Database
 from scrapy_simhash.exceptions import (
@@ -38,11 +37,12 @@ from scrapy_simhash.exceptions import (
     SchemaMismatch,
     SchemeMismatch,
 )
-from scrapy_simhash.index import Document, Duplicate, Verdict
+from scrapy_simhash.index import Document, Duplicate, Verdict, choose_limits
 from scrapy_simhash.quarantine import pack
 from scrapy_simhash.session import Session
 from scrapy_simhash.settings import Settings
 from scrapy_simhash.signals import near_duplicate
+from scrapy_simhash.sites import site
 from scrapy_simhash.text import item_text
 from scrapy_simhash.worker import Worker, wait
 
@@ -74,6 +74,7 @@ class _Subject:
         holders: items without an outcome yet, and the callback as long as it runs.
         verdict: set once it is known.
         stored: whether one of its items was.
+        explained: whether its text was given to be kept beside what it is a duplicate of.
         position: of the item in its page.
         yielded: items that came from the page so far.
     """
@@ -86,6 +87,7 @@ class _Subject:
     holders: int = 1
     yielded: int = 0
     stored: bool = False
+    explained: bool = False
     disabled: bool = False
     verdict: Future[Verdict] | None = None
     document: Document | None = None
@@ -132,6 +134,7 @@ class Verdicts:
         self._held: dict[tuple[str, int], _Subject] = {}
         self._visit = randbits(63)
         self._unplaced = 0
+        self._recovered = 0
         self._unplaced_said = False
         self._exported: Counter[str] = Counter()
         self._in_trouble = False
@@ -151,10 +154,17 @@ class Verdicts:
 
     @classmethod
     def of(cls, crawler: Crawler) -> Verdicts:
-        """The verdicts of this crawler, made on the first call."""
+        """The verdicts of this crawler, made on the first call.
+
+        Raises:
+            NotConfigured: SIMHASH_ENABLED is false.
+            SettingError: a setting is wrong.
+        """
         verdicts = cls._of.get(id(crawler))
         if verdicts is None:
             verdicts = cls._of[id(crawler)] = cls(crawler)
+        if not verdicts.settings.enabled:
+            raise NotConfigured("SIMHASH_ENABLED is False")
         return verdicts
 
     def _connect(self) -> Session:
@@ -331,6 +341,10 @@ class Verdicts:
         match, document = cast("Match", verdict.match), cast("Document", subject.document)
         action = "same" if verdict.kind == "same" else self.settings.on_duplicate
         packed, kind = None, None
+        if subject.explained:
+            # One text is enough for all items of a page.
+            document = replace(document, text=None)
+        subject.explained = True
         try:
             if item is not None and action != "report" and self.settings.quarantine:
                 packed, kind = pack(item)
@@ -340,8 +354,6 @@ class Verdicts:
             self._trouble(error)
             self._count("quarantine/failed")
             return False
-        # Once is enough for all items of a page.
-        document.text = None
         return True
 
     # Verdicts
@@ -383,7 +395,7 @@ class Verdicts:
                 return verdict
             twin = self._held.get((subject.namespace, match.claim))
             patience = deadline - time.monotonic()
-            if twin is None and match.run == self._worker.run and match.claim != missed:
+            if twin is None and match.run == self._worker.figures.run and match.claim != missed:
                 # Its outcome was decided while this verdict was on its way: ask again.
                 missed = match.claim
                 continue
@@ -550,7 +562,7 @@ class Verdicts:
                 match = cast("Match", verdict.match)
                 self._count("duplicates")
                 self._count(f"duplicates/distance/{match.distance}")
-                same = _site(subject.url) == _site(match.url)
+                same = site(subject.url) == site(match.url)
                 self._count("duplicates/same_site" if same else "duplicates/other_site")
             case kind:
                 self._count(kind)
@@ -559,8 +571,8 @@ class Verdicts:
         if self._in_trouble:
             self._in_trouble = False
             logger.info("The index answers again")
-        if count := self._worker.figures.recovered:
-            self._worker.figures.recovered = 0
+        if count := self._worker.figures.recovered - self._recovered:
+            self._recovered += count
             self._count("claims/recovered", count)
             logger.info(
                 "Released %d claims of earlier crawls that never closed: the pages they stood for "
@@ -604,16 +616,23 @@ class Verdicts:
     def _feed_slot_closed(self, slot: FeedSlot) -> None:
         self._exported[slot.uri_template] += slot.itemcount
 
-    def _spider_closed(self, reason: str) -> None:
+    async def _spider_closed(self, reason: str) -> None:
         self._reason = reason
-
-    async def _engine_stopped(self) -> None:
-        stats = self._stats
+        # The stats are shown, and monitors run, before the engine has stopped.
+        await self._worker.flush()
         held = [subject.verdict for subject in self._held.values()]
-        stats.set_value(
+        self._stats.set_value(
             "simhash/claims/open",
             sum(verdict.result().kind == "unique" for verdict in held if verdict is not None),
         )
+        figures = self._worker.figures
+        self._stats.set_value("simhash/index/batches", figures.batches)
+        self._stats.set_value("simhash/index/seconds", round(figures.seconds, 3))
+        self._stats.set_value("simhash/index/seconds_max", round(figures.seconds_max, 3))
+        self._stats.set_value("simhash/index/size", sum(figures.sizes.values()))
+
+    async def _engine_stopped(self) -> None:
+        stats = self._stats
         lost = self._lost_in_feeds()
         if lost:
             logger.warning(
@@ -621,11 +640,7 @@ class Verdicts:
                 "is taken for stored that is not",
                 lost,
             )
-        figures = self._worker.figures
-        stats.set_value("simhash/index/batches", figures.batches)
-        stats.set_value("simhash/index/seconds", round(figures.seconds, 3))
-        stats.set_value("simhash/index/seconds_max", round(figures.seconds_max, 3))
-        await self._worker.close(
+        closed = await self._worker.close(
             settled=not lost,
             reason=self._reason,
             stats={
@@ -634,10 +649,10 @@ class Verdicts:
                 if name.startswith("simhash/")
             },
         )
-        stats.set_value("simhash/index/size", sum(figures.sizes.values()))
-        if self.settings.report is not None and figures.run is not None:
+        run = self._worker.figures.run
+        if closed and run is not None and self.settings.report is not None:
             try:
-                await run_in_thread(self._write_report, self.settings.report, figures.run)
+                await run_in_thread(self._write_report, self.settings.report, run)
             except Exception:
                 logger.exception("The report could not be written")
             else:
@@ -656,7 +671,10 @@ class Verdicts:
             namespace = self._namespace({})
             if namespace not in self._worker.figures.sizes:
                 namespace = next(iter(self._worker.figures.sizes))
-            write_report(database, path, run=run, namespace=namespace)
+            limit = choose_limits(
+                self.settings.scheme, self.settings.similarity, self.settings.distance
+            )[1]
+            write_report(database, path, run=run, namespace=namespace, limit=limit)
         finally:
             database.close()
 
@@ -707,20 +725,3 @@ def _follow(future: Future[Any]) -> Future[Any]:
 
     future.add_done_callback(pass_on)
     return follower
-
-
-# The list that comes with the package: nothing is fetched.
-_domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
-
-
-@lru_cache(maxsize=1024)
-def _site_of_host(host: str) -> str:
-    return _domains(host).top_domain_under_public_suffix or host
-
-
-def _site(url: str) -> str:
-    try:
-        return _site_of_host(urlsplit(url).hostname or "")
-    except ValueError:
-        # What other crawls call a URL need not be one.
-        return url

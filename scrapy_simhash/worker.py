@@ -9,6 +9,7 @@ import threading
 import time
 from collections import defaultdict
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -70,9 +71,11 @@ class _Job:
 
 
 @dataclass(slots=True, eq=False)
-class _Stop:
-    close: Callable[[Run], None]
-    answer: Future[None] = field(default_factory=Future)
+class _Mark:
+    """A point in the queue before which everything is to be done; the end, if it closes the run."""
+
+    close: Callable[[Run], None] | None = None
+    answer: Future[bool] = field(default_factory=Future)
 
 
 class Worker:
@@ -86,11 +89,9 @@ class Worker:
 
     def __init__(self, connect: Callable[[], Session], timeout: float) -> None:
         self.figures = Figures()
-        #: The number of the run, once there is one.
-        self.run: int | None = None
         self._connect = connect
         self._timeout = timeout
-        self._jobs: queue.SimpleQueue[_Job | _Stop] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Job | _Mark] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         # Of the thread alone:
         self._session: Session | None = None
@@ -141,28 +142,42 @@ class Worker:
         """Release a claim as soon as the database can."""
         self._submit(_Job(namespace, release=claim))
 
+    async def flush(self) -> None:
+        """Do what is left, and count the claims; wait for it no longer than the timeout."""
+        if self._thread is None:
+            return
+        mark = _Mark()
+        self._jobs.put(mark)
+        # Whoever closes the database after this says what is wrong with it.
+        with suppress(TimeoutError):
+            await wait(mark.answer, self._timeout)
+
     async def close(
         self, *, settled: bool, reason: str, stats: Mapping[str, Any] | None = None
-    ) -> None:
+    ) -> bool:
         """Do what is left, close the run and the database; wait for it no longer than the timeout.
 
         Args:
             settled: see :meth:`Run.close`.
             reason: why the crawl ended.
             stats: see :meth:`Run.close`.
+
+        Returns:
+            whether there was a run, and it is closed.
         """
         if self._thread is None:
-            return
-        stop = _Stop(lambda run: run.close(settled=settled, reason=reason, stats=stats))
+            return False
+        stop = _Mark(lambda run: run.close(settled=settled, reason=reason, stats=stats))
         self._jobs.put(stop)
         try:
-            await wait(stop.answer, self._timeout)
+            return await wait(stop.answer, self._timeout)
         except TimeoutError:
             logger.error(  # noqa: TRY400 - the traceback says nothing
                 "The index did not close within %g s: its run counts as crashed, and what it "
                 "claimed is released when the next one opens",
                 self._timeout,
             )
+            return False
 
     def _submit(self, job: _Job) -> _Job:
         if self._thread is None:
@@ -176,16 +191,22 @@ class Worker:
 
     def _work(self) -> None:
         while True:
-            jobs, stop = self._take()
+            jobs, mark = self._take()
             jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
             if jobs or self._backlog:
                 self._do(jobs)
             self._beat()
-            if stop is not None:
-                self._end(stop)
+            if mark is not None and mark.close is not None:
+                closed = self._end(mark.close)
+                if mark.answer.set_running_or_notify_cancel():
+                    mark.answer.set_result(closed)
                 return
+            if mark is not None:
+                self._count()
+                if mark.answer.set_running_or_notify_cancel():
+                    mark.answer.set_result(True)
 
-    def _take(self) -> tuple[list[_Job], _Stop | None]:
+    def _take(self) -> tuple[list[_Job], _Mark | None]:
         """What there is to do, at least one thing unless a heartbeat is due first."""
         jobs: list[_Job] = []
         patience: float = 1.0 if self._backlog else HEARTBEAT
@@ -193,7 +214,7 @@ class Worker:
         try:
             while len(jobs) < BATCH:
                 job = self._jobs.get(timeout=patience)
-                if isinstance(job, _Stop):
+                if isinstance(job, _Mark):
                     return jobs, job
                 jobs.append(job)
                 if job.is_outcome and not gathered:
@@ -267,9 +288,8 @@ class Worker:
                 # A driver that is not installed, an option that the engine does not know, a folder
                 # that can't be made.
                 raise IndexUnavailable(f"the database can't be opened: {error}") from None
-            self.run = self._session.run.id
             self.figures.run = self._session.run.id
-            self.figures.recovered = self._session.run.recovery.claims
+            self.figures.recovered += self._session.run.recovery.claims
             self._next_beat = time.monotonic() + HEARTBEAT
         return self._session
 
@@ -278,11 +298,17 @@ class Worker:
             return
         self._next_beat = time.monotonic() + HEARTBEAT
         try:
-            self._session.run.beat()
+            self.figures.recovered += self._session.beat()
         except IndexUnavailable as error:
             logger.warning("No sign of life could be given: %s", error)
 
-    def _end(self, stop: _Stop) -> None:
+    def _count(self) -> None:
+        if self._session is not None:
+            with suppress(IndexUnavailable):
+                self.figures.sizes = self._session.sizes()
+
+    def _end(self, close: Callable[[Run], None]) -> bool:
+        """Close the run and the database; whether that worked."""
         self._resting = None
         try:
             if self._backlog:
@@ -290,8 +316,7 @@ class Worker:
             if self._session is not None:
                 # An outcome that could not be written leaves the run open: it counts as crashed.
                 if not self._backlog:
-                    stop.close(self._session.run)
-                    self.figures.sizes = self._session.sizes()
+                    close(self._session.run)
                 self._session.close()
             if self._backlog:
                 logger.error(
@@ -305,7 +330,8 @@ class Worker:
                 "is released when the next one opens: %s",
                 error,
             )
-        stop.answer.set_result(None)
+            return False
+        return not self._backlog
 
 
 def _concerns_all(error: Exception) -> bool:

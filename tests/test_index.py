@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import random
 from concurrent.futures import ProcessPoolExecutor
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +16,7 @@ from sqlalchemy import event, func, select
 from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash import schema
-from scrapy_simhash.database import Database
+from scrapy_simhash.database import Database, Prepared
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
 from scrapy_simhash.index import (
     CROWD,
@@ -490,6 +491,12 @@ def test_two_equal_items_of_one_visit_are_duplicates(db: Database) -> None:
     assert claim_version(index, article(1), visit=7, position=1).kind == "duplicate"
 
 
+def test_visits_of_two_owners_have_nothing_to_do_with_each_other(db: Database) -> None:
+    index = Index(db)
+    assert claim_version(index, article(1), key="a", visit=1).kind == "unique"
+    assert claim_version(index, article(1), key="b", visit=1).kind == "duplicate"
+
+
 def test_the_own_version_wins_over_a_nearer_page(db: Database) -> None:
     index = Index(db)
     index.confirm(claim_version(index, article(1), visit=1))
@@ -539,7 +546,7 @@ def test_other_kinds_of_keys_are_refused(db: Database) -> None:
         ({"distance": -1}, "0 to 64"),
         ({"candidates": "trees"}, "'auto', 'bands', 'blocks'"),
         ({"candidates": "bands", "distance": 3}, "not a distance"),
-        ({"scheme": "keywords"}, "a distance is wanted"),
+        ({"scheme": SimpleNamespace(id="mine/1", bits=64)}, "a distance is wanted"),
     ],
 )
 def test_an_argument_out_of_range_is_refused(
@@ -848,6 +855,29 @@ def test_making_keys_anew_goes_on_where_it_was_interrupted(
 def test_bands_are_not_made_anew(db: Database) -> None:
     with pytest.raises(TypeError, match="made of the texts"):
         rebuild_keys(Index(db))
+
+
+# Other drivers
+
+
+def test_a_driver_that_is_not_known_gets_everything_from_sqlalchemy(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def execute(self: Prepared, connection: Any, parameters: Any) -> Any:
+        return connection.execute(self._statement, parameters)
+
+    monkeypatch.setattr(Prepared, "run", execute)
+    index = Index(db, text_budget=3000, item_budget=3000)
+    verdicts = index.claim_many({"text": article(n), "key": str(n)} for n in range(70))
+    match = remember(index, 1)
+    for number in range(2, 6):
+        remember(index, number, match)
+    index.confirm(*verdicts)
+    assert index.claim(edited(article(5)), key="copy").match.key == "5"
+    assert rows(db, schema.duplicates) == 5
+    index.release(*verdicts)
+    assert len(index) == 0
+    assert rows(db, schema.keys) == 0
 
 
 # What is kept besides

@@ -1,0 +1,247 @@
+"""Writers that race on one database: how many twins are both let in, and how fast it goes.
+
+    python benchmarks/race.py                                   # SQLite
+    python benchmarks/race.py --url postgresql+psycopg://user@host/empty_database
+    python benchmarks/race.py --galera                          # three nodes, started here
+    python benchmarks/race.py --galera --kill                   # and one of them killed
+
+Several processes claim the same documents in different orders, as crawlers do that meet the same
+mirrors. A document that two of them are told is unique is a double. Beside the index stand
+strategies that look right: to look first and insert then, in one transaction each; to lock the row
+with SELECT ... FOR UPDATE; and, on MariaDB, GET_LOCK. On a cluster their locks are local to a
+node. The tables of the strategies are made in the database and dropped again; the URL must be that
+of an empty one. Batches are of 64 documents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import multiprocessing
+import random
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
+
+from scrapy_simhash.index import BATCH, Document, Index
+from scrapy_simhash.scheme import Sketch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sqlalchemy import Connection
+
+BITS = 128
+
+
+def main() -> None:
+    """Race with each strategy."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--url", help="of an empty database; a new SQLite file by default")
+    parser.add_argument("--writers", type=int, default=4)
+    parser.add_argument("--claims", type=int, default=5000, help="of each writer")
+    parser.add_argument("--galera", action="store_true", help="start a cluster; needs MariaDB")
+    parser.add_argument("--kill", action="store_true", help="kill a node of it on the way")
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        kill: Callable[[], None] | None = None
+        if options.galera:
+            # What the tests start serves here too.
+            sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+            from servers import database_on, galera
+
+            cluster = galera()
+            url = stack.enter_context(database_on(cluster.urls[0]))
+            hosts = [f"{node.host}:{node.port}" for node in cluster.urls]
+            urls = [
+                str(url.set(host=None, port=None).update_query_dict({"host": in_turn}))
+                for number in range(3)
+                if (in_turn := hosts[number:] + hosts[:number])
+            ]
+            if options.kill:
+                kill = lambda: cluster.kill(1)  # noqa: E731
+        else:
+            urls = [options.url or f"sqlite:///{folder}/race.db"]
+        for strategy in strategies(urls[0]):
+            if not (kill and strategy != "index"):
+                race(strategy, urls, options.writers, options.claims, kill)
+
+
+def strategies(url: str) -> Iterator[str]:
+    """What can be tried on that engine."""
+    if not url.startswith("sqlite"):
+        yield "for update"
+    if url.startswith(("mysql", "mariadb")):
+        yield "get_lock"
+    yield "look, then insert"
+    yield "index"
+
+
+def race(
+    strategy: str, urls: list[str], writers: int, claims: int, kill: Callable[[], None] | None
+) -> None:
+    """Let the writers race, and print what came of it."""
+    spawn = multiprocessing.get_context("spawn")
+    # One more than writers: this process starts the clock when all of them are ready.
+    barrier = spawn.Barrier(writers + 1)
+    if strategy == "index":
+        Index(urls[0], candidates="blocks", distance=3, text_budget=0).close()
+    else:
+        _make_tables(urls[0])
+    with ProcessPoolExecutor(writers, spawn, _set_barrier, (barrier,)) as pool:
+        futures = [
+            pool.submit(_write, strategy, urls[number % len(urls)], number, claims)
+            for number in range(writers)
+        ]
+        barrier.wait()
+        started = time.perf_counter()
+        if kill:
+            threading.Timer(0.5, kill).start()
+        results = [future.result() for future in futures]
+        seconds = max(ended for _, ended, _ in results) - started
+    admitted = [number for unique, _, _ in results for number in unique]
+    line = (
+        f"{strategy:18} {len(admitted) - len(set(admitted)):6} doubles "
+        f"{claims - len(set(admitted)):6} missing {writers * claims / seconds:9.0f} claims/s "
+        f"{max(stall for _, _, stall in results):6.2f} s longest batch"
+    )
+    print(line, flush=True)
+    if strategy != "index":
+        _drop_tables(urls[0])
+
+
+def _write(strategy: str, url: str, writer: int, claims: int) -> tuple[list[int], float, float]:
+    """In a process of its own: the numbers that were unique, the end, and the longest batch."""
+    same = random.Random(0)
+    fingerprints = [same.getrandbits(BITS) for _ in range(claims)]
+    order = list(range(claims))
+    # Near enough to the same order for twins to meet, as they do in crawls that start together.
+    random.Random(writer).shuffle(order)
+    order.sort(key=lambda number: number // (4 * BATCH))
+    claim = {
+        "index": _index,
+        "look, then insert": _naive(None),
+        "for update": _naive("SELECT id FROM race_lock WHERE id = 1 FOR UPDATE"),
+        "get_lock": _naive("SELECT GET_LOCK('race', 30)", "SELECT RELEASE_LOCK('race')"),
+    }[strategy](url, writer)
+    unique: list[int] = []
+    stall = 0.0
+    _barrier.wait()
+    for start in range(0, claims, BATCH):
+        numbers = order[start : start + BATCH]
+        began = time.perf_counter()
+        unique += claim(numbers, [fingerprints[number] for number in numbers])
+        stall = max(stall, time.perf_counter() - began)
+    return unique, time.perf_counter(), stall
+
+
+def _index(url: str, writer: int) -> Callable[[list[int], list[int]], list[int]]:
+    index = Index(url, candidates="blocks", distance=3, text_budget=0, timeout=60)
+    index.run  # noqa: B018 - opened before the race
+
+    def claim(numbers: list[int], fingerprints: list[int]) -> list[int]:
+        verdicts = index.execute(
+            claims=[
+                Document(Sketch(fingerprint, 100, None), f"{writer} {number}")
+                for number, fingerprint in zip(numbers, fingerprints, strict=True)
+            ]
+        )
+        return [n for n, v in zip(numbers, verdicts, strict=True) if v.kind == "unique"]
+
+    return claim
+
+
+def _naive(
+    before: str | None, after: str | None = None
+) -> Callable[[str, int], Callable[[list[int], list[int]], list[int]]]:
+    """Equal fingerprints alone: enough to lose the race."""
+
+    def open_(url: str, writer: int) -> Callable[[list[int], list[int]], list[int]]:
+        engine = _engine(url)
+
+        def work(connection: Connection, numbers: list[int], fingerprints: list[int]) -> list[int]:
+            fingerprints = [value & (2**63 - 1) for value in fingerprints]
+            if before:
+                connection.execute(text(before))
+            listed = ",".join(map(str, fingerprints))
+            look = text(f"SELECT fingerprint FROM race WHERE fingerprint IN ({listed})")
+            known = set(connection.scalars(look))
+            fresh = [
+                (number, fingerprint)
+                for number, fingerprint in zip(numbers, fingerprints, strict=True)
+                if fingerprint not in known
+            ]
+            if fresh:
+                connection.execute(
+                    text("INSERT INTO race (fingerprint, writer) VALUES (:fingerprint, :writer)"),
+                    [{"fingerprint": value, "writer": writer} for _, value in fresh],
+                )
+            return [number for number, _ in fresh]
+
+        def claim(numbers: list[int], fingerprints: list[int]) -> list[int]:
+            while True:
+                try:
+                    with engine.connect() as connection:
+                        try:
+                            with connection.begin():
+                                return work(connection, numbers, fingerprints)
+                        finally:
+                            if after:
+                                connection.execute(text(after))
+                except DBAPIError:
+                    time.sleep(random.random() * 0.01)
+
+        return claim
+
+    return open_
+
+
+def _engine(url: str) -> Engine:
+    """As an index would have it, but for its transactions."""
+    from scrapy_simhash.database import Database
+
+    if url.startswith("sqlite"):
+        engine = create_engine(url)
+
+        @event.listens_for(engine, "connect")
+        def _wal(connection: Any, _record: object) -> None:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+
+        return engine
+    return Database(url, timeout=60).engine
+
+
+def _make_tables(url: str) -> None:
+    with _engine(url).begin() as connection:
+        connection.execute(text("CREATE TABLE race (fingerprint BIGINT, writer INTEGER)"))
+        connection.execute(text("CREATE INDEX race_index ON race (fingerprint)"))
+        connection.execute(text("CREATE TABLE race_lock (id INTEGER PRIMARY KEY)"))
+        connection.execute(text("INSERT INTO race_lock VALUES (1)"))
+
+
+def _drop_tables(url: str) -> None:
+    with _engine(url).begin() as connection:
+        connection.execute(text("DROP TABLE race"))
+        connection.execute(text("DROP TABLE race_lock"))
+
+
+def _set_barrier(barrier: Any) -> None:
+    global _barrier  # noqa: PLW0603 - what processes share is handed to them at their start only
+    _barrier = barrier
+
+
+if __name__ == "__main__":
+    main()
