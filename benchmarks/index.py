@@ -28,7 +28,8 @@ import psutil
 from sqlalchemy import insert, text, update
 
 from scrapy_simhash import schema
-from scrapy_simhash.index import BATCH, Document, Index
+from scrapy_simhash.claims import Document
+from scrapy_simhash.index import BATCH, Index
 from scrapy_simhash.scheme import Sketch
 
 if TYPE_CHECKING:

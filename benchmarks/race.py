@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 
-from scrapy_simhash.index import BATCH, Document, Index
+from scrapy_simhash.claims import Document
+from scrapy_simhash.index import BATCH, Index
 from scrapy_simhash.scheme import Sketch
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scrapy_simhash.addon import Addon
+    from scrapy_simhash.claims import Match, Verdict
     from scrapy_simhash.exceptions import (
         IndexUnavailable,
         NearDuplicateItem,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
         SchemeMismatch,
         SettingError,
     )
-    from scrapy_simhash.index import Index, Match, Verdict
+    from scrapy_simhash.index import Index
     from scrapy_simhash.scheme import fingerprint
     from scrapy_simhash.simhash import distance, similarity
     from scrapy_simhash.text import page_text
@@ -44,8 +45,8 @@ __all__ = [
 _HOMES = {
     "Addon": "addon",
     "Index": "index",
-    "Match": "index",
-    "Verdict": "index",
+    "Match": "claims",
+    "Verdict": "claims",
     "distance": "simhash",
     "fingerprint": "scheme",
     "page_text": "text",

@@ -31,25 +31,21 @@ from scrapy.utils.request import fingerprint as request_fingerprint
 from sqlalchemy.engine import make_url
 
 from scrapy_simhash import history, tuning
+from scrapy_simhash.claims import owner_of
 from scrapy_simhash.database import Database, check_url
 from scrapy_simhash.dedupe import Counts, Feed, dedupe
 from scrapy_simhash.difference import LONGEST, difference
 from scrapy_simhash.display import shortened, visible
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
 from scrapy_simhash.features import shingles
-from scrapy_simhash.index import (
-    Index,
-    choose_limits,
-    expire_claims,
-    owner_of,
-    reset_namespace,
-)
+from scrapy_simhash.index import Index
+from scrapy_simhash.plans import choose_limits
 from scrapy_simhash.quarantine import unpack
-from scrapy_simhash.rebuild import rebuild_keys
 from scrapy_simhash.runs import Run
 from scrapy_simhash.settings import Settings
 from scrapy_simhash.simhash import distance, similarity_at
 from scrapy_simhash.text import page_text
+from scrapy_simhash.upkeep import expire_claims, rebuild_keys, reset_namespace
 
 if TYPE_CHECKING:
     from argparse import Namespace

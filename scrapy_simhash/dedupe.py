@@ -19,14 +19,15 @@ from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
-from scrapy_simhash.index import Document
+from scrapy_simhash.claims import Document
 from scrapy_simhash.text import item_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
-    from scrapy_simhash.index import Claim, Index, Verdict
+    from scrapy_simhash.claims import Claim, Verdict
+    from scrapy_simhash.index import Index
 
 __all__ = ["Counts", "Feed", "dedupe"]
 

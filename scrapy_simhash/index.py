@@ -8,13 +8,11 @@ judge is always the Hamming distance of the whole fingerprints, computed here an
 from __future__ import annotations
 
 import logging
-import secrets
 import time
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
-from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -22,7 +20,6 @@ import numpy as np
 from sqlalchemy import (
     Integer,
     bindparam,
-    delete,
     func,
     insert,
     literal_column,
@@ -32,13 +29,15 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from scrapy_simhash import schema
+from scrapy_simhash.claims import Claim, Document, Duplicate, Match, Verdict
 from scrapy_simhash.database import Database, Held, Prepared, among, check_url, lock, values
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
-from scrapy_simhash.keys import Bands, Blocks, bands_for, blocks_for, load_keys
+from scrapy_simhash.keys import Bands, Blocks, blocks_for, load_keys
+from scrapy_simhash.plans import choose_keys, choose_limits
 from scrapy_simhash.runs import HEARTBEAT, Run
 from scrapy_simhash.schema import CONFIRMED, PENDING
 from scrapy_simhash.scheme import Scheme, Sketch, load_scheme
-from scrapy_simhash.simhash import limits, similarity_at
+from scrapy_simhash.simhash import similarity_at
 from scrapy_simhash.storage import KeyRow, Writer
 
 if TYPE_CHECKING:
@@ -49,18 +48,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Select
     from sqlalchemy.engine import URL
 
-__all__ = [
-    "BATCH",
-    "Claim",
-    "Counts",
-    "Document",
-    "Duplicate",
-    "Index",
-    "Match",
-    "Verdict",
-    "expire_claims",
-    "reset_namespace",
-]
+__all__ = ["BATCH", "FEW_FEATURES", "Counts", "Index"]
 
 logger = logging.getLogger(__name__)
 
@@ -82,108 +70,6 @@ _FEW_CANDIDATES = 100.0
 
 # Bands that find a smaller share of what is asked for are worth a warning.
 _LEAST_RECALL = 0.95
-
-Kind = Literal["unique", "duplicate", "same", "skipped", "failed_open"]
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """The claim that a document is a near-duplicate, or a new version, of.
-
-    Attributes:
-        key: its owner key.
-        url: where its page was found.
-        distance: Hamming distance of the two fingerprints, in bits.
-        similarity: the Jaccard similarity of the features that this distance means, 0 to 1.
-        first_seen: when the claim was made.
-        claim: its number in the namespace.
-        run: the run that made it.
-        pending: whether its item was not stored yet when it was met.
-    """
-
-    key: str
-    url: str
-    distance: int
-    similarity: float
-    first_seen: datetime
-    claim: int
-    run: int
-    pending: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Claim:
-    """A claim that was made and can be confirmed or released."""
-
-    id: int
-    row: Mapping[str, Any] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the index says of a document.
-
-    Attributes:
-        kind: "unique"; "duplicate" of `match`; "same", a version of what its own owner claimed
-            before (`match`); "skipped", because it has no fingerprint; or, in a crawl alone,
-            "failed_open", because the index did not answer.
-        match: see `kind`.
-        claim: what was claimed: always for "unique"; for "same" where the new version is worth
-            remembering; None otherwise.
-        reason: why it was skipped.
-    """
-
-    kind: Kind
-    match: Match | None = None
-    claim: Claim | None = None
-    reason: str | None = None
-
-
-def owner_of(key: str) -> int:
-    """The 64 signed bits by which an owner key is looked up."""
-    digest = blake2b(key.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
-
-
-@dataclass(slots=True, eq=False)
-class Document:
-    """What a claim is asked for.
-
-    Attributes:
-        sketch: fingerprint and features.
-        key: the owner key.
-        url: where it was found.
-        position: of the item in its page, where items are compared.
-        visit: which visit of the owner this is: two documents of one visit may be duplicates of
-            each other, one of an earlier visit is the owner's own version.
-        text: kept to explain verdicts, compressed; None to keep none.
-    """
-
-    sketch: Sketch
-    key: str
-    url: str = ""
-    position: int = 0
-    visit: int = field(default_factory=lambda: secrets.randbits(63))
-    text: str | None = None
-
-    @property
-    def owner(self) -> int:
-        """What the owner key is looked up by."""
-        return owner_of(self.key)
-
-
-@dataclass(slots=True, eq=False)
-class Duplicate:
-    """A near-duplicate to be remembered, with the item that was dropped."""
-
-    document: Document
-    match: Match
-    action: str
-    item: bytes | None = None
-    item_type: str | None = None
-    id: int = field(
-        default_factory=lambda: time.time_ns() // 1_000_000 << 22 | secrets.randbits(22)
-    )
 
 
 @dataclass(slots=True)
@@ -631,6 +517,10 @@ class Index:
         parameters = {"namespace": self.id, "ids": values(self.database.dialect, ids.tolist())}
         rows = self._statements.fingerprints.run(connection, parameters).fetchall()
         stored: dict[int, bytes] = {row.id: row.fingerprint for row in rows}
+        if len(stored) < len(ids):
+            # Whoever only reads holds no lock: a claim may go between the two queries.
+            pairs = pairs[np.isin(pairs[:, 1], list(stored))]
+            ids, place = np.unique(pairs[:, 1], return_inverse=True)
         packed = b"".join(map(stored.__getitem__, ids.tolist()))
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self._bytes)
         differing = np.bitwise_count(work.fingerprints[pairs[:, 0]] ^ claimed[place])
@@ -967,67 +857,6 @@ class Index:
         self._statements = _statements(self.database.dialect, keys.slots, first_slot)
 
 
-def choose_limits(scheme: Scheme, similarity: float, distance: int | None) -> tuple[int, int]:
-    """The distances within which blocks are searched, and up to which documents are duplicates.
-
-    Raises:
-        ValueError: the distance is out of range, or a similarity is asked of a scheme that has
-            another measure.
-    """
-    distance = _asked_for(scheme, distance)
-    if distance is None:
-        if scheme.bits != 128:
-            raise ValueError(
-                f"a similarity is defined for fingerprints of 128 bits, {scheme.id!r} has "
-                f"{scheme.bits}: a distance is wanted"
-            )
-        return limits(similarity)
-    if not 0 <= distance <= scheme.bits // 2:
-        raise ValueError(
-            f"distance {distance}: allowed is 0 to {scheme.bits // 2}, half the bits of "
-            f"{scheme.id!r}"
-        )
-    return distance, distance
-
-
-def choose_keys(
-    scheme: Scheme,
-    similarity: float,
-    distance: int | None,
-    candidates: str,
-    *,
-    expected_size: int = 1_000_000,
-    engine: str = "sqlite",
-) -> Bands | Blocks:
-    """The keys for what is asked for, of so many documents in a database of that dialect.
-
-    Raises:
-        ValueError: bands are asked for where there are no shingles or no similarity.
-    """
-    distance = _asked_for(scheme, distance)
-    has_shingles = scheme.id.startswith("shingles/")
-    match candidates:
-        case "auto" | "bands" | "blocks":
-            pass
-        case _:
-            raise ValueError(f"candidates {candidates!r}: allowed are 'auto', 'bands', 'blocks'")
-    if candidates == "bands" and (distance is not None or not has_shingles):
-        raise ValueError(
-            "bands find texts by the similarity of their shingles: they need the scheme "
-            "'shingles' and a similarity, not a distance"
-        )
-    if candidates == "bands" or (candidates == "auto" and has_shingles and distance is None):
-        return bands_for(similarity)
-    # A similarity is a distance on the low 64 bits, as far as candidates are concerned.
-    bits = 64 if distance is None else scheme.bits
-    return blocks_for(bits, choose_limits(scheme, similarity, distance)[0], expected_size, engine)
-
-
-def _asked_for(scheme: Scheme, distance: int | None) -> int | None:
-    """A scheme may have a distance of its own, for when none is asked for: "keywords" has 3."""
-    return getattr(scheme, "distance", None) if distance is None else distance
-
-
 class _Row(NamedTuple):
     """A row of the claims table that is about to be written."""
 
@@ -1141,67 +970,3 @@ def _distance(one: bytes, other: bytes) -> int:
 def _clean(text: str) -> str:
     """What every engine can store: neither NUL nor lone surrogates."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-
-
-def reset_namespace(database: Database, name: str) -> None:
-    """Forget a namespace with everything in it.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time.
-    """
-
-    def reset(connection: Connection, _retried: bool) -> None:
-        number = connection.scalar(
-            select(schema.namespaces.c.id).where(schema.namespaces.c.name == name)
-        )
-        if number is None:
-            return
-        lock(connection, number)
-        for table in (schema.keys, schema.texts, schema.duplicates, schema.claims):
-            connection.execute(delete(table).where(table.c.namespace == number))
-        connection.execute(delete(schema.namespaces).where(schema.namespaces.c.id == number))
-
-    database.transact(reset)
-
-
-def expire_claims(index: Index, before: float) -> int:
-    """Forget the claims that were neither made nor met again by their owner since then.
-
-    Args:
-        index: whose claims.
-        before: seconds since the epoch.
-
-    Returns:
-        how many were forgotten.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time.
-    """
-    row = schema.claims.c
-    position = 0
-    forgotten = 0
-
-    def expire(connection: Connection, _retried: bool) -> tuple[int | None, int]:
-        held = lock(connection, index.id)
-        # Their numbers grow with time: the first one made since ends the search.
-        rows = connection.execute(
-            select(row.id, row.packed_keys, row.fingerprint, row.created, row.seen)
-            .where(row.namespace == index.id, row.id > position)
-            .order_by(row.id)
-            .limit(1000)
-        ).all()
-        old = [found for found in rows if found.created < before]
-        writer = Writer(connection, index.id, held)
-        gone = [
-            (found.id, found.packed_keys, found.fingerprint) for found in old if found.seen < before
-        ]
-        writer.forget(gone, orphaned=False)
-        writer.book()
-        return old[-1].id if old and len(old) == len(rows) else None, len(gone)
-
-    while True:
-        last, count = index.database.transact(expire)
-        forgotten += count
-        if last is None:
-            return forgotten
-        position = last

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from scrapy_simhash.database import Database
-from scrapy_simhash.index import Index, expire_claims, reset_namespace
+from scrapy_simhash.index import Index
 from scrapy_simhash.runs import Run
+from scrapy_simhash.upkeep import expire_claims, reset_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,6 +90,13 @@ class Session:
     def sizes(self) -> dict[str, int]:
         """The number of claims in each namespace that was used."""
         return {namespace: len(index) for namespace, index in self._indexes.items()}
+
+    def counts(self) -> Counter[str]:
+        """What the indexes have met, by the names of :class:`~scrapy_simhash.index.Counts`."""
+        counts = Counter[str]()
+        for index in self._indexes.values():
+            counts.update(asdict(index.counts))
+        return counts
 
     def close(self) -> None:
         """Close the database; the run is closed by whoever knows how it ended."""

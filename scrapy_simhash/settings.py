@@ -15,7 +15,7 @@ from scrapy.utils.misc import load_object
 
 from scrapy_simhash.database import check_url
 from scrapy_simhash.exceptions import SettingError
-from scrapy_simhash.index import choose_keys, choose_limits
+from scrapy_simhash.plans import choose_keys, choose_limits
 from scrapy_simhash.scheme import load_scheme
 from scrapy_simhash.text import load_extractor
 

@@ -30,6 +30,7 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.project import data_path
 
+from scrapy_simhash.claims import Document, Duplicate, Verdict
 from scrapy_simhash.database import Database
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
@@ -37,7 +38,7 @@ from scrapy_simhash.exceptions import (
     SchemaMismatch,
     SchemeMismatch,
 )
-from scrapy_simhash.index import Document, Duplicate, Verdict, choose_limits
+from scrapy_simhash.plans import choose_limits
 from scrapy_simhash.quarantine import pack
 from scrapy_simhash.session import Session
 from scrapy_simhash.settings import Settings
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from scrapy.extensions.feedexport import FeedSlot
     from sqlalchemy.engine import URL
 
-    from scrapy_simhash.index import Match
+    from scrapy_simhash.claims import Match
 
 __all__ = ["Verdicts"]
 
@@ -630,6 +631,9 @@ class Verdicts:
         self._stats.set_value("simhash/index/seconds", round(figures.seconds, 3))
         self._stats.set_value("simhash/index/seconds_max", round(figures.seconds_max, 3))
         self._stats.set_value("simhash/index/size", sum(figures.sizes.values()))
+        for name in ("candidates", "crowded", "exact_only"):
+            if count := figures.counts.get(name):
+                self._stats.set_value(f"simhash/index/{name}", count)
 
     async def _engine_stopped(self) -> None:
         stats = self._stats

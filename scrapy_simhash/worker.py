@@ -24,7 +24,7 @@ from scrapy_simhash.runs import HEARTBEAT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from scrapy_simhash.index import Claim, Document, Duplicate, Verdict
+    from scrapy_simhash.claims import Claim, Document, Duplicate, Verdict
     from scrapy_simhash.runs import Run
     from scrapy_simhash.session import Session
 
@@ -52,7 +52,8 @@ class Figures:
     seconds_max: float = 0.0
     run: int | None = None
     recovered: int = 0
-    sizes: dict[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -306,6 +307,7 @@ class Worker:
         if self._session is not None:
             with suppress(IndexUnavailable):
                 self.figures.sizes = self._session.sizes()
+                self.figures.counts = self._session.counts()
 
     def _end(self, close: Callable[[Run], None]) -> bool:
         """Close the run and the database; whether that worked."""

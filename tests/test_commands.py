@@ -25,10 +25,11 @@ from scrapy.utils.request import fingerprint
 from servers import ENGINES, empty_database
 
 from scrapy_simhash import dedupe, tuning
+from scrapy_simhash.claims import Duplicate
 from scrapy_simhash.difference import difference
 from scrapy_simhash.display import shortened, visible
 from scrapy_simhash.history import Documents
-from scrapy_simhash.index import Duplicate, Index
+from scrapy_simhash.index import Index
 from scrapy_simhash.quarantine import pack
 
 HOSTILE = "http://evil.test/\x1b[31m\u202egpj.exe\x07"

@@ -16,21 +16,14 @@ from sqlalchemy import event, func, select
 from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash import schema
+from scrapy_simhash.claims import Claim, Document, Duplicate
 from scrapy_simhash.database import Database, Prepared
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
-from scrapy_simhash.index import (
-    CROWD,
-    Claim,
-    Document,
-    Duplicate,
-    Index,
-    expire_claims,
-    reset_namespace,
-)
+from scrapy_simhash.index import CROWD, Index
 from scrapy_simhash.keys import Blocks
-from scrapy_simhash.rebuild import rebuild_keys
 from scrapy_simhash.runs import Run
 from scrapy_simhash.scheme import Sketch, load_scheme
+from scrapy_simhash.upkeep import expire_claims, rebuild_keys, reset_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -788,7 +781,7 @@ def test_keys_are_made_anew_while_others_claim(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who has the old keys finds everything before, and after, and is found."""
-    monkeypatch.setattr("scrapy_simhash.rebuild._CHUNK", 20)
+    monkeypatch.setattr("scrapy_simhash.upkeep._CHUNK", 20)
     index = Index(db, candidates="blocks", distance=3)
     rng = random.Random(1)
     base = [rng.getrandbits(BITS) for _ in range(110)]
@@ -825,7 +818,7 @@ def test_keys_are_made_anew_while_others_claim(
 def test_making_keys_anew_goes_on_where_it_was_interrupted(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scrapy_simhash.rebuild._CHUNK", 20)
+    monkeypatch.setattr("scrapy_simhash.upkeep._CHUNK", 20)
     index = Index(db, candidates="blocks", distance=3)
     rng = random.Random(1)
     base = [rng.getrandbits(BITS) for _ in range(100)]

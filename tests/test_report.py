@@ -15,8 +15,9 @@ from loopback import PageSpider, crawl, prose, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from scrapy_simhash import report
+from scrapy_simhash.claims import Duplicate
 from scrapy_simhash.database import Database
-from scrapy_simhash.index import Duplicate, Index
+from scrapy_simhash.index import Index
 from scrapy_simhash.report import write_report
 
 CHINESE = (

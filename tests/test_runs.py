@@ -12,9 +12,10 @@ from servers import ENGINES, cleared_database
 from sqlalchemy import func, select
 
 from scrapy_simhash import runs, schema
+from scrapy_simhash.claims import Duplicate
 from scrapy_simhash.database import Database
 from scrapy_simhash.exceptions import IndexUnavailable
-from scrapy_simhash.index import Duplicate, Index
+from scrapy_simhash.index import Index
 from scrapy_simhash.runs import HEARTBEAT, LEASE, Run
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Keys made anew: exact blocks for more documents, or another distance, than were expected."""
+"""Upkeep of a namespace: emptied, relieved of what is old, its keys made anew."""
 
 from __future__ import annotations
 
@@ -18,12 +18,77 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from scrapy_simhash.database import Database
     from scrapy_simhash.index import Index
 
-__all__ = ["rebuild_keys"]
+__all__ = ["expire_claims", "rebuild_keys", "reset_namespace"]
 
-# Claims that get new keys, or keys that are deleted, in one transaction: others wait meanwhile.
+# Claims, or keys, that are seen to in one transaction: others wait meanwhile.
 _CHUNK = 1000
+
+
+def reset_namespace(database: Database, name: str) -> None:
+    """Forget a namespace with everything in it.
+
+    Raises:
+        IndexUnavailable: the database did not answer in time.
+    """
+
+    def reset(connection: Connection, _retried: bool) -> None:
+        number = connection.scalar(
+            select(schema.namespaces.c.id).where(schema.namespaces.c.name == name)
+        )
+        if number is None:
+            return
+        lock(connection, number)
+        for table in (schema.keys, schema.texts, schema.duplicates, schema.claims):
+            connection.execute(delete(table).where(table.c.namespace == number))
+        connection.execute(delete(schema.namespaces).where(schema.namespaces.c.id == number))
+
+    database.transact(reset)
+
+
+def expire_claims(index: Index, before: float) -> int:
+    """Forget the claims that were neither made nor met again by their owner since then.
+
+    Args:
+        index: whose claims.
+        before: seconds since the epoch.
+
+    Returns:
+        how many were forgotten.
+
+    Raises:
+        IndexUnavailable: the database did not answer in time.
+    """
+    row = schema.claims.c
+    position = 0
+    forgotten = 0
+
+    def expire(connection: Connection, _retried: bool) -> tuple[int | None, int]:
+        held = lock(connection, index.id)
+        # Their numbers grow with time: the first one made since ends the search.
+        rows = connection.execute(
+            select(row.id, row.packed_keys, row.fingerprint, row.created, row.seen)
+            .where(row.namespace == index.id, row.id > position)
+            .order_by(row.id)
+            .limit(_CHUNK)
+        ).all()
+        old = [found for found in rows if found.created < before]
+        writer = Writer(connection, index.id, held)
+        gone = [
+            (found.id, found.packed_keys, found.fingerprint) for found in old if found.seen < before
+        ]
+        writer.forget(gone, orphaned=False)
+        writer.book()
+        return old[-1].id if old and len(old) == len(rows) else None, len(gone)
+
+    while True:
+        last, count = index.database.transact(expire)
+        forgotten += count
+        if last is None:
+            return forgotten
+        position = last
 
 
 def rebuild_keys(

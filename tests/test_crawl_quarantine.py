@@ -1,0 +1,189 @@
+"""What is dropped can be given back, whatever it was."""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import attrs
+import pydantic
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from loopback import PageSpider, article, crawl, serve
+from scrapy import Field, Item
+from scrapy.utils.defer import deferred_f_from_coro_f
+
+from scrapy_simhash.quarantine import pack, unpack
+
+
+class Product(Item):
+    name = Field()
+    parts = Field()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FrozenProduct:
+    name: str
+    parts: list
+
+
+@attrs.frozen
+class AttrsProduct:
+    name: str
+    parts: list
+
+
+class PydanticProduct(pydantic.BaseModel):
+    name: str
+    parts: list
+
+
+@pytest.mark.parametrize(
+    "kind", [dict, Product, FrozenProduct, AttrsProduct, PydanticProduct], ids=lambda k: k.__name__
+)
+def test_every_kind_of_item_comes_back_with_its_fields(kind):
+    packed, path = pack(kind(name="名字\ud800", parts=[kind(name="a", parts=[])]))
+    assert unpack(packed) == {"name": "名字\ud800", "parts": [{"name": "a", "parts": []}]}
+    assert path == f"{kind.__module__}.{kind.__qualname__}"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.dictionaries(st.text(), json_values))
+def test_what_json_can_hold_comes_back_as_it_was(item):
+    packed, path = pack(item)
+    assert unpack(packed) == item
+    assert path == "builtins.dict"
+
+
+def test_what_feeds_can_export_is_complete():
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    packed, path = pack({"price": Decimal("1.20"), "seen": moment, "tags": {"a"}})
+    assert unpack(packed) == {"price": "1.20", "seen": "2026-01-02T00:00:00+00:00", "tags": ["a"]}
+    assert path == "builtins.dict"
+
+
+class Hostile:
+    def __repr__(self):
+        raise RuntimeError("not even a representation")
+
+
+def circle():
+    item = {"name": "a"}
+    item["self"] = item
+    return item
+
+
+def deep():
+    item = {"name": "a"}
+    for _ in range(100_000):
+        item = {"name": "a", "inner": item}
+    return item
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"name": "a", "odd": object()},
+        {"name": "a", "odd": b"\xff"},
+        {"name": "a", "odd": {("no", "key"): 1}},
+        {"name": "a", "odd": Hostile()},
+        circle(),
+        deep(),
+    ],
+    ids=["object", "bytes", "key", "hostile", "circle", "deep"],
+)
+def test_what_can_not_be_encoded_is_kept_as_far_as_it_goes(item):
+    packed, path = pack(item)
+    fields = unpack(packed)
+    assert fields["name"] == "a"
+    assert set(fields) == set(item)
+    assert path == "builtins.dict (incomplete)"
+
+
+@pytest.mark.parametrize(
+    "item", ["text", 7, Hostile(), None], ids=["text", "int", "object", "none"]
+)
+def test_what_is_no_item_is_kept_by_its_representation(item):
+    packed, path = pack(item)
+    assert set(unpack(packed)) == {"item"}
+    assert path.endswith(" (incomplete)")
+
+
+def kept(database):
+    query = "SELECT action, url, item, item_type, text IS NOT NULL FROM simhash_duplicates d "
+    query += "LEFT JOIN simhash_texts t ON t.duplicate = d.id ORDER BY d.id"
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute(query).fetchall()
+
+
+@pytest.mark.parametrize("action", ["drop", "skip", "report", "same"])
+@deferred_f_from_coro_f
+async def test_what_each_action_keeps(tmp_path, action):
+    """What is stored anyway is not kept again; of a page that is skipped there is no item."""
+    database = tmp_path / "index.db"
+    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{database}", "CONCURRENT_REQUESTS": 1}
+    settings |= (
+        {"SIMHASH_SAME_URL": "drop"} if action == "same" else {"SIMHASH_ON_DUPLICATE": action}
+    )
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        await crawl(PageSpider, settings, [f"{site}/a"])
+        url = f"{site}/a" if action == "same" else f"{site}/b"
+        await crawl(PageSpider, settings, [url])
+    ((stored, where, item, kind, has_text),) = kept(database)
+    assert (stored, where, has_text) == (action, url, 1)
+    if action in {"drop", "same"}:
+        assert unpack(item) == {"url": url}
+        assert kind == "builtins.dict"
+    else:
+        assert item is None
+
+
+@deferred_f_from_coro_f
+async def test_of_a_page_with_many_items_each_is_kept(tmp_path):
+    class Spider(PageSpider):
+        def parse(self, response):
+            for number in range(5):
+                yield {"number": number}
+
+    database = tmp_path / "index.db"
+    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        await crawl(Spider, settings, [f"{site}/a"])
+        await crawl(Spider, settings, [f"{site}/b"])
+    found = kept(database)
+    assert sorted(unpack(item)["number"] for _, _, item, _, _ in found) == list(range(5))
+    assert sum(has_text for *_, has_text in found) == 1
+
+
+@deferred_f_from_coro_f
+async def test_without_a_quarantine_drops_are_remembered_without_their_items(tmp_path):
+    database = tmp_path / "index.db"
+    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{database}", "SIMHASH_QUARANTINE": False}
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        done = await crawl(PageSpider, settings, [f"{site}/a", f"{site}/b"])
+    assert len(done.items) == 1
+    ((action, _, item, _, _),) = kept(database)
+    assert (action, item) == ("drop", None)
+
+
+@deferred_f_from_coro_f
+async def test_what_can_not_be_kept_is_not_dropped(tmp_path, monkeypatch):
+    def fail(item):
+        raise MemoryError("no room to pack it")
+
+    monkeypatch.setattr("scrapy_simhash.verdicts.pack", fail)
+    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}"}
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        done = await crawl(PageSpider, settings, [f"{site}/a", f"{site}/b"])
+    assert done.urls == ["/a", "/b"]
+    assert done.stats["quarantine/failed"] == 1
+    assert done.errors == 1

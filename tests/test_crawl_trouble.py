@@ -1,0 +1,560 @@
+"""Crawls whose database, feeds or neighbours are in trouble: nothing is lost, and all is said."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing, contextmanager
+
+import psutil
+import pytest
+from loopback import PageSpider, article, crawl, path_of, prose, serve
+from scrapy import Request, signals
+from scrapy.utils.defer import deferred_f_from_coro_f
+from sqlalchemy import Engine, event
+from sqlalchemy.engine.default import DefaultDialect
+
+from scrapy_simhash import Index
+from scrapy_simhash.quarantine import unpack
+
+GROUPS, TWINS = 12, 3
+PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]
+
+
+@pytest.fixture
+def database(tmp_path):
+    return tmp_path / "index.db"
+
+
+@pytest.fixture
+def settings(database):
+    return {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
+
+
+@pytest.fixture(scope="module")
+def site():
+    with serve({path: article(path.split("/")[1]) for path in PATHS}) as address:
+        yield address
+
+
+@pytest.fixture
+def urls(site):
+    return [site + path for path in PATHS]
+
+
+def rows(database, query):
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def change(database, statement):
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(statement)
+
+
+def error_lines(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+
+
+# A database that can't be used
+
+
+def corrupt(database):
+    database.write_bytes(b"this is no database, whatever its name says. " * 400)
+    return f"sqlite:///{database}"
+
+
+def damaged(database):
+    with Index(f"sqlite:///{database}") as index:
+        index.claim(prose(1), key="a")
+    content = bytearray(database.read_bytes())
+    content[4096:] = b"\x55" * (len(content) - 4096)
+    database.write_bytes(content)
+    return f"sqlite:///{database}"
+
+
+def read_only(database):
+    with Index(f"sqlite:///{database}"):
+        pass
+    return f"sqlite:///file:{database}?mode=ro&uri=true"
+
+
+def without_folder(database):
+    return f"sqlite:///{database.parent / 'missing' / 'index.db'}"
+
+
+def a_folder(database):
+    database.mkdir()
+    return f"sqlite:///{database}"
+
+
+def nobody_there(database):
+    return "postgresql+psycopg://127.0.0.1:1/none"
+
+
+UNUSABLE = [corrupt, damaged, read_only, without_folder, a_folder, nobody_there]
+
+
+@pytest.mark.parametrize("make", UNUSABLE, ids=lambda make: make.__name__)
+@deferred_f_from_coro_f
+async def test_without_an_index_every_item_is_stored_and_one_error_logged(
+    database, make, urls, caplog
+):
+    url = make(database)
+    before = database.read_bytes() if database.is_file() else None
+    done = await crawl(PageSpider, {"SIMHASH_DATABASE_URL": url}, urls)
+    assert done.urls == sorted(PATHS)
+    assert done.stats["failed_open"] == done.stats["checked"] == len(PATHS)
+    assert done.reason == "finished"
+    assert done.errors == 1
+    (line,) = error_lines(caplog)
+    assert "The index can't be used, what it can't check is stored" in line
+    if make is not nobody_there:
+        assert str(database if make is not without_folder else database.parent) in line
+    if before is not None:
+        assert database.read_bytes() == before, "it is never repaired or made anew in silence"
+
+
+@pytest.mark.parametrize("make", [corrupt, without_folder], ids=lambda make: make.__name__)
+@deferred_f_from_coro_f
+async def test_without_an_index_the_crawl_closes_if_that_is_wanted(database, make, urls):
+    settings = {"SIMHASH_DATABASE_URL": make(database), "SIMHASH_ON_ERROR": "close"}
+    done = await crawl(PageSpider, settings | {"CONCURRENT_REQUESTS": 1}, urls)
+    assert done.reason == "simhash_index_unavailable"
+    assert len(done.items) == done.stats["failed_open"] == done.stats["checked"] > 0
+    assert done.errors == 1
+
+
+@deferred_f_from_coro_f
+async def test_an_engine_option_that_is_not_known_is_said_once(settings, urls):
+    done = await crawl(PageSpider, settings | {"SIMHASH_ENGINE_OPTIONS": {"no_such": 1}}, urls)
+    assert done.stats["failed_open"] == len(done.items) == len(PATHS)
+    assert done.errors == 1
+
+
+def failing_extractor(root):
+    raise LookupError("an error in an extractor")
+
+
+@deferred_f_from_coro_f
+async def test_an_extractor_of_ones_own_that_fails_costs_no_item(settings, urls, caplog):
+    done = await crawl(
+        PageSpider, settings | {"SIMHASH_EXTRACTOR": f"{__name__}.failing_extractor"}, urls
+    )
+    assert done.stats["failed_open"] == len(done.items) == len(PATHS)
+    (line,) = error_lines(caplog)
+    assert "an error in an extractor" in line
+
+
+@deferred_f_from_coro_f
+async def test_tables_of_a_newer_version_close_the_crawl(database, settings, urls, caplog):
+    await crawl(PageSpider, settings, urls)
+    change(database, "UPDATE simhash_meta SET value = '999' WHERE name = 'version'")
+    done = await crawl(PageSpider, settings, urls)
+    assert done.reason == "simhash_index_mismatch"
+    assert len(done.items) == done.stats["failed_open"] == done.stats["checked"] > 0
+    (line,) = error_lines(caplog)
+    assert "version 999" in line
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"SIMHASH_SCHEME": "keywords", "SIMHASH_DISTANCE": 3}, {"SIMHASH_CANDIDATES": "blocks"}],
+    ids=["scheme", "keys"],
+)
+@deferred_f_from_coro_f
+async def test_another_scheme_closes_the_crawl(settings, urls, other, caplog):
+    await crawl(PageSpider, settings, urls)
+    done = await crawl(PageSpider, settings | other, urls)
+    assert done.reason == "simhash_index_mismatch"
+    assert len(done.items) == done.stats["failed_open"] == done.stats["checked"] > 0
+    (line,) = error_lines(caplog)
+    assert "Use another namespace" in line
+
+
+# A database that fails in the middle of a crawl
+
+
+@contextmanager
+def locked(database):
+    with closing(sqlite3.connect(database, timeout=30, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+
+
+@deferred_f_from_coro_f
+async def test_locked_for_ever_every_item_is_stored(database, settings, urls):
+    await crawl(PageSpider, settings, [])
+    with Index(settings["SIMHASH_DATABASE_URL"]), locked(database):
+        done = await crawl(PageSpider, settings | {"SIMHASH_TIMEOUT": 0.4}, urls)
+    assert done.urls == sorted(PATHS)
+    assert done.stats["failed_open"] == len(PATHS)
+    # One that it can't be used, one that the run could not be closed.
+    assert done.errors <= 2
+
+
+@deferred_f_from_coro_f
+async def test_locked_at_the_end_the_crawl_ends_without_its_report(
+    database, settings, urls, tmp_path, caplog
+):
+    lock = locked(database)
+
+    class Spider(PageSpider):
+        def closed(self, reason):
+            lock.__enter__()
+
+    report = tmp_path / "report.html"
+    settings = settings | {"SIMHASH_TIMEOUT": 0.5, "SIMHASH_REPORT": str(report)}
+    try:
+        done = await crawl(Spider, settings, urls)
+    finally:
+        lock.__exit__(None, None, None)
+    assert len(done.items) == GROUPS
+    (line,) = error_lines(caplog)
+    assert "this run counts as crashed" in line or "its run counts as crashed" in line
+    assert not report.exists()
+    assert rows(database, "SELECT settled FROM simhash_runs") == [(0,)]
+
+
+class InPhases(PageSpider):
+    """Fetches one third of the pages after the other, and does something before each."""
+
+    def __init__(self, phases, urls):
+        super().__init__()
+        self.phases, self.parts = phases, [urls[place::TWINS] for place in range(TWINS)]
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.next_phase, signals.spider_idle)
+        return spider
+
+    async def start(self):
+        for request in self.requests():
+            yield request
+
+    def requests(self):
+        self.phases.pop(0)()
+        return [Request(url) for url in self.parts.pop(0)]
+
+    def next_phase(self):
+        for request in self.requests() if self.parts else ():
+            self.crawler.engine.crawl(request)
+
+
+@deferred_f_from_coro_f
+async def test_back_again_it_takes_up_what_could_not_be_written(
+    database, settings, urls, monkeypatch, caplog
+):
+    """The second third can't be checked; the outcomes of the first third are not forgotten."""
+    monkeypatch.setattr("scrapy_simhash.worker._REST", 0.05)
+    monkeypatch.setattr("scrapy_simhash.worker._OUTCOMES_WAIT", 5)
+    caplog.set_level("INFO")
+    lock = locked(database)
+    phases = [lambda: None, lock.__enter__, lambda: lock.__exit__(None, None, None)]
+    done = await crawl(InPhases, settings | {"SIMHASH_TIMEOUT": 0.5}, phases, urls)
+    assert done.stats["failed_open"] == GROUPS
+    assert (done.stats["unique"], done.stats["duplicates"]) == (GROUPS, GROUPS)
+    assert len(done.items) == 2 * GROUPS
+    assert len(error_lines(caplog)) == 1
+    assert "The index answers again" in caplog.text
+    assert rows(database, "SELECT state, count(*) FROM simhash_claims GROUP BY state") == [
+        (1, GROUPS)
+    ]
+    assert rows(database, "SELECT settled FROM simhash_runs") == [(1,)]
+
+
+@deferred_f_from_coro_f
+async def test_on_a_full_disk_what_can_not_be_claimed_is_stored(database, settings, urls):
+    await crawl(PageSpider, settings, urls[:1])
+    ((pages,),) = rows(database, "PRAGMA page_count")
+
+    def fill(connection, _record):
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    event.listen(Engine, "connect", fill)
+    try:
+        done = await crawl(PageSpider, settings, urls)
+    finally:
+        event.remove(Engine, "connect", fill)
+    kept = {path.split("/")[1] for path in done.urls}
+    assert kept == {str(group) for group in range(GROUPS)}
+    assert done.stats["failed_open"] > 0
+    assert done.errors <= 2
+    after = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
+    assert after.errors == 0, "with room again it goes on"
+
+
+@deferred_f_from_coro_f
+async def test_a_commit_whose_answer_is_lost_makes_no_page_its_own_duplicate(
+    database, settings, urls, monkeypatch
+):
+    commit, count = DefaultDialect.do_commit, iter(range(10_000))
+
+    def lose_the_answer(self, connection):
+        commit(self, connection)
+        if next(count) % 2:
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
+
+    monkeypatch.setattr(DefaultDialect, "do_commit", lose_the_answer)
+    done = await crawl(PageSpider, settings, urls)
+    assert sorted(path.split("/")[1] for path in done.urls) == sorted(map(str, range(GROUPS)))
+    assert (done.stats["unique"], done.stats["duplicates"]) == (GROUPS, GROUPS * (TWINS - 1))
+    assert done.errors == 0
+    # Nothing is written twice either.
+    assert rows(database, "SELECT count(*) FROM simhash_claims WHERE state = 1") == [(GROUPS,)]
+    assert rows(database, "SELECT count(*) FROM simhash_duplicates") == [(GROUPS * (TWINS - 1),)]
+    assert rows(database, "SELECT size FROM simhash_namespaces") == [(GROUPS,)]
+
+
+@deferred_f_from_coro_f
+async def test_a_namespace_that_is_reset_meanwhile_loses_no_item(database, settings, urls):
+    from scrapy_simhash.database import Database
+    from scrapy_simhash.upkeep import reset_namespace
+
+    def reset():
+        opened = Database(settings["SIMHASH_DATABASE_URL"])
+        reset_namespace(opened, "pages")
+        opened.close()
+
+    phases = [lambda: None, reset, lambda: None]
+    done = await crawl(InPhases, settings, phases, urls)
+    assert {path.split("/")[1] for path in done.urls} == {str(group) for group in range(GROUPS)}
+    assert done.stats["failed_open"] == 2 * GROUPS
+
+
+# Other crawls on the same database
+
+OTHER = """
+import sys
+from scrapy_simhash import Index
+
+index = Index(sys.argv[1], namespace="pages")
+confirmed = index.claim(sys.argv[2], key="confirmed", url="http://other/confirmed")
+index.confirm(confirmed)
+index.claim(sys.argv[3], key="pending", url="http://other/pending")
+print("claimed", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def another_crawl(settings):
+    """A process that has claimed two pages, and stored one of them."""
+    with subprocess.Popen(
+        [sys.executable, "-c", OTHER, settings["SIMHASH_DATABASE_URL"], prose(0), prose(1)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout.readline() == b"claimed\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("outcome", ["confirm", "release"])
+@deferred_f_from_coro_f
+async def test_a_twin_of_what_pends_elsewhere_is_kept_and_becomes_an_orphan_if_it_is_released(
+    database, settings, site, outcome
+):
+    with Index(settings["SIMHASH_DATABASE_URL"], namespace="pages") as index:
+        pending = index.claim(prose(1), key="other", url="http://other/")
+        done = await crawl(PageSpider, settings, [f"{site}/1/0"])
+        assert done.items == []
+        query = "SELECT claim, orphaned, item, item_type FROM simhash_duplicates"
+        ((claim, orphaned, item, kind),) = rows(database, query)
+        assert (claim, orphaned, kind) == (pending.claim.id, 0, "builtins.dict")
+        assert unpack(item) == {"url": f"{site}/1/0"}
+        getattr(index, outcome)(pending)
+    ((_, orphaned, _, _),) = rows(database, query)
+    assert orphaned == (outcome == "release")
+
+
+@pytest.mark.parametrize("on_crash", ["release", "keep"])
+@deferred_f_from_coro_f
+async def test_what_a_killed_crawl_claimed_is_released(database, settings, site, on_crash):
+    """And what was dropped against it while it lived is an orphan."""
+    pages = [f"{site}/0/0", f"{site}/1/0"]
+    with another_crawl(settings) as process:
+        meanwhile = await crawl(PageSpider, settings, pages)
+        assert meanwhile.items == []
+        process.kill()
+        process.wait()
+    after = await crawl(
+        PageSpider, settings | {"SIMHASH_ON_CRASH": on_crash}, [url + "?again" for url in pages]
+    )
+    recovered = {"release": ["/0/0?again", "/1/0?again"], "keep": ["/1/0?again"]}[on_crash]
+    assert after.urls == recovered
+    assert after.stats["claims/recovered"] == len(recovered)
+    orphans = rows(database, "SELECT url FROM simhash_duplicates WHERE orphaned ORDER BY url")
+    assert [path_of(url) + "?again" for (url,) in orphans] == recovered
+
+
+@deferred_f_from_coro_f
+async def test_a_live_crawl_is_not_robbed(settings, site, monkeypatch):
+    """Not even when the clock was set, and with it the time at which the system says it booted."""
+    booted = psutil.boot_time()
+    with another_crawl(settings):
+        monkeypatch.setattr("psutil.boot_time", lambda: booted + 100)
+        monkeypatch.setattr("psutil._pslinux.boot_time", lambda: booted + 100)
+        done = await crawl(PageSpider, settings, [f"{site}/0/0", f"{site}/1/0"])
+    assert done.items == []
+    assert "claims/recovered" not in done.stats
+
+
+@deferred_f_from_coro_f
+async def test_a_crawl_that_nobody_has_waited_for_is_dead(settings, site):
+    with another_crawl(settings) as process:
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        done = await crawl(PageSpider, settings, [f"{site}/0/0", f"{site}/1/0"])
+    assert done.urls == ["/0/0", "/1/0"]
+    assert done.stats["claims/recovered"] == 2
+
+
+@deferred_f_from_coro_f
+async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
+    database, settings, urls, monkeypatch
+):
+    """A live crawl looks for dead ones with each heartbeat, not only when it opens."""
+    monkeypatch.setattr("scrapy_simhash.worker.HEARTBEAT", 0.05)
+    with another_crawl(settings) as process:
+
+        def kill():
+            process.kill()
+            process.wait()
+            time.sleep(1)
+
+        done = await crawl(InPhases, settings, [lambda: None, kill, lambda: None], urls)
+    assert sorted(path.split("/")[1] for path in done.urls) == sorted(map(str, range(GROUPS)))
+    assert done.stats["claims/recovered"] == 2
+    orphans = rows(database, "SELECT url FROM simhash_duplicates WHERE orphaned ORDER BY url")
+    assert [path_of(url) for (url,) in orphans] == ["/0/0", "/1/0"]
+
+
+# What shows that not everything was stored
+
+
+class Odd(PageSpider):
+    """One of its items can't be exported."""
+
+    def parse(self, response):
+        yield {"url": response.url, "odd": object() if "/0/" in response.url else 1}
+
+
+class Unwritable:
+    """A storage for feeds that can't be opened."""
+
+    def __init__(self, uri, *, feed_options=None):
+        pass
+
+    def open(self, spider):
+        raise OSError("the storage can't be opened")
+
+    def store(self, file):
+        raise AssertionError("it was never opened")
+
+
+class Broken(Unwritable):
+    """A storage for feeds that can be opened, and fails when the crawl is over."""
+
+    def open(self, spider):
+        import io
+
+        return io.BytesIO()
+
+    def store(self, file):
+        raise OSError("the storage can't be reached")
+
+
+@pytest.mark.parametrize("case", ["storage", "opening", "item", "batches", "none"])
+@deferred_f_from_coro_f
+async def test_a_crawl_whose_feed_lacks_items_is_released_by_the_next(
+    settings, urls, tmp_path, case, caplog
+):
+    """Without a failure the next crawl finds its own earlier versions."""
+    feed = {"storage": "broken://a", "opening": "unwritable://a"}.get(case, str(tmp_path / "f.jl"))
+    settings = settings | {
+        "FEEDS": {feed: {"format": "jsonlines"}},
+        "FEED_STORAGES": {"broken": Broken, "unwritable": Unwritable},
+    }
+    if case == "batches":
+        feed = str(tmp_path / "%(batch_id)d.jl")
+        settings["FEEDS"] = {feed: {"format": "jsonlines", "batch_item_count": 5}}
+    complete = case in {"batches", "none"}
+    await crawl(Odd if case == "item" else PageSpider, settings, urls)
+    warned = "what this crawl claimed is released when the next one opens" in caplog.text
+    after = await crawl(PageSpider, {**settings, "FEEDS": {}, "SIMHASH_SAME_URL": "drop"}, urls)
+    assert warned != complete
+    assert len(after.items) == (0 if complete else GROUPS)
+    assert after.stats.get("claims/recovered", 0) == (0 if complete else GROUPS)
+
+
+@deferred_f_from_coro_f
+async def test_a_feed_that_stores_a_choice_is_not_suspicious(settings, urls, tmp_path, caplog):
+    settings = settings | {
+        "FEEDS": {
+            str(tmp_path / "f.jl"): {"format": "jsonlines", "item_classes": ["builtins.dict"]}
+        }
+    }
+    settings["FEEDS"][str(tmp_path / "none.jl")] = {
+        "format": "jsonlines",
+        "item_classes": ["scrapy.Item"],
+    }
+    await crawl(PageSpider, settings, urls)
+    assert "released when the next one opens" not in caplog.text
+
+
+# Other components
+
+
+class FailsToOpen:
+    def open_spider(self):
+        raise RuntimeError("an error in another component")
+
+    def process_item(self, item):
+        return item
+
+
+class FailsToClose:
+    def close_spider(self):
+        raise RuntimeError("an error in another component")
+
+    def process_item(self, item):
+        return item
+
+
+@deferred_f_from_coro_f
+async def test_another_component_that_fails_to_open_leaves_nothing_behind(database, settings, urls):
+    with pytest.raises(RuntimeError, match="another component"):
+        await crawl(PageSpider, settings | {"ITEM_PIPELINES": {FailsToOpen: 500}}, urls)
+    assert not database.exists()
+
+
+@deferred_f_from_coro_f
+async def test_another_component_that_fails_to_close_does_not_keep_the_run_open(
+    database, settings, urls
+):
+    await crawl(PageSpider, settings | {"ITEM_PIPELINES": {FailsToClose: 500}}, urls)
+    assert rows(database, "SELECT settled FROM simhash_runs") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "stop", [{"CLOSESPIDER_ITEMCOUNT": 3}, {"CLOSESPIDER_PAGECOUNT": 5}], ids=str
+)
+@deferred_f_from_coro_f
+async def test_a_crawl_that_is_closed_early_is_settled(database, settings, urls, stop):
+    done = await crawl(PageSpider, settings | stop, urls)
+    assert done.reason == next(iter(stop)).lower()
+    assert rows(database, "SELECT settled, reason FROM simhash_runs") == [(1, done.reason)]
+    assert done.stats["claims/open"] == 0
+    again = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
+    kept = sorted(path.split("/")[1] for path in done.urls + again.urls)
+    assert kept == sorted(map(str, range(GROUPS)))
