@@ -45,7 +45,7 @@ from scrapy_simhash.runs import Run
 from scrapy_simhash.settings import Settings
 from scrapy_simhash.simhash import distance, similarity_at
 from scrapy_simhash.text import page_text
-from scrapy_simhash.upkeep import expire_claims, rebuild_keys, reset_namespace
+from scrapy_simhash.upkeep import expire_claims, expire_duplicates, rebuild_keys, reset_namespace
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -212,7 +212,7 @@ def _stats(project: _Project, options: Namespace) -> None:
         _print_json({"database": shown, "namespaces": figures})
         return
     console = _console()
-    console.print(f"{shown}: {len(figures)} namespaces")
+    console.print(f"{shown}: {len(figures)} namespace{'s' * (len(figures) != 1)}")
     for one in figures:
         facts = _facts(f"Namespace {shortened(one['name'])}")
         facts.add_row("claims", f"{one['size']:,}")
@@ -622,12 +622,15 @@ def _prune(project: _Project, options: Namespace) -> None:
     with project.namespace() as (database, namespace), _progress() as progress:
         progress.add_task("Forgetting", total=None)
         index = project.index(database, namespace.name)
-        count = expire_claims(index, database.now() - days * _DAY)
+        before = database.now() - days * _DAY
+        count, drops = expire_claims(index, before), expire_duplicates(index, before)
         left = len(index)
     if options.json:
-        _print_json({"namespace": namespace.name, "forgotten": count, "left": left})
+        _print_json(
+            {"namespace": namespace.name, "forgotten": count, "duplicates": drops, "left": left}
+        )
     else:
-        print(f"{count:,} claims forgotten, {left:,} left")
+        print(f"{count:,} claims and {drops:,} drops forgotten, {left:,} claims left")
 
 
 def _reset(project: _Project, options: Namespace) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from scrapy_simhash.database import Database
 from scrapy_simhash.index import Index
 from scrapy_simhash.runs import Run
-from scrapy_simhash.upkeep import expire_claims, reset_namespace
+from scrapy_simhash.upkeep import expire_claims, expire_duplicates, reset_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +69,9 @@ class Session:
                 reset_namespace(self._database, namespace)
             index = Index(self._database, namespace=namespace, run=self.run, **self._index_options)
             if self._expire is not None:
-                expire_claims(index, self._database.now() - self._expire * 86400)
+                before = self._database.now() - self._expire * 86400
+                expire_claims(index, before)
+                expire_duplicates(index, before)
             self._indexes[namespace] = index
         return self._indexes[namespace]
 

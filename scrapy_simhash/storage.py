@@ -136,8 +136,23 @@ class _Statements:
                 item_bytes=row.item_bytes + bindparam("items"),
             )
         )
-        self.insert_claims = Prepared(insert(claims))
-        self.insert_keys = Prepared(insert(schema.keys))
+        self.size_of_items = Prepared(
+            select(func.coalesce(func.sum(func.length(duplicates.c.item)), 0)).where(
+                *here(duplicates, "id")
+            )
+        )
+        self.size_of_their_texts = Prepared(
+            select(size).where(
+                *here(duplicates, "id"),
+                texts.c.namespace == duplicates.c.namespace,
+                texts.c.claim == duplicates.c.claim,
+                texts.c.duplicate == duplicates.c.id,
+            )
+        )
+        self.delete_duplicates = Prepared(delete(duplicates).where(*here(duplicates, "id")))
+        self.delete_text = Prepared(
+            delete(texts).where(*(column == bindparam(column.name) for column in texts.primary_key))
+        )
         self.insert_claims, self.insert_keys, self.insert_duplicates, self.insert_texts = (
             _insert(dialect, table) for table in (claims, schema.keys, duplicates, texts)
         )
@@ -247,6 +262,24 @@ class Writer:
         self._sql.delete_own_texts.run(self._connection, here)
         if orphaned:
             self._sql.orphan.run(self._connection, here)
+
+    def forget_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
+        """Delete duplicates, each given by its number and its claim, with their items and texts."""
+        if not duplicates:
+            return
+        here = self._here(number for number, _ in duplicates)
+        self._item_bytes -= int(self._sql.size_of_items.run(self._connection, here).scalar() or 0)
+        self._text_bytes -= int(
+            self._sql.size_of_their_texts.run(self._connection, here).scalar() or 0
+        )
+        self._sql.delete_text.run(
+            self._connection,
+            [
+                {"namespace": self._namespace, "claim": claim, "duplicate": number}
+                for number, claim in duplicates
+            ],
+        )
+        self._sql.delete_duplicates.run(self._connection, here)
 
     def remember(
         self, duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]], *, retried: bool

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.database import Database
     from scrapy_simhash.index import Index
 
-__all__ = ["expire_claims", "rebuild_keys", "reset_namespace"]
+__all__ = ["expire_claims", "expire_duplicates", "rebuild_keys", "reset_namespace"]
 
 # Claims, or keys, that are seen to in one transaction: others wait meanwhile.
 _CHUNK = 1000
@@ -89,6 +89,40 @@ def expire_claims(index: Index, before: float) -> int:
         if last is None:
             return forgotten
         position = last
+
+
+def expire_duplicates(index: Index, before: float) -> int:
+    """Forget the duplicates that were dropped before then, with their items; orphans stay.
+
+    Args:
+        index: of the namespace.
+        before: seconds since the epoch.
+
+    Returns:
+        how many were forgotten.
+
+    Raises:
+        IndexUnavailable: the database did not answer in time.
+    """
+    row = schema.duplicates.c
+
+    def expire(connection: Connection, _retried: bool) -> int:
+        held = lock(connection, index.id)
+        found = connection.execute(
+            select(row.id, row.claim)
+            .where(row.namespace == index.id, row.created < before, row.orphaned.is_(False))
+            .order_by(row.id)
+            .limit(_CHUNK)
+        ).all()
+        writer = Writer(connection, index.id, held)
+        writer.forget_duplicates([(number, claim) for number, claim in found])
+        writer.book()
+        return len(found)
+
+    forgotten = 0
+    while count := index.database.transact(expire):
+        forgotten += count
+    return forgotten
 
 
 def rebuild_keys(

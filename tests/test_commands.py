@@ -484,6 +484,7 @@ def test_prune(call, database):
     assert json.loads(call("prune", "--database", database, "--older-than", 1, "--json")[1]) == {
         "namespace": "news",
         "forgotten": 0,
+        "duplicates": 0,
         "left": 3,
     }
 

@@ -23,7 +23,7 @@ from scrapy_simhash.index import CROWD, Index
 from scrapy_simhash.keys import Blocks
 from scrapy_simhash.runs import Run
 from scrapy_simhash.scheme import Sketch, load_scheme
-from scrapy_simhash.upkeep import expire_claims, rebuild_keys, reset_namespace
+from scrapy_simhash.upkeep import expire_claims, expire_duplicates, rebuild_keys, reset_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -984,6 +984,29 @@ def test_what_expired_leaves_no_orphans(db: Database) -> None:
     assert expire_claims(index, db.now() + 1) == 1
     orphaned = db.read(lambda connection: connection.scalar(select(schema.duplicates.c.orphaned)))
     assert not orphaned
+
+
+def test_drops_older_than_asked_are_forgotten_with_their_items_and_texts(db: Database) -> None:
+    index = Index(db)
+    remember(index, 1)
+    assert expire_duplicates(index, db.now() - 1000) == 0
+    assert rows(db, schema.duplicates) == 1
+    assert expire_duplicates(index, db.now() + 1) == 1
+    assert rows(db, schema.duplicates) == 0
+    # The claim keeps its own text, and the books agree with what is there.
+    assert rows(db, schema.texts) == len(index) == 1
+    text = db.read(lambda connection: connection.scalar(select(func.length(schema.texts.c.text))))
+    books = select(schema.namespaces.c.text_bytes, schema.namespaces.c.item_bytes)
+    assert tuple(db.read(lambda connection: connection.execute(books).one())) == (text, 0)
+
+
+def test_an_orphan_is_not_forgotten(db: Database) -> None:
+    index = Index(db)
+    first = index.claim(article(0), key="a")
+    remember(index, 1, index.claim(article(0), key="b").match)
+    index.release(first)
+    assert expire_duplicates(index, db.now() + 1) == 0
+    assert rows(db, schema.duplicates) == 1
 
 
 def test_thousands_of_claims_expire(blocks: Callable[..., Index]) -> None:
