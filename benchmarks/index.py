@@ -7,8 +7,8 @@
 The index is first filled with documents that have nothing to do with each other, by sorted bulk
 insertion. Then documents are claimed of which one in ten is a near-duplicate of one that was. Rows
 print as they are done: microseconds an item by the wall and by the CPU of this process (a database
-server's is not in it), candidates an item, bytes a document on disk, and how much _memory this
-process took for it all. The peers hold 64-bit fingerprints in _memory and are measured in the same
+server's is not in it), candidates an item, bytes a document on disk, and how much memory this
+process took for it all. The peers hold 64-bit fingerprints in memory and are measured in the same
 run, with as many; datasketch holds a tenth of them. The URL must be that of an empty database.
 """
 
