@@ -20,12 +20,14 @@ import logging
 import random
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import psutil
-from sqlalchemy import insert, text, update
+from sqlalchemy import text, update
 
 from scrapy_simhash import schema
 from scrapy_simhash.claims import Document
@@ -60,8 +62,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         _measure_index(options, options.url or f"sqlite:///{folder}/seen.db")
     if options.peers:
-        for peer in (numpy_scan, simhash_index, faiss_flat, faiss_hash, gaoya_index, minhash_lsh):
-            _measure_peer(peer, options.size, options.distance)
+        # Each in a process of its own, so that none finds the memory of the one before it.
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as one:
+            peers = numpy_scan, simhash_index, faiss_flat, faiss_hash, gaoya_index, minhash_lsh
+            for peer in peers:
+                one.submit(_measure_peer, peer, options.size, options.distance).result()
 
 
 def _measure_index(options: argparse.Namespace, url: str) -> None:
@@ -198,21 +203,26 @@ def _insert_rows(
                     ]
                 )
     else:
-        compiled = insert(schema.metadata.tables[table]).compile(
-            dialect=index.database.engine.dialect
-        )
+        quoted = ", ".join(map(index.database.engine.dialect.identifier_preparer.quote, names))
+        mark = "?" if index.database.dialect == "sqlite" else "%s"
+        statement = f"INSERT INTO {table} ({quoted}) VALUES ({', '.join([mark] * len(names))})"
         chunk: list[tuple[Any, ...]] = []
         for row in rows:
             chunk.append(row)
             if len(chunk) == CHUNK:
-                cursor.executemany(str(compiled), chunk)
+                cursor.executemany(statement, chunk)
                 chunk.clear()
-        cursor.executemany(str(compiled), chunk)
+        cursor.executemany(statement, chunk)
     raw.commit()
     raw.close()
 
 
 def _size_on_disk(index: Index) -> int:
+    if index.database.dialect in {"mysql", "mariadb"}:
+        # What it says of its size is an estimate, and an old one unless it is asked for anew.
+        names = ", ".join(schema.metadata.tables)
+        with index.database.engine.connect() as connection:
+            connection.execute(text(f"ANALYZE TABLE {names}")).all()
     statement = {
         "sqlite": "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
         "postgresql": "SELECT pg_database_size(current_database())",
@@ -243,7 +253,10 @@ def _measure_peer(
     with _Stopwatch(len(fresh)) as watch:
         for fingerprint in fresh:
             check(fingerprint)
-    print(f"{peer.__name__:16} {watch} {(_memory() - before) / held:6.0f} bytes each of {held:,}")
+    print(
+        f"{peer.__name__:16} {watch} {(_memory() - before) / held:6.0f} bytes each of {held:,}",
+        flush=True,
+    )
 
 
 def numpy_scan(held: NDArray[np.uint64], distance: int) -> tuple[Callable[[int], object], int]:
