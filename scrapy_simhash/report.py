@@ -32,7 +32,7 @@ from scrapy_simhash.difference import LONGEST, difference
 from scrapy_simhash.display import shortened, visible
 from scrapy_simhash.history import SAME
 from scrapy_simhash.simhash import limits, similarity_at
-from scrapy_simhash.sites import site
+from scrapy_simhash.sites import same_site, site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -210,7 +210,7 @@ def _figures(report: _Report, stats: Mapping[str, float]) -> list[tuple[str, str
         ("Near-duplicates", f"{total:,}", share or "are remembered"),
     ]
     if report.duplicates:
-        same = sum(site(drop.url) == site(drop.original or "") for drop in report.duplicates)
+        same = sum(same_site(drop.url, drop.original or "") for drop in report.duplicates)
         on_site = same / len(report.duplicates)
         found += [
             ("On the same site", f"{on_site:.1%}", "of the near-duplicates"),

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from tldextract import TLDExtract
 
-__all__ = ["site"]
+__all__ = ["same_site", "site"]
 
 # The list that comes with the package: nothing is fetched, nothing is written.
 _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
@@ -19,6 +19,15 @@ def site(url: str) -> str:
         return _site_of_host(urlsplit(url).hostname or "")
     except ValueError:
         return url
+
+
+def same_site(one: str, other: str) -> bool:
+    """Whether two URLs are of one site. Reading the list takes a while: equal hosts spare it."""
+    try:
+        equal = urlsplit(one).hostname == urlsplit(other).hostname
+    except ValueError:
+        equal = False
+    return equal or site(one) == site(other)
 
 
 @lru_cache(maxsize=1024)

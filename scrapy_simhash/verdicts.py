@@ -43,7 +43,7 @@ from scrapy_simhash.quarantine import pack
 from scrapy_simhash.session import Session
 from scrapy_simhash.settings import Settings
 from scrapy_simhash.signals import near_duplicate
-from scrapy_simhash.sites import site
+from scrapy_simhash.sites import same_site
 from scrapy_simhash.text import item_text
 from scrapy_simhash.worker import Worker, wait
 
@@ -563,7 +563,7 @@ class Verdicts:
                 match = cast("Match", verdict.match)
                 self._count("duplicates")
                 self._count(f"duplicates/distance/{match.distance}")
-                same = site(subject.url) == site(match.url)
+                same = same_site(subject.url, match.url)
                 self._count("duplicates/same_site" if same else "duplicates/other_site")
             case kind:
                 self._count(kind)
