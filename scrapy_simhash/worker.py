@@ -92,6 +92,8 @@ class Worker:
         self.figures = Figures()
         self._connect = connect
         self._timeout = timeout
+        #: What is left of it for the end.
+        self._patience = timeout
         self._jobs: queue.SimpleQueue[_Job | _Mark] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         # Of the thread alone:
@@ -144,19 +146,27 @@ class Worker:
         self._submit(_Job(namespace, release=claim))
 
     async def flush(self) -> None:
-        """Do what is left, and count the claims; wait for it no longer than the timeout."""
+        """Do what is left, and count the claims.
+
+        Waits for it half of the timeout at most; :meth:`close` has what is left of the whole, so
+        that a crawl waits no longer than that for a database when it ends.
+        """
         if self._thread is None:
             return
         mark = _Mark()
         self._jobs.put(mark)
+        started = time.monotonic()
         # Whoever closes the database after this says what is wrong with it.
         with suppress(TimeoutError):
-            await wait(mark.answer, self._timeout)
+            await wait(mark.answer, self._timeout / 2)
+        self._patience -= time.monotonic() - started
 
     async def close(
         self, *, settled: bool, reason: str, stats: Mapping[str, Any] | None = None
     ) -> bool:
-        """Do what is left, close the run and the database; wait for it no longer than the timeout.
+        """Do what is left, close the run and the database.
+
+        Waits for it no longer than the timeout, less what :meth:`flush` took of it.
 
         Args:
             settled: see :meth:`Run.close`.
@@ -171,7 +181,7 @@ class Worker:
         stop = _Mark(lambda run: run.close(settled=settled, reason=reason, stats=stats))
         self._jobs.put(stop)
         try:
-            return await wait(stop.answer, self._timeout)
+            return await wait(stop.answer, self._patience)
         except TimeoutError:
             logger.error(  # noqa: TRY400 - the traceback says nothing
                 "The index did not close within %g s: its run counts as crashed, and what it "
