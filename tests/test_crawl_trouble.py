@@ -252,11 +252,18 @@ async def test_back_again_it_takes_up_what_could_not_be_written(
 ):
     """The second third can't be checked; the outcomes of the first third are not forgotten."""
     monkeypatch.setattr("scrapy_simhash.worker._REST", 0.05)
+    monkeypatch.setattr("scrapy_simhash.worker._REST_MAX", 0.05)
     monkeypatch.setattr("scrapy_simhash.worker._OUTCOMES_WAIT", 5)
     caplog.set_level("INFO")
     lock = locked(database)
-    phases = [lambda: None, lock.__enter__, lambda: lock.__exit__(None, None, None)]
-    done = await crawl(InPhases, settings | {"SIMHASH_TIMEOUT": 0.5}, phases, urls)
+
+    def unlock() -> None:
+        lock.__exit__(None, None, None)
+        # The worker rests after a failure: the last third must come after that.
+        time.sleep(0.5)
+
+    phases = [lambda: None, lock.__enter__, unlock]
+    done = await crawl(InPhases, settings | {"SIMHASH_TIMEOUT": 2}, phases, urls)
     assert done.stats["failed_open"] == GROUPS
     assert (done.stats["unique"], done.stats["duplicates"]) == (GROUPS, GROUPS)
     assert len(done.items) == 2 * GROUPS
