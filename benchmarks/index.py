@@ -29,10 +29,10 @@ import numpy as np
 import psutil
 from sqlalchemy import text, update
 
-from scrapy_simhash import schema
-from scrapy_simhash.claims import Document
-from scrapy_simhash.index import BATCH, Index
-from scrapy_simhash.scheme import Sketch
+from scrapy_simhash.db import schema
+from scrapy_simhash.index.index import BATCH, Index
+from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

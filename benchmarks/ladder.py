@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simhash.keys import Blocks
-from scrapy_simhash.scheme import Sketch
+from scrapy_simhash.keys.blocks import Blocks
+from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

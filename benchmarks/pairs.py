@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scrapy_simhash.scheme import Scheme, load_scheme
-from scrapy_simhash.simhash import distance, limits
+from scrapy_simhash.simhash.measure import distance, limits
+from scrapy_simhash.simhash.scheme import Scheme, load_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

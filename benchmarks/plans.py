@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from scrapy_simhash.keys import Blocks, blocks_for
+from scrapy_simhash.keys.blocks import Blocks, blocks_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -31,9 +31,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 
-from scrapy_simhash.claims import Document
-from scrapy_simhash.index import BATCH, Index
-from scrapy_simhash.scheme import Sketch
+from scrapy_simhash.index.index import BATCH, Index
+from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -211,7 +211,7 @@ def _naive(
 
 def _engine(url: str) -> Engine:
     """As an index would have it, but for its transactions."""
-    from scrapy_simhash.database import Database
+    from scrapy_simhash.db.transactions import Database
 
     if url.startswith("sqlite"):
         engine = create_engine(url)

@@ -10,8 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scrapy_simhash.addon import Addon
-    from scrapy_simhash.claims import Match, Verdict
+    from scrapy_simhash.crawl.addon import Addon
     from scrapy_simhash.exceptions import (
         IndexUnavailable,
         NearDuplicateItem,
@@ -19,10 +18,11 @@ if TYPE_CHECKING:
         SchemeMismatch,
         SettingError,
     )
-    from scrapy_simhash.index import Index
-    from scrapy_simhash.scheme import fingerprint
-    from scrapy_simhash.simhash import distance, similarity
-    from scrapy_simhash.text import page_text
+    from scrapy_simhash.index.index import Index
+    from scrapy_simhash.index.verdict import Match, Verdict
+    from scrapy_simhash.simhash.measure import distance, similarity
+    from scrapy_simhash.simhash.scheme import fingerprint
+    from scrapy_simhash.text.density import page_text
 
 __version__ = "0.1.0"
 
@@ -43,14 +43,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Addon": "addon",
-    "Index": "index",
-    "Match": "claims",
-    "Verdict": "claims",
-    "distance": "simhash",
-    "fingerprint": "scheme",
-    "page_text": "text",
-    "similarity": "simhash",
+    "Addon": "crawl.addon",
+    "Index": "index.index",
+    "Match": "index.verdict",
+    "Verdict": "index.verdict",
+    "distance": "simhash.measure",
+    "fingerprint": "simhash.scheme",
+    "page_text": "text.density",
+    "similarity": "simhash.measure",
 }
 
 

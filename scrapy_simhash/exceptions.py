@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import DropItem
 
 if TYPE_CHECKING:
-    from scrapy_simhash.claims import Match
+    from scrapy_simhash.index.verdict import Match
 
 __all__ = [
     "IndexUnavailable",
@@ -38,7 +38,7 @@ class NearDuplicateItem(DropItem):
     """An item was dropped because its page is known already.
 
     Attributes:
-        match: the :class:`~scrapy_simhash.claims.Match` that it is a near-duplicate of.
+        match: the :class:`~scrapy_simhash.index.verdict.Match` that it is a near-duplicate of.
     """
 
     def __init__(self, message: str, match: Match, log_level: str = "DEBUG") -> None:

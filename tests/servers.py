@@ -26,8 +26,8 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from scrapy_simhash import schema
-from scrapy_simhash.database import Database
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -19,10 +19,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.hashes import HASHES, fnv1a, load_hash
-from scrapy_simhash.keywords import TOKENIZERS, WEIGHTS
-from scrapy_simhash.scheme import Keywords, fingerprint, load_scheme
-from scrapy_simhash.simhash import (
+from scrapy_simhash.classic.hashes import HASHES, fnv1a, load_hash
+from scrapy_simhash.classic.keywords import TOKENIZERS, WEIGHTS
+from scrapy_simhash.simhash.measure import (
     bit_sums,
     distance,
     fingerprint_features,
@@ -30,6 +29,7 @@ from scrapy_simhash.simhash import (
     similarity,
     within,
 )
+from scrapy_simhash.simhash.scheme import Keywords, fingerprint, load_scheme
 
 UFO = "美国“51区”雇员称内部有9架飞碟，曾看见灰色外星人"
 

@@ -24,13 +24,14 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.request import fingerprint
 from servers import ENGINES, empty_database
 
-from scrapy_simhash import dedupe, tuning
-from scrapy_simhash.claims import Duplicate
-from scrapy_simhash.difference import difference
-from scrapy_simhash.display import shortened, visible
-from scrapy_simhash.history import Documents
-from scrapy_simhash.index import Index
-from scrapy_simhash.quarantine import pack
+from scrapy_simhash.cli import replay as tuning
+from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.feed import dedupe
+from scrapy_simhash.history.drops import Documents
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.report.difference import difference
+from scrapy_simhash.report.visible import shortened, visible
 
 HOSTILE = "http://evil.test/\x1b[31m\u202egpj.exe\x07"
 NAMES = [
@@ -101,7 +102,7 @@ def database(tmp_path):
 
 def test_looking_up_the_command_imports_nothing_heavy():
     code = (
-        "import sys, scrapy.cmdline; before = set(sys.modules); import scrapy_simhash.commands; "
+        "import sys, scrapy.cmdline; before = set(sys.modules); import scrapy_simhash.cli.command; "
         "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
     )
     found = subprocess.run(
@@ -714,16 +715,16 @@ def test_dedupe_does_not_go_on_with_another_input(call, tmp_path):
 
 @deferred_f_from_coro_f
 async def test_the_log_says_what_was_kept_and_dropped(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "scrapy_simhash.logstats")
+    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.logstats")
     options = {
         "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
-        "EXTENSIONS": {"scrapy_simhash.logstats.SimhashLogStats": 0},
+        "EXTENSIONS": {"scrapy_simhash.crawl.logstats.SimhashLogStats": 0},
         "LOGSTATS_INTERVAL": 0.05,
         "DOWNLOAD_DELAY": 0.1,
     }
     with serve({"/a": article(1), "/b": article(1), "/c": article(2), "/d": b""}) as site:
         await crawl(PageSpider, options, [f"{site}/{name}" for name in "abcd"])
-    lines = [r.getMessage() for r in caplog.records if r.name == "scrapy_simhash.logstats"]
+    lines = [r.getMessage() for r in caplog.records if r.name == "scrapy_simhash.crawl.logstats"]
     assert len(lines) > 1
     assert lines[-1] == "2 unique, 1 near-duplicates of 4 checked, 1 not comparable"
     assert "/min)" in lines[0]

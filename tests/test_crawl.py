@@ -541,8 +541,10 @@ async def test_disabled_it_does_nothing(settings, tmp_path):
 async def test_the_components_work_where_the_project_puts_them(settings):
     manual = {
         "ADDONS": {},
-        "SPIDER_MIDDLEWARES": {"scrapy_simhash.spidermiddleware.SimhashSpiderMiddleware": 543},
-        "ITEM_PIPELINES": {"scrapy_simhash.pipeline.SimhashPipeline": 250},
+        "SPIDER_MIDDLEWARES": {
+            "scrapy_simhash.crawl.spidermiddleware.SimhashSpiderMiddleware": 543
+        },
+        "ITEM_PIPELINES": {"scrapy_simhash.crawl.pipeline.SimhashPipeline": 250},
     }
     with serve({"/a": article(1), "/b": article(1)}) as site:
         done = await crawl(PageSpider, settings | manual, [f"{site}/a", f"{site}/b"])
@@ -649,7 +651,7 @@ async def test_two_crawls_in_one_process_keep_apart(settings):
 
 def test_nothing_of_a_crawl_is_kept_alive_when_it_is_over():
     """Verdicts are found by their crawler, and must not outlive it."""
-    from scrapy_simhash.verdicts import Verdicts
+    from scrapy_simhash.crawl.verdicts import Verdicts
 
     crawler = get_crawler(Spider)
     crawler._apply_settings()

@@ -18,7 +18,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.engine.default import DefaultDialect
 
 from scrapy_simhash import Index
-from scrapy_simhash.quarantine import unpack
+from scrapy_simhash.crawl.quarantine import unpack
 
 GROUPS, TWINS = 12, 3
 PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]
@@ -251,9 +251,9 @@ async def test_back_again_it_takes_up_what_could_not_be_written(
     database, settings, urls, monkeypatch, caplog
 ):
     """The second third can't be checked; the outcomes of the first third are not forgotten."""
-    monkeypatch.setattr("scrapy_simhash.worker._REST", 0.05)
-    monkeypatch.setattr("scrapy_simhash.worker._REST_MAX", 0.05)
-    monkeypatch.setattr("scrapy_simhash.worker._OUTCOMES_WAIT", 5)
+    monkeypatch.setattr("scrapy_simhash.crawl.worker._REST", 0.05)
+    monkeypatch.setattr("scrapy_simhash.crawl.worker._REST_MAX", 0.05)
+    monkeypatch.setattr("scrapy_simhash.crawl.worker._OUTCOMES_WAIT", 5)
     caplog.set_level("INFO")
     lock = locked(database)
 
@@ -322,8 +322,8 @@ async def test_a_commit_whose_answer_is_lost_makes_no_page_its_own_duplicate(
 
 @deferred_f_from_coro_f
 async def test_a_namespace_that_is_reset_meanwhile_loses_no_item(database, settings, urls):
-    from scrapy_simhash.database import Database
-    from scrapy_simhash.upkeep import reset_namespace
+    from scrapy_simhash.db.transactions import Database
+    from scrapy_simhash.index.upkeep import reset_namespace
 
     def reset():
         opened = Database(settings["SIMHASH_DATABASE_URL"])
@@ -431,7 +431,7 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
     database, settings, urls, monkeypatch
 ):
     """A live crawl looks for dead ones with each heartbeat, not only when it opens."""
-    monkeypatch.setattr("scrapy_simhash.worker.HEARTBEAT", 0.05)
+    monkeypatch.setattr("scrapy_simhash.crawl.worker.HEARTBEAT", 0.05)
     with another_crawl(settings) as process:
 
         def kill():

@@ -12,10 +12,10 @@ from servers import ENGINES, cleared_database, empty_database, free_ports, serve
 from sqlalchemy import inspect, select, text, update
 from sqlalchemy.exc import OperationalError
 
-from scrapy_simhash import schema
-from scrapy_simhash.database import Database, check_url, lock
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database, check_url, lock
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
-from scrapy_simhash.index import Index
+from scrapy_simhash.index.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash import features
-from scrapy_simhash.features import shingle_names, shingles, tokens
-from scrapy_simhash.hashes import mix64
+from scrapy_simhash.classic.hashes import mix64
+from scrapy_simhash.features import tokens as features
+from scrapy_simhash.features.tokens import shingle_names, shingles, tokens
 
 MASK = (1 << 64) - 1
 

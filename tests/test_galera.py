@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from servers import Galera, database_on, galera
 
-from scrapy_simhash.index import Index
+from scrapy_simhash.index.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

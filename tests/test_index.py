@@ -15,15 +15,20 @@ from servers import ENGINES, cleared_database, empty_database
 from sqlalchemy import event, func, select
 from sqlalchemy.exc import OperationalError
 
-from scrapy_simhash import schema
-from scrapy_simhash.claims import Claim, Document, Duplicate
-from scrapy_simhash.database import Database, Prepared
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database, Prepared
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
-from scrapy_simhash.index import CROWD, Index
-from scrapy_simhash.keys import Blocks
-from scrapy_simhash.runs import Run
-from scrapy_simhash.scheme import Sketch, load_scheme
-from scrapy_simhash.upkeep import expire_claims, expire_duplicates, rebuild_keys, reset_namespace
+from scrapy_simhash.index.index import CROWD, Index
+from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.upkeep import (
+    expire_claims,
+    expire_duplicates,
+    rebuild_keys,
+    reset_namespace,
+)
+from scrapy_simhash.index.verdict import Claim, Document, Duplicate
+from scrapy_simhash.keys.blocks import Blocks
+from scrapy_simhash.simhash.scheme import Sketch, load_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -764,8 +769,8 @@ def test_bands_for_more_alike_pages_are_taken_with_a_warning(
 def test_more_candidates_than_planned_are_told_once(
     db: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scrapy_simhash.index._ENOUGH_CLAIMS", 300)
-    monkeypatch.setattr("scrapy_simhash.index._FEW_CANDIDATES", 1.0)
+    monkeypatch.setattr("scrapy_simhash.index.index._ENOUGH_CLAIMS", 300)
+    monkeypatch.setattr("scrapy_simhash.index.index._FEW_CANDIDATES", 1.0)
     index = Index(db, candidates="blocks", distance=3, expected_size=100, text_budget=0)
     # One block is the same in all of them.
     index.claim_many({"fingerprint": n << 64, "key": str(n)} for n in range(0, 1000 * 16, 16))
@@ -781,7 +786,7 @@ def test_keys_are_made_anew_while_others_claim(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who has the old keys finds everything before, and after, and is found."""
-    monkeypatch.setattr("scrapy_simhash.upkeep._CHUNK", 20)
+    monkeypatch.setattr("scrapy_simhash.index.upkeep._CHUNK", 20)
     index = Index(db, candidates="blocks", distance=3)
     rng = random.Random(1)
     base = [rng.getrandbits(BITS) for _ in range(110)]
@@ -818,7 +823,7 @@ def test_keys_are_made_anew_while_others_claim(
 def test_making_keys_anew_goes_on_where_it_was_interrupted(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scrapy_simhash.upkeep._CHUNK", 20)
+    monkeypatch.setattr("scrapy_simhash.index.upkeep._CHUNK", 20)
     index = Index(db, candidates="blocks", distance=3)
     rng = random.Random(1)
     base = [rng.getrandbits(BITS) for _ in range(100)]

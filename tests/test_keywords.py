@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash import keywords
-from scrapy_simhash.keywords import Extractor
-from scrapy_simhash.scheme import Keywords, load_scheme
-from scrapy_simhash.simhash import fingerprint_features
+from scrapy_simhash.classic import keywords
+from scrapy_simhash.classic.keywords import Extractor
+from scrapy_simhash.simhash.measure import fingerprint_features
+from scrapy_simhash.simhash.scheme import Keywords, load_scheme
 
 NEWS = (
     "昨天下午，市图书馆新馆正式开放，馆长介绍说新馆藏书超过八十万册，阅览座位比老馆多一倍。"
@@ -386,7 +386,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 LOAD = """
 import logging, sys
 logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
-from scrapy_simhash.scheme import load_scheme
+from scrapy_simhash.simhash.scheme import load_scheme
 scheme = load_scheme("keywords", {"weights": "pos"})
 print("jieba" in sys.modules)
 print(scheme.sketch("我们的图书馆开放了").fingerprint)

@@ -29,7 +29,7 @@ def test_linked_files_exist():
 
 
 def test_settings_page_has_every_setting_with_its_default():
-    from scrapy_simhash.settings import DEFAULTS
+    from scrapy_simhash.crawl.settings import DEFAULTS
 
     page = (README.parent / "docs" / "settings.md").read_text("utf-8")
     described = set(re.findall(r"SIMHASH_[A-Z_]+", page))

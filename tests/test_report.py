@@ -14,11 +14,11 @@ import pytest
 from loopback import PageSpider, crawl, prose, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-from scrapy_simhash import report
-from scrapy_simhash.claims import Duplicate
-from scrapy_simhash.database import Database
-from scrapy_simhash.index import Index
-from scrapy_simhash.report import write_report
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.report import html as report
+from scrapy_simhash.report.html import write_report
 
 CHINESE = (
     "陈列占了图书馆楼上三间屋子，周四起对外开放，楼上观众可以自己排一行铅字，印出来的纸能带走。"

@@ -11,12 +11,13 @@ import pytest
 from servers import ENGINES, cleared_database
 from sqlalchemy import func, select
 
-from scrapy_simhash import runs, schema
-from scrapy_simhash.claims import Duplicate
-from scrapy_simhash.database import Database
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
-from scrapy_simhash.index import Index
-from scrapy_simhash.runs import HEARTBEAT, LEASE, Run
+from scrapy_simhash.index import runs
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.runs import HEARTBEAT, LEASE, Run
+from scrapy_simhash.index.verdict import Duplicate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +111,7 @@ def test_an_index_with_a_run_of_its_own_gives_signs_of_life(
     assert first > db.now() - HEARTBEAT
     index.claim(TEXT, key="b")
     assert row(db, index.run).heartbeat == first, "not with every claim"
-    monkeypatch.setattr("scrapy_simhash.index.time.monotonic", lambda: 1e12)
+    monkeypatch.setattr("scrapy_simhash.index.index.time.monotonic", lambda: 1e12)
     index.claim(TEXT, key="c")
     assert row(db, index.run).heartbeat > first
 

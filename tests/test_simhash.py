@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.simhash import (
+from scrapy_simhash.simhash.measure import (
     distance,
     expected_distance,
     limits,

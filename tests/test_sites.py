@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simhash.sites import same_site, site
+from scrapy_simhash.item.sites import same_site, site
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree, html
 
-from scrapy_simhash.text import item_text, load_extractor, page_text, parse_html
+from scrapy_simhash.text.density import item_text, load_extractor, page_text, parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,10 +11,10 @@ import pytest
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy.exc import DataError, OperationalError
 
-from scrapy_simhash.claims import Claim, Document, Verdict
+from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
-from scrapy_simhash.scheme import Sketch
-from scrapy_simhash.worker import Worker
+from scrapy_simhash.index.verdict import Claim, Document, Verdict
+from scrapy_simhash.simhash.scheme import Sketch
 
 
 def document(name="a"):
@@ -81,7 +81,7 @@ def session():
 
 @pytest.fixture
 def worker(session, monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.worker._REST", 0.05)
+    monkeypatch.setattr("scrapy_simhash.crawl.worker._REST", 0.05)
     return Worker(lambda: session, timeout=5)
 
 
@@ -191,7 +191,7 @@ async def test_a_run_whose_outcomes_could_not_be_written_stays_open(worker, sess
 
 @deferred_f_from_coro_f
 async def test_while_the_database_is_away_nobody_waits_for_it(session, monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.worker._REST", 60)
+    monkeypatch.setattr("scrapy_simhash.crawl.worker._REST", 60)
     tried = []
     session.fail = lambda claims: tried.append(1) or unavailable()
     worker = Worker(lambda: session, timeout=5)
@@ -248,7 +248,7 @@ async def test_a_mismatch_is_said_to_each_and_not_taken_for_an_outage(worker, se
 
 @deferred_f_from_coro_f
 async def test_it_is_opened_again_after_it_could_not_be_opened(session, monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.worker._REST", 0)
+    monkeypatch.setattr("scrapy_simhash.crawl.worker._REST", 0)
     attempts = iter([unavailable(), ModuleNotFoundError("no driver"), None])
 
     def connect():

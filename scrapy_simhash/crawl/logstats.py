@@ -1,0 +1,108 @@
+"""The extension that says every minute, and at the end, what was unique and what was not."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
+
+from scrapy_simhash.crawl.settings import Settings
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+    from twisted.internet.task import LoopingCall
+
+__all__ = ["SimhashLogStats"]
+
+logger = logging.getLogger(__name__)
+
+
+class SimhashLogStats:
+    """Logs the sums of the verdicts as Scrapy's LogStats does those of pages and items.
+
+    Args:
+        stats: of the crawl.
+        interval: seconds between two lines.
+    """
+
+    def __init__(self, stats: StatsCollector, interval: float) -> None:
+        self._stats = stats
+        self._interval = interval
+        self._before = (0, 0)
+        self._task: AsyncioLoopingCall | LoopingCall | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Built by Scrapy.
+
+        Raises:
+            NotConfigured: LOGSTATS_INTERVAL is 0, or SIMHASH_ENABLED is false.
+            SettingError: a setting is wrong.
+        """
+        interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        if not interval or not Settings.read(crawler.settings).enabled:
+            raise NotConfigured
+        extension = cls(crawler.stats, interval)
+        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
+        return extension
+
+    def spider_opened(self, spider: Spider) -> None:
+        """Called by Scrapy."""
+        self._task = create_looping_call(self._log, spider)
+        # There is nothing to tell yet.
+        self._task.start(self._interval, now=False)
+
+    def spider_closed(self, spider: Spider) -> None:
+        """Called by Scrapy."""
+        if self._task is not None and self._task.running:
+            self._task.stop()
+        unique, duplicates = self._sums()
+        logger.info(
+            "%d unique, %d near-duplicates of %d checked%s",
+            unique,
+            duplicates,
+            self._sum("checked"),
+            self._rest(),
+            extra={"spider": spider},
+        )
+
+    def _log(self, spider: Spider) -> None:
+        unique, duplicates = self._sums()
+        a_minute = 60 / self._interval
+        logger.info(
+            "%d unique (at %d/min), %d near-duplicates (at %d/min)%s",
+            unique,
+            (unique - self._before[0]) * a_minute,
+            duplicates,
+            (duplicates - self._before[1]) * a_minute,
+            self._rest(),
+            extra={"spider": spider},
+        )
+        self._before = unique, duplicates
+
+    def _sums(self) -> tuple[int, int]:
+        return self._sum("unique"), self._sum("duplicates")
+
+    def _rest(self) -> str:
+        """What the two sums leave out, if there is any."""
+        skipped = sum(
+            value
+            for name, value in self._stats.get_stats().items()
+            if name.startswith("simhash/skipped/")
+        )
+        parts = {
+            "the same page again": self._sum("same"),
+            "not comparable": skipped,
+            "not checked, as the index did not answer": self._sum("failed_open"),
+        }
+        return "".join(f", {count} {what}" for what, count in parts.items() if count)
+
+    def _sum(self, name: str) -> int:
+        count: int = self._stats.get_value(f"simhash/{name}", 0)
+        return count

@@ -1,0 +1,384 @@
+"""One thread owns the database; what is asked of it while it works is committed together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections import defaultdict
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scrapy.utils.asyncio import is_asyncio_available
+from sqlalchemy.exc import DataError, IntegrityError
+from twisted.internet import defer
+
+from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
+from scrapy_simhash.index.index import BATCH
+from scrapy_simhash.index.runs import HEARTBEAT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from scrapy_simhash.crawl.connection import Session
+    from scrapy_simhash.index.runs import Run
+    from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
+
+    T = TypeVar("T")
+
+__all__ = ["Figures", "Worker", "wait"]
+
+logger = logging.getLogger(__name__)
+
+#: Seconds in which claims are gathered for one transaction, and in which outcomes, for which nobody
+#: waits, wait for a claim to share one with. A transaction costs as much as several claims in it.
+_GATHER, _OUTCOMES_WAIT = 0.02, 0.25
+
+#: Seconds in which nothing is tried again after the database did not answer, twice as long after
+#: each further time: as long as it is down, nobody should have to wait for the timeout once more.
+_REST, _REST_MAX = 3.0, 60.0
+
+
+@dataclass(slots=True)
+class Figures:
+    """What the worker has done; written by its thread, read by any."""
+
+    batches: int = 0
+    seconds: float = 0.0
+    seconds_max: float = 0.0
+    run: int | None = None
+    recovered: int = 0
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    namespace: str
+    claim: Document | None = None
+    confirm: Claim | None = None
+    release: Claim | None = None
+    duplicate: Duplicate | None = None
+    answer: Future[Any] = field(default_factory=Future)
+
+    @property
+    def is_outcome(self) -> bool:
+        """Nobody waits for it, and it must not be lost while the database is away."""
+        return self.confirm is not None or self.release is not None
+
+
+@dataclass(slots=True, eq=False)
+class _Mark:
+    """A point in the queue before which everything is to be done; the end, if it closes the run."""
+
+    close: Callable[[Run], None] | None = None
+    answer: Future[bool] = field(default_factory=Future)
+
+
+class Worker:
+    """Does what an index is asked for in a thread of its own.
+
+    Args:
+        connect: opens the database; called in the thread, on the first job, and again after it
+            failed.
+        timeout: seconds that anybody waits at most.
+    """
+
+    def __init__(self, connect: Callable[[], Session], timeout: float) -> None:
+        self.figures = Figures()
+        self._connect = connect
+        self._timeout = timeout
+        #: What is left of it for the end.
+        self._patience = timeout
+        self._jobs: queue.SimpleQueue[_Job | _Mark] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        # Of the thread alone:
+        self._session: Session | None = None
+        self._backlog: list[_Job] = []
+        self._resting: tuple[float, Exception] | None = None
+        self._rest = _REST
+        self._next_beat = 0.0
+
+    async def claim(self, namespace: str, document: Document) -> Verdict:
+        """The verdict on a document.
+
+        Raises:
+            IndexUnavailable: none within the timeout. A claim that comes later is released.
+            SchemeMismatch, SchemaMismatch: the database holds something else.
+        """
+        job = self._submit(_Job(namespace, claim=document))
+        try:
+            verdict: Verdict = await wait(job.answer, self._timeout)
+        except (TimeoutError, asyncio.CancelledError) as error:
+
+            def release(late: Future[Verdict]) -> None:
+                if not late.cancelled() and not late.exception() and (claim := late.result().claim):
+                    self.release(namespace, claim)
+
+            job.answer.add_done_callback(release)
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
+        return verdict
+
+    async def remember(self, namespace: str, duplicate: Duplicate) -> None:
+        """Keep a duplicate; returns when it is committed.
+
+        Raises:
+            IndexUnavailable: it is not known to be kept.
+        """
+        job = self._submit(_Job(namespace, duplicate=duplicate))
+        try:
+            await wait(job.answer, self._timeout)
+        except TimeoutError:
+            raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
+
+    def confirm(self, namespace: str, claim: Claim) -> None:
+        """Confirm a claim as soon as the database can."""
+        self._submit(_Job(namespace, confirm=claim))
+
+    def release(self, namespace: str, claim: Claim) -> None:
+        """Release a claim as soon as the database can."""
+        self._submit(_Job(namespace, release=claim))
+
+    async def flush(self) -> None:
+        """Do what is left, and count the claims.
+
+        Waits for it half of the timeout at most; :meth:`close` has what is left of the whole, so
+        that a crawl waits no longer than that for a database when it ends.
+        """
+        if self._thread is None:
+            return
+        mark = _Mark()
+        self._jobs.put(mark)
+        started = time.monotonic()
+        # Whoever closes the database after this says what is wrong with it.
+        with suppress(TimeoutError):
+            await wait(mark.answer, self._timeout / 2)
+        self._patience -= time.monotonic() - started
+
+    async def close(
+        self, *, settled: bool, reason: str, stats: Mapping[str, Any] | None = None
+    ) -> bool:
+        """Do what is left, close the run and the database.
+
+        Waits for it no longer than the timeout, less what :meth:`flush` took of it.
+
+        Args:
+            settled: see :meth:`Run.close`.
+            reason: why the crawl ended.
+            stats: see :meth:`Run.close`.
+
+        Returns:
+            whether there was a run, and it is closed.
+        """
+        if self._thread is None:
+            return False
+        stop = _Mark(lambda run: run.close(settled=settled, reason=reason, stats=stats))
+        self._jobs.put(stop)
+        try:
+            return await wait(stop.answer, self._patience)
+        except TimeoutError:
+            logger.error(  # noqa: TRY400 - the traceback says nothing
+                "The index did not close within %g s: its run counts as crashed, and what it "
+                "claimed is released when the next one opens",
+                self._timeout,
+            )
+            return False
+
+    def _submit(self, job: _Job) -> _Job:
+        if self._thread is None:
+            # A daemon: a database that hangs must not keep the process.
+            self._thread = threading.Thread(target=self._work, name="simhash", daemon=True)
+            self._thread.start()
+        self._jobs.put(job)
+        return job
+
+    # In the thread
+
+    def _work(self) -> None:
+        while True:
+            jobs, mark = self._take()
+            jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
+            if jobs or self._backlog:
+                self._do(jobs)
+            self._beat()
+            if mark is not None and mark.close is not None:
+                closed = self._end(mark.close)
+                if mark.answer.set_running_or_notify_cancel():
+                    mark.answer.set_result(closed)
+                return
+            if mark is not None:
+                self._count()
+                if mark.answer.set_running_or_notify_cancel():
+                    mark.answer.set_result(True)
+
+    def _take(self) -> tuple[list[_Job], _Mark | None]:
+        """What there is to do, at least one thing unless a heartbeat is due first."""
+        jobs: list[_Job] = []
+        patience: float = 1.0 if self._backlog else HEARTBEAT
+        gathered = False
+        try:
+            while len(jobs) < BATCH:
+                job = self._jobs.get(timeout=patience)
+                if isinstance(job, _Mark):
+                    return jobs, job
+                jobs.append(job)
+                if job.is_outcome and not gathered:
+                    patience = _OUTCOMES_WAIT
+                elif not gathered:
+                    # Asleep, the thread costs the others nothing; woken for each job it would.
+                    time.sleep(_GATHER)
+                    gathered, patience = True, 0
+        except queue.Empty:
+            pass
+        return jobs, None
+
+    def _do(self, jobs: list[_Job]) -> None:
+        jobs = self._backlog + jobs
+        self._backlog = []
+        if self._resting and time.monotonic() < self._resting[0]:
+            self._fail(jobs, self._resting[1])
+            return
+        started = time.monotonic()
+        by_namespace: dict[str, list[_Job]] = defaultdict(list)
+        for job in jobs:
+            by_namespace[job.namespace].append(job)
+        for namespace, group in by_namespace.items():
+            self._do_group(namespace, group)
+        spent = time.monotonic() - started
+        self.figures.batches += 1
+        self.figures.seconds += spent
+        self.figures.seconds_max = max(self.figures.seconds_max, spent)
+
+    def _do_group(self, namespace: str, jobs: Sequence[_Job]) -> None:
+        try:
+            verdicts = iter(
+                self._open()
+                .index(namespace)
+                .execute(
+                    claims=[job.claim for job in jobs if job.claim],
+                    confirm=[job.confirm for job in jobs if job.confirm],
+                    release=[job.release for job in jobs if job.release],
+                    duplicates=[job.duplicate for job in jobs if job.duplicate],
+                )
+            )
+        except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for an answer
+            if len(jobs) > 1 and not _concerns_all(error):
+                # One of them can't be done; the others must not suffer for it.
+                for job in jobs:
+                    self._do_group(namespace, [job])
+                return
+            if _concerns_all(error):
+                self._resting = (time.monotonic() + self._rest, error)
+                self._rest = min(2 * self._rest, _REST_MAX)
+            self._fail(jobs, error)
+            return
+        self._resting, self._rest = None, _REST
+        for job in jobs:
+            job.answer.set_result(next(verdicts) if job.claim else None)
+
+    def _fail(self, jobs: Sequence[_Job], error: Exception) -> None:
+        for job in jobs:
+            if job.is_outcome and _concerns_all(error):
+                self._backlog.append(job)
+            else:
+                job.answer.set_exception(error)
+
+    def _open(self) -> Session:
+        if self._session is None:
+            try:
+                self._session = self._connect()
+            except (IndexUnavailable, SchemaMismatch):
+                raise
+            except Exception as error:  # noqa: BLE001 - no answer is no answer
+                # A driver that is not installed, an option that the engine does not know, a folder
+                # that can't be made.
+                raise IndexUnavailable(f"the database can't be opened: {error}") from None
+            self.figures.run = self._session.run.id
+            self.figures.recovered += self._session.run.recovery.claims
+            self._next_beat = time.monotonic() + HEARTBEAT
+        return self._session
+
+    def _beat(self) -> None:
+        if self._session is None or time.monotonic() < self._next_beat:
+            return
+        self._next_beat = time.monotonic() + HEARTBEAT
+        try:
+            self.figures.recovered += self._session.beat()
+        except IndexUnavailable as error:
+            logger.warning("No sign of life could be given: %s", error)
+
+    def _count(self) -> None:
+        if self._session is not None:
+            with suppress(IndexUnavailable):
+                self.figures.sizes = self._session.sizes()
+                self.figures.counts = self._session.counts()
+
+    def _end(self, close: Callable[[Run], None]) -> bool:
+        """Close the run and the database; whether that worked."""
+        self._resting = None
+        try:
+            if self._backlog:
+                self._do([])
+            if self._session is not None:
+                # An outcome that could not be written leaves the run open: it counts as crashed.
+                if not self._backlog:
+                    close(self._session.run)
+                self._session.close()
+            if self._backlog:
+                logger.error(
+                    "%d outcomes could not be written: this run counts as crashed, and what it "
+                    "claimed is released when the next one opens",
+                    len(self._backlog),
+                )
+        except Exception as error:  # noqa: BLE001 - whatever it is, the crawl is over
+            logger.error(  # noqa: TRY400 - it says all that is to be said
+                "The index could not be closed: this run counts as crashed, and what it claimed "
+                "is released when the next one opens: %s",
+                error,
+            )
+            return False
+        return not self._backlog
+
+
+def _concerns_all(error: Exception) -> bool:
+    """Whether the database as a whole is in trouble, rather than one document in it."""
+    return isinstance(error, IndexUnavailable) and not isinstance(
+        error.__cause__, (DataError, IntegrityError)
+    )
+
+
+async def wait(future: Future[T], timeout: float) -> T:
+    """Wait for a thread's answer, with asyncio and with any reactor of Twisted.
+
+    Raises:
+        TimeoutError: none within `timeout` seconds. The future is cancelled if it can be.
+    """
+    if is_asyncio_available():
+        return await asyncio.wait_for(asyncio.wrap_future(future), timeout)
+    from twisted.internet import reactor  # noqa: PLC0415 - importing it installs one
+
+    def cancel(_: defer.Deferred[T]) -> None:
+        future.cancel()
+
+    deferred: defer.Deferred[T] = defer.Deferred(cancel)
+
+    def deliver(done: Future[T]) -> None:
+        if not deferred.called:
+            if done.cancelled():
+                deferred.cancel()
+            elif error := done.exception():
+                deferred.errback(error)
+            else:
+                deferred.callback(done.result())
+
+    future.add_done_callback(lambda done: reactor.callFromThread(deliver, done))
+    try:
+        return await deferred.addTimeout(timeout, reactor)
+    except defer.TimeoutError:
+        raise TimeoutError from None

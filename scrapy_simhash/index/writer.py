@@ -1,0 +1,399 @@
+"""What is written under a namespace's lock: claims and their keys, duplicates, texts, budgets."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+from sqlalchemy import (
+    ARRAY,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    null,
+    select,
+    update,
+)
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.schema import CONFIRMED
+from scrapy_simhash.db.transactions import Prepared, among, values
+from scrapy_simhash.keys.blocks import load_keys
+from scrapy_simhash.simhash.scheme import Sketch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from sqlalchemy import ColumnElement, Connection, Table
+
+    from scrapy_simhash.db.transactions import Held
+
+__all__ = ["OTHER_SLOTS", "KeyRow", "Writer", "other_slot"]
+
+#: As many rows are dropped at once to make room.
+_ROOM = 256
+
+#: While keys are made anew, the old and the new ones are as many slots apart.
+OTHER_SLOTS = 256
+
+
+def other_slot(first: int) -> int:
+    """The first slot of the keys that are made anew."""
+    return OTHER_SLOTS - first
+
+
+class KeyRow(NamedTuple):
+    """A key of a document, in its slot."""
+
+    slot: int
+    key: int
+
+
+def _keys_of(plan: str, packed_keys: bytes | None, fingerprint: bytes) -> list[int]:
+    """The keys of a claim, from its row."""
+    if packed_keys is not None:
+        return cast("list[int]", np.frombuffer(packed_keys, "<i4").tolist())
+    keys = _load_keys(plan).keys(Sketch(int.from_bytes(fingerprint, "big"), 0, None))
+    return cast("list[int]", keys.tolist())
+
+
+_load_keys = cache(load_keys)
+
+
+class _Statements:
+    """What is executed, for a dialect."""
+
+    def __init__(self, dialect: str) -> None:
+        def here(table: Table, column: str) -> tuple[ColumnElement[bool], ...]:
+            return (
+                table.c.namespace == bindparam("here"),
+                among(dialect, table.c[column], "numbers"),
+            )
+
+        claims, duplicates, texts = schema.claims, schema.duplicates, schema.texts
+        own_texts = (*here(texts, "claim"), texts.c.duplicate == 0)
+        explained = exists().where(
+            duplicates.c.namespace == texts.c.namespace, duplicates.c.claim == texts.c.claim
+        )
+        row = schema.namespaces.c
+        self.present = Prepared(select(claims.c.id).where(*here(claims, "id")))
+        self.confirm = Prepared(update(claims).where(*here(claims, "id")).values(state=CONFIRMED))
+        self.touch = Prepared(
+            update(claims).where(*here(claims, "id")).values(seen=bindparam("now"))
+        )
+        self.delete_claims = Prepared(delete(claims).where(*here(claims, "id")))
+        self.delete_keys = Prepared(
+            delete(schema.keys).where(
+                *(column == bindparam(column.name) for column in schema.keys.primary_key)
+            )
+        )
+        self.orphan = Prepared(
+            update(duplicates).where(*here(duplicates, "claim")).values(orphaned=True)
+        )
+        self.remembered = Prepared(
+            select(duplicates.c.id).where(
+                *here(duplicates, "id"), duplicates.c.run == bindparam("of_run")
+            )
+        )
+        self.drop_items = Prepared(
+            update(duplicates).where(*here(duplicates, "id")).values(item=null())
+        )
+        self.items = Prepared(
+            select(duplicates.c.id, func.length(duplicates.c.item).label("bytes"))
+            .where(
+                duplicates.c.namespace == bindparam("here"),
+                duplicates.c.item.is_not(None),
+                duplicates.c.orphaned == bindparam("is_orphan"),
+            )
+            .order_by(duplicates.c.id)
+            .limit(_ROOM)
+        )
+        size = func.coalesce(func.sum(func.length(texts.c.text)), 0)
+        self.size_of_own_texts = Prepared(select(size).where(*own_texts))
+        self.delete_own_texts = Prepared(delete(texts).where(*own_texts))
+        self.size_of_texts = Prepared(select(size).where(*here(texts, "claim")))
+        self.delete_texts = Prepared(delete(texts).where(*here(texts, "claim")))
+        self.unexplaining, self.explaining = (
+            Prepared(
+                select(texts.c.claim)
+                .where(texts.c.namespace == bindparam("here"), condition)
+                .group_by(texts.c.claim)
+                .order_by(texts.c.claim)
+                .limit(_ROOM)
+            )
+            for condition in (~explained, explained)
+        )
+        self.book = Prepared(
+            update(schema.namespaces)
+            .where(row.id == bindparam("here"))
+            .values(
+                size=row.size + bindparam("claims"),
+                text_bytes=row.text_bytes + bindparam("texts"),
+                item_bytes=row.item_bytes + bindparam("items"),
+            )
+        )
+        self.size_of_items = Prepared(
+            select(func.coalesce(func.sum(func.length(duplicates.c.item)), 0)).where(
+                *here(duplicates, "id")
+            )
+        )
+        self.size_of_their_texts = Prepared(
+            select(size).where(
+                *here(duplicates, "id"),
+                texts.c.namespace == duplicates.c.namespace,
+                texts.c.claim == duplicates.c.claim,
+                texts.c.duplicate == duplicates.c.id,
+            )
+        )
+        self.delete_duplicates = Prepared(delete(duplicates).where(*here(duplicates, "id")))
+        self.delete_text = Prepared(
+            delete(texts).where(*(column == bindparam(column.name) for column in texts.primary_key))
+        )
+        self.insert_claims, self.insert_keys, self.insert_duplicates, self.insert_texts = (
+            _insert(dialect, table) for table in (claims, schema.keys, duplicates, texts)
+        )
+
+
+def _insert(dialect: str, table: Table) -> Prepared:
+    """Of many rows; on PostgreSQL of a list for each column, since its driver sends rows singly."""
+    if dialect != "postgresql":
+        return Prepared(insert(table))
+    names = table.columns.keys()
+    lists = (bindparam(column.name, type_=ARRAY(column.type)) for column in table.columns)
+    rows = func.unnest(*lists).table_valued(*names).render_derived()
+    return Prepared(insert(table).from_select(names, select(*rows.c)))
+
+
+_statements = cache(_Statements)
+
+
+class Writer:
+    """Writes to one namespace inside a transaction that holds its lock, and keeps the books.
+
+    Args:
+        connection: in a transaction whose first statement locked the namespace.
+        namespace: its number.
+        held: what came with the lock.
+    """
+
+    def __init__(self, connection: Connection, namespace: int, held: Held) -> None:
+        self._connection = connection
+        self._dialect = connection.dialect.name
+        self._sql = _statements(self._dialect)
+        self._namespace = namespace
+        self._held = held
+        self._size = self._text_bytes = self._item_bytes = 0
+
+    def insert(self, claims: Sequence[Mapping[str, Any]], crowded: Collection[KeyRow] = ()) -> None:
+        """Add claims, given by their rows, with their keys but for those that are crowded."""
+        if not claims:
+            return
+        self._insert(self._sql.insert_claims, claims)
+        first = self._held.first_slot
+        self._insert_keys(
+            (first + slot, key, row["id"])
+            for row in claims
+            for slot, key in enumerate(
+                _keys_of(self._held.plan, row["packed_keys"], row["fingerprint"])
+            )
+            if not crowded or (slot, key) not in crowded
+        )
+        self._size += len(claims)
+
+    def rekey(self, claims: Sequence[tuple[int, NDArray[np.int32]]]) -> None:
+        """Add keys of the next plan to claims that have those of the present one."""
+        first = other_slot(self._held.first_slot)
+        self._insert_keys(
+            (first + slot, key, claim)
+            for claim, keys in claims
+            for slot, key in enumerate(keys.tolist())
+        )
+
+    def confirm(self, claims: Sequence[Mapping[str, Any]]) -> None:
+        """Confirm claims, given by their rows.
+
+        One that is gone was released by somebody who took this run for dead. What it stands for
+        is stored all the same, so it is made again.
+        """
+        numbers = {row["id"] for row in claims}
+        if self._sql.confirm.run(self._connection, self._here(numbers)).rowcount == len(numbers):
+            return
+        # A row that was confirmed before does not count as changed everywhere.
+        present = self._present(numbers)
+        gone = {row["id"]: row for row in claims if row["id"] not in present}
+        self.insert([{**row, "state": CONFIRMED} for row in gone.values()])
+
+    def touch(self, claims: Sequence[int], now: float) -> None:
+        """Note that claims were met again by their own owner."""
+        if claims:
+            self._sql.touch.run(self._connection, {**self._here(claims), "now": now})
+
+    def forget(self, claims: Sequence[tuple[int, bytes | None, bytes]], *, orphaned: bool) -> None:
+        """Delete claims, their keys and texts.
+
+        Args:
+            claims: the number, packed keys and fingerprint of each.
+            orphaned: what was dropped against them is covered by nothing any more; not so where
+                they merely expire.
+        """
+        if not claims:
+            return
+        here = self._here(claim for claim, _, _ in claims)
+        plans = [(self._held.first_slot, self._held.plan)]
+        if self._held.next_plan is not None:
+            plans.append((other_slot(self._held.first_slot), self._held.next_plan))
+        self._sql.delete_keys.run(
+            self._connection,
+            [
+                {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": claim}
+                for first, plan in plans
+                for claim, packed_keys, fingerprint in claims
+                for slot, key in enumerate(_keys_of(plan, packed_keys, fingerprint))
+            ],
+        )
+        self._size -= self._sql.delete_claims.run(self._connection, here).rowcount
+        self._text_bytes -= int(
+            self._sql.size_of_own_texts.run(self._connection, here).scalar() or 0
+        )
+        self._sql.delete_own_texts.run(self._connection, here)
+        if orphaned:
+            self._sql.orphan.run(self._connection, here)
+
+    def forget_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
+        """Delete duplicates, each given by its number and its claim, with their items and texts."""
+        if not duplicates:
+            return
+        here = self._here(number for number, _ in duplicates)
+        self._item_bytes -= int(self._sql.size_of_items.run(self._connection, here).scalar() or 0)
+        self._text_bytes -= int(
+            self._sql.size_of_their_texts.run(self._connection, here).scalar() or 0
+        )
+        self._sql.delete_text.run(
+            self._connection,
+            [
+                {"namespace": self._namespace, "claim": claim, "duplicate": number}
+                for number, claim in duplicates
+            ],
+        )
+        self._sql.delete_duplicates.run(self._connection, here)
+
+    def remember(
+        self, duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]], *, retried: bool
+    ) -> None:
+        """Keep duplicates, with the items that were dropped.
+
+        Args:
+            duplicates: rows of the table, and the text of each, compressed.
+            retried: an earlier attempt may have written them already.
+        """
+        if retried:
+            here = self._here(row["id"] for row, _ in duplicates)
+            here["of_run"] = duplicates[0][0]["run"]
+            written = set(self._sql.remembered.run(self._connection, here).scalars())
+            duplicates = [(row, text) for row, text in duplicates if row["id"] not in written]
+        if not duplicates:
+            return
+        alive = self._present({row["claim"] for row, _ in duplicates})
+        self._insert(
+            self._sql.insert_duplicates,
+            # The claim may have been released between the verdict and now.
+            [{**row, "orphaned": row["claim"] not in alive} for row, _ in duplicates],
+        )
+        self._item_bytes += sum(len(row["item"] or b"") for row, _ in duplicates)
+        self.keep_texts(
+            [(row["claim"], row["id"], text) for row, text in duplicates if text is not None]
+        )
+
+    def keep_texts(self, texts: Sequence[tuple[int, int, bytes]]) -> None:
+        """Keep compressed texts of a claim (duplicate 0) or of one of its duplicates."""
+        if texts:
+            self._insert(
+                self._sql.insert_texts,
+                [
+                    {
+                        "namespace": self._namespace,
+                        "claim": claim,
+                        "duplicate": duplicate,
+                        "text": text,
+                    }
+                    for claim, duplicate, text in texts
+                ],
+            )
+            self._text_bytes += sum(len(text) for _, _, text in texts)
+
+    def book(self, text_budget: float = np.inf, item_budget: float = np.inf) -> None:
+        """Enter what changed in the namespace's row, after dropping what is over the budgets."""
+        texts = self._held.text_bytes + self._text_bytes
+        items = self._held.item_bytes + self._item_bytes
+        # A tenth more than necessary, so that not every batch has to make room.
+        if self._text_bytes > 0 and texts > text_budget:
+            self._make_room_for_texts(texts - text_budget * 0.9)
+        if self._item_bytes > 0 and items > item_budget:
+            self._make_room_for_items(items - item_budget * 0.9)
+        if self._size or self._text_bytes or self._item_bytes:
+            self._sql.book.run(
+                self._connection,
+                {
+                    "here": self._namespace,
+                    "claims": self._size,
+                    "texts": self._text_bytes,
+                    "items": self._item_bytes,
+                },
+            )
+
+    def _make_room_for_texts(self, wanted: float) -> None:
+        """Texts of claims without duplicates go first, the oldest of them before the others."""
+        target = self._text_bytes - wanted
+        for oldest in (self._sql.unexplaining, self._sql.explaining):
+            while self._text_bytes > target:
+                found = oldest.run(self._connection, {"here": self._namespace}).scalars()
+                here = self._here(found)
+                freed = int(self._sql.size_of_texts.run(self._connection, here).scalar() or 0)
+                if not freed:
+                    break
+                self._sql.delete_texts.run(self._connection, here)
+                self._text_bytes -= freed
+
+    def _make_room_for_items(self, wanted: float) -> None:
+        """The oldest items go first, orphans only when nothing else is left."""
+        target = self._item_bytes - wanted
+        for is_orphan in (False, True):
+            while self._item_bytes > target:
+                found: Sequence[Any] = self._sql.items.run(
+                    self._connection, {"here": self._namespace, "is_orphan": is_orphan}
+                ).all()
+                if not found:
+                    break
+                self._sql.drop_items.run(
+                    self._connection, self._here(number for number, _ in found)
+                )
+                self._item_bytes -= sum(size for _, size in found)
+
+    def _present(self, claims: Iterable[int]) -> set[int]:
+        return set(self._sql.present.run(self._connection, self._here(claims)).scalars())
+
+    def _insert_keys(self, rows: Iterable[tuple[int, int, int]]) -> None:
+        """Insert slots, keys and claims."""
+        self._insert(
+            self._sql.insert_keys,
+            [
+                {"namespace": self._namespace, "slot": slot, "key": key, "claim": claim}
+                for slot, key, claim in rows
+            ],
+        )
+
+    def _insert(self, statement: Prepared, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not rows:
+            return
+        if self._dialect == "postgresql":
+            statement.run(self._connection, {name: [row[name] for row in rows] for name in rows[0]})
+        else:
+            statement.run(self._connection, rows)
+
+    def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
+        """The parameters of a statement on rows of this namespace."""
+        return {"here": self._namespace, "numbers": values(self._dialect, numbers)}

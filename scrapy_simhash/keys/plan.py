@@ -1,0 +1,74 @@
+"""Which limits and which keys serve what is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.keys.blocks import Bands, Blocks, bands_for, blocks_for
+from scrapy_simhash.simhash.measure import limits
+
+if TYPE_CHECKING:
+    from scrapy_simhash.simhash.scheme import Scheme
+
+__all__ = ["choose_keys", "choose_limits"]
+
+
+def choose_limits(scheme: Scheme, similarity: float, distance: int | None) -> tuple[int, int]:
+    """The distances within which blocks are searched, and up to which documents are duplicates.
+
+    Raises:
+        ValueError: the distance is out of range, or a similarity is asked of a scheme that has
+            another measure.
+    """
+    distance = _asked_for(scheme, distance)
+    if distance is None:
+        if scheme.bits != 128:
+            raise ValueError(
+                f"a similarity is defined for fingerprints of 128 bits, {scheme.id!r} has "
+                f"{scheme.bits}: a distance is wanted"
+            )
+        return limits(similarity)
+    if not 0 <= distance <= scheme.bits // 2:
+        raise ValueError(
+            f"distance {distance}: allowed is 0 to {scheme.bits // 2}, half the bits of "
+            f"{scheme.id!r}"
+        )
+    return distance, distance
+
+
+def choose_keys(
+    scheme: Scheme,
+    similarity: float,
+    distance: int | None,
+    candidates: str,
+    *,
+    expected_size: int = 1_000_000,
+    engine: str = "sqlite",
+) -> Bands | Blocks:
+    """The keys for what is asked for, of so many documents in a database of that dialect.
+
+    Raises:
+        ValueError: bands are asked for where there are no shingles or no similarity.
+    """
+    distance = _asked_for(scheme, distance)
+    has_shingles = scheme.id.startswith("shingles/")
+    match candidates:
+        case "auto" | "bands" | "blocks":
+            pass
+        case _:
+            raise ValueError(f"candidates {candidates!r}: allowed are 'auto', 'bands', 'blocks'")
+    if candidates == "bands" and (distance is not None or not has_shingles):
+        raise ValueError(
+            "bands find texts by the similarity of their shingles: they need the scheme "
+            "'shingles' and a similarity, not a distance"
+        )
+    if candidates == "bands" or (candidates == "auto" and has_shingles and distance is None):
+        return bands_for(similarity)
+    # A similarity is a distance on the low 64 bits, as far as candidates are concerned.
+    bits = 64 if distance is None else scheme.bits
+    return blocks_for(bits, choose_limits(scheme, similarity, distance)[0], expected_size, engine)
+
+
+def _asked_for(scheme: Scheme, distance: int | None) -> int | None:
+    """A scheme may have a distance of its own, for when none is asked for: "keywords" has 3."""
+    return getattr(scheme, "distance", None) if distance is None else distance
