@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pairs import read_pairs
 
-from scrapy_simhash.classic.hashes import mix64
-from scrapy_simhash.keys.blocks import Bands, bands_for
+from scrapy_simhash.features.mixing import mix64
+from scrapy_simhash.keys.bands import Bands, bands_for
 from scrapy_simhash.simhash.measure import distance, limits
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
-from scrapy_simhash.text.density import page_text
+from scrapy_simhash.text.extractor import page_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from pairs import read_pairs
 
-from scrapy_simhash.simhash.scheme import fingerprint
+from scrapy_simhash.simhash.shingles import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ TEXTS = 12  # of each language and size
 def texts(source: Path) -> dict[str, str]:
     """All text of each language, one after the other."""
     if source.is_dir():
-        from scrapy_simhash.text.density import page_text
+        from scrapy_simhash.text.extractor import page_text
 
         return {
             language: "\n".join(

@@ -24,7 +24,7 @@ from scrapy.utils.project import get_project_settings
 from website.catalogue import manifest
 from website.server import serve
 
-from scrapy_simhash.exceptions import NearDuplicateItem
+from scrapy_simhash import NearDuplicateItem
 
 if TYPE_CHECKING:
     from newsroom.items import Story

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scrapy_simhash.crawl.addon import Addon
+    from scrapy_simhash.crawl.drop import NearDuplicateItem
     from scrapy_simhash.exceptions import (
         IndexUnavailable,
-        NearDuplicateItem,
         SchemaMismatch,
         SchemeMismatch,
         SettingError,
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.verdict import Match, Verdict
     from scrapy_simhash.simhash.measure import distance, similarity
-    from scrapy_simhash.simhash.scheme import fingerprint
-    from scrapy_simhash.text.density import page_text
+    from scrapy_simhash.simhash.shingles import fingerprint
+    from scrapy_simhash.text.extractor import page_text
 
 __version__ = "0.1.0"
 
@@ -46,10 +46,11 @@ _HOMES = {
     "Addon": "crawl.addon",
     "Index": "index.index",
     "Match": "index.verdict",
+    "NearDuplicateItem": "crawl.drop",
     "Verdict": "index.verdict",
     "distance": "simhash.measure",
-    "fingerprint": "simhash.scheme",
-    "page_text": "text.density",
+    "fingerprint": "simhash.shingles",
+    "page_text": "text.extractor",
     "similarity": "simhash.measure",
 }
 

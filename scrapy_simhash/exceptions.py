@@ -1,21 +1,8 @@
-"""The errors that this package raises."""
+"""The errors that this package raises. The one that drops an item needs Scrapy: `crawl.drop`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from scrapy.exceptions import DropItem
-
-if TYPE_CHECKING:
-    from scrapy_simhash.index.verdict import Match
-
-__all__ = [
-    "IndexUnavailable",
-    "NearDuplicateItem",
-    "SchemaMismatch",
-    "SchemeMismatch",
-    "SettingError",
-]
+__all__ = ["IndexUnavailable", "SchemaMismatch", "SchemeMismatch", "SettingError"]
 
 
 class SettingError(ValueError):
@@ -32,15 +19,3 @@ class SchemaMismatch(RuntimeError):
 
 class IndexUnavailable(RuntimeError):
     """The database did not answer, or refused to, within the time it was given."""
-
-
-class NearDuplicateItem(DropItem):
-    """An item was dropped because its page is known already.
-
-    Attributes:
-        match: the :class:`~scrapy_simhash.index.verdict.Match` that it is a near-duplicate of.
-    """
-
-    def __init__(self, message: str, match: Match, log_level: str = "DEBUG") -> None:
-        super().__init__(message, log_level=log_level)
-        self.match = match

@@ -19,17 +19,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_simhash.classic.features import fingerprint_features
 from scrapy_simhash.classic.hashes import HASHES, fnv1a, load_hash
-from scrapy_simhash.classic.keywords import TOKENIZERS, WEIGHTS
-from scrapy_simhash.simhash.measure import (
-    bit_sums,
-    distance,
-    fingerprint_features,
-    limits,
-    similarity,
-    within,
-)
-from scrapy_simhash.simhash.scheme import Keywords, fingerprint, load_scheme
+from scrapy_simhash.classic.scheme import Keywords
+from scrapy_simhash.classic.tokenizers import TOKENIZERS
+from scrapy_simhash.classic.weights import WEIGHTS
+from scrapy_simhash.simhash.majority import bit_sums
+from scrapy_simhash.simhash.measure import distance, limits, similarity, within
+from scrapy_simhash.simhash.scheme import load_scheme
+from scrapy_simhash.simhash.shingles import fingerprint
 
 UFO = "美国“51区”雇员称内部有9架飞碟，曾看见灰色外星人"
 

@@ -26,8 +26,9 @@ from servers import ENGINES, empty_database
 
 from scrapy_simhash.cli import replay as tuning
 from scrapy_simhash.crawl.quarantine import pack
-from scrapy_simhash.feed import dedupe
-from scrapy_simhash.history.drops import Documents
+from scrapy_simhash.feed import dedupe, files
+from scrapy_simhash.feed import progress as feed_progress
+from scrapy_simhash.history.documents import Documents
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.report.difference import difference
@@ -605,9 +606,9 @@ def test_dedupe_goes_on_where_it_was_stopped(tmp_path_factory, stops):
     source, output, progress = (folder / name for name in ("in.jsonl", "out.jsonl", "progress"))
     source.write_bytes(jsonl(items))
     places = {
-        "write": (dedupe._Output, "write"),
-        "sync": (dedupe._Output, "sync"),
-        "save": (dedupe._Progress, "save"),
+        "write": (files.Output, "write"),
+        "sync": (files.Output, "sync"),
+        "save": (feed_progress.Progress, "save"),
         "execute": (Index, "execute"),
     }
     with pytest.MonkeyPatch.context() as patch:
@@ -629,7 +630,7 @@ def test_dedupe_goes_on_where_it_was_stopped(tmp_path_factory, stops):
                 # The run of a call that broke off is left as it is.
                 index = Index(f"sqlite:///{folder / 'index.db'}")
                 try:
-                    dedupe.dedupe(index, dedupe.Feed(source), [output], ["text"], progress)
+                    dedupe.dedupe(index, files.Feed(source), [output], ["text"], progress)
                     break
                 except Broken:
                     pass
@@ -703,7 +704,7 @@ def test_dedupe_overwrites_nothing(call, tmp_path):
 def test_dedupe_does_not_go_on_with_another_input(call, tmp_path):
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(jsonl(feed_of(3)[0]))
-    progress = dedupe._Progress("another", ["text"], dedupe.Counts(), [0])
+    progress = feed_progress.Progress("another", ["text"], feed_progress.FeedCounts(), [0])
     progress.save(tmp_path / "out.jsonl.progress")
     code, _, err = call("dedupe", source, "-o", output, "--fields", "text")
     assert code == 1

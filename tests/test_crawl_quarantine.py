@@ -17,7 +17,8 @@ from loopback import PageSpider, article, crawl, serve
 from scrapy import Field, Item
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-from scrapy_simhash.crawl.quarantine import pack, unpack
+from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.history.drops import unpack
 
 
 class Product(Item):

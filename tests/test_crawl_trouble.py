@@ -18,7 +18,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.engine.default import DefaultDialect
 
 from scrapy_simhash import Index
-from scrapy_simhash.crawl.quarantine import unpack
+from scrapy_simhash.history.drops import unpack
 
 GROUPS, TWINS = 12, 3
 PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]

@@ -13,7 +13,9 @@ from sqlalchemy import inspect, select, text, update
 from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.transactions import Database, check_url, lock
+from scrapy_simhash.db.engine import check_url
+from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
 from scrapy_simhash.index.index import Index
 

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.classic.hashes import mix64
+from scrapy_simhash.features import shingles as shingling
 from scrapy_simhash.features import tokens as features
-from scrapy_simhash.features.tokens import shingle_names, shingles, tokens
+from scrapy_simhash.features.mixing import mix64
+from scrapy_simhash.features.shingles import shingle_names, shingles
+from scrapy_simhash.features.tokens import tokens
 
 MASK = (1 << 64) - 1
 
@@ -47,7 +49,7 @@ def reference_tokens(text: str) -> list[list[int]]:
 
 def reference_shingles(text: str) -> list[int]:
     """The same hashes without numpy's help: one token, one pair after the other."""
-    base, pair = features._BASE, int(features._PAIR)
+    base, pair = shingling._BASE, int(shingling._PAIR)
     hashes = [
         sum(code * pow(base, i, 1 << 64) for i, code in enumerate(token)) & MASK
         for token in reference_tokens(text)
@@ -75,9 +77,9 @@ def test_shingles_are_what_the_definition_says(text: str) -> None:
 
 @given(st.text(st.characters(max_codepoint=127), max_size=200))
 def test_ascii_and_general_path_agree(text: str) -> None:
-    general = features._token_hashes(features._fold_unicode(text))
-    assert features._token_hashes(features._fold(text)).tolist() == general.tolist()
-    assert features._fold(text).itemsize == 1
+    general = shingling._token_hashes(features._fold_unicode(text))
+    assert shingling._token_hashes(features.fold(text)).tolist() == general.tolist()
+    assert features.fold(text).itemsize == 1
 
 
 @given(texts)
@@ -86,12 +88,12 @@ def test_small_windows_change_nothing(text: str) -> None:
     whole = shingles(text).tolist()
     longest = max((len(token) for token in reference_tokens(text)), default=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(features, "_WINDOW", max(1, longest))
+        patch.setattr(shingling, "_WINDOW", max(1, longest))
         assert shingles(text).tolist() == whole
 
 
 def test_token_longer_than_the_window_counts_up_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(features, "_WINDOW", 8)
+    monkeypatch.setattr(shingling, "_WINDOW", 8)
     assert shingles("a" * 20 + " b c").tolist() == shingles("a" * 8 + " b c").tolist()
     assert shingles("b c " + "a" * 20).tolist() == shingles("b c " + "a" * 9).tolist()
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.classic.hashes import HASHES, fnv1a, load_hash, lookup2, lookup3, mix64
+from scrapy_simhash.classic.hashes import HASHES, fnv1a, load_hash, lookup2, lookup3
+from scrapy_simhash.features.mixing import mix64
 
 
 def test_mix64_is_the_finaliser_of_splitmix64() -> None:

@@ -16,7 +16,8 @@ from sqlalchemy import event, func, select
 from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.transactions import Database, Prepared
+from scrapy_simhash.db.statements import CompiledStatement
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
 from scrapy_simhash.index.index import CROWD, Index
 from scrapy_simhash.index.runs import Run
@@ -861,10 +862,10 @@ def test_bands_are_not_made_anew(db: Database) -> None:
 def test_a_driver_that_is_not_known_gets_everything_from_sqlalchemy(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def execute(self: Prepared, connection: Any, parameters: Any) -> Any:
+    def execute(self: CompiledStatement, connection: Any, parameters: Any) -> Any:
         return connection.execute(self._statement, parameters)
 
-    monkeypatch.setattr(Prepared, "run", execute)
+    monkeypatch.setattr(CompiledStatement, "run", execute)
     index = Index(db, text_budget=3000, item_budget=3000)
     verdicts = index.claim_many({"text": article(n), "key": str(n)} for n in range(70))
     match = remember(index, 1)

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from scrapy_simhash.keys.blocks import Bands, Blocks, bands_for, blocks_for, load_keys
+from scrapy_simhash.keys.bands import Bands, bands_for
+from scrapy_simhash.keys.blocks import Blocks, blocks_for
+from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
 PLANS = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "plans.py"))

@@ -16,6 +16,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index import runs
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.process import process_id
 from scrapy_simhash.index.runs import HEARTBEAT, LEASE, Run
 from scrapy_simhash.index.verdict import Duplicate
 
@@ -76,7 +77,7 @@ def test_what_it_had_confirmed_is_kept_if_so_wanted(db: Database) -> None:
 
 
 def test_a_live_run_is_never_robbed(db: Database) -> None:
-    index = crashed(db, process=runs._process())
+    index = crashed(db, process=process_id())
     index.run.mark(heartbeat=db.now() - 100 * LEASE)
     assert Run.open(db).recovery == ([], 0)
     assert len(index) == 2

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.features.tokens import shingles
+from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.simhash.measure import distance
-from scrapy_simhash.simhash.scheme import Shingles, Sketch, fingerprint, load_scheme
+from scrapy_simhash.simhash.scheme import Sketch, load_scheme
+from scrapy_simhash.simhash.shingles import Shingles, fingerprint
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the lazy dog does not mind at all."
 CHINESE = "敏捷的棕色狐狸跳过了懒狗，懒狗一点也不介意。"
@@ -147,7 +148,7 @@ def test_wrong_scheme_is_refused(
 
 
 def test_class_and_name_are_the_same_scheme() -> None:
-    path = "scrapy_simhash.simhash.scheme:Shingles"
+    path = "scrapy_simhash.simhash.shingles:Shingles"
     assert load_scheme(path).id == load_scheme("shingles").id == Shingles.id
 
 
@@ -168,7 +169,7 @@ def test_explanation_of_shingles() -> None:
 
 def test_import_does_not_load_jieba() -> None:
     code = (
-        "import sys, scrapy_simhash.simhash.scheme as s; s.fingerprint('two words');"
+        "import sys, scrapy_simhash as s; s.fingerprint('two words');"
         "print([m for m in ('jieba', 'rjieba') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_simhash.simhash.majority import majority
 from scrapy_simhash.simhash.measure import (
     distance,
     expected_distance,
     limits,
-    majority,
     similarity,
     similarity_at,
     within,

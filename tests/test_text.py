@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree, html
 
-from scrapy_simhash.text.density import item_text, load_extractor, page_text, parse_html
+from scrapy_simhash.item.values import item_text
+from scrapy_simhash.text.extractor import load_extractor, page_text
+from scrapy_simhash.text.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import pkgutil
 import zlib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from scrapy_simhash.loading import digest, import_path, load_object
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Hashable
 
 __all__ = [
     "HASHES",
+    "MAX_BITS",
     "FeatureHash",
     "fnv1a",
     "load_hash",
     "lookup2",
     "lookup3",
-    "mix64",
     "ooat",
     "ooat_codepoints",
 ]
@@ -34,28 +33,6 @@ FeatureHash = Callable[[Any], "int | None"]
 MAX_BITS = 160
 _MASK_32 = (1 << 32) - 1
 _MASK_64 = (1 << 64) - 1
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
-
-
-def mix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scatter 64-bit values over all 64 bits, one to one.
-
-    The finaliser of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-    Generators", OOPSLA 2014; constants: Stafford's mix 13).
-
-    Args:
-        values: Unsigned 64-bit integers of any shape; left as they are.
-
-    Returns:
-        As many mixed values, in the same shape. Different values stay different; 0 stays 0.
-    """
-    mixed = values ^ (values >> np.uint64(30))
-    mixed *= _MIX_1
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= _MIX_2
-    mixed ^= mixed >> np.uint64(31)
-    return mixed
 
 
 def _remembered(function: Callable[[str], int]) -> Callable[[str], int]:
@@ -291,29 +268,3 @@ def _fitting(feature: Hashable, value: int, bits: int) -> int:
     if not 0 <= number < 1 << bits:
         raise ValueError(f"hash: the value {number} of {feature!r} does not fit into {bits} bits")
     return number
-
-
-def load_object(option: str, path: str) -> Any:
-    """What an import path "package.module:name" stands for.
-
-    Raises:
-        ValueError: If there is none; names the option that asked for it.
-    """
-    try:
-        return pkgutil.resolve_name(path)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"{option}: {path!r} cannot be imported: {error}") from error
-
-
-def import_path(function: Callable[..., Any]) -> str:
-    """What stands for a function in a scheme's id: its name; what it does cannot be compared."""
-    named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{getattr(named, '__module__', 'builtins')}:{named.__qualname__}"
-
-
-def digest(content: Any) -> str:
-    """A short name for content: bytes, or a mapping or sequence regardless of its order."""
-    if not isinstance(content, bytes):
-        items = content.items() if isinstance(content, Mapping) else content
-        content = "\n".join(sorted(map(repr, items))).encode()
-    return hashlib.sha256(content).hexdigest()[:12]

@@ -1,0 +1,1 @@
+"""``scrapy simhash``, one command a file."""

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simhash.index.index import FEW_FEATURES
-from scrapy_simhash.simhash.measure import limits
+from scrapy_simhash.simhash.measure import FEW_FEATURES, limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from scrapy_simhash.history.drops import Documents
+    from scrapy_simhash.history.documents import Documents
 
 __all__ = ["Level", "Pair", "Scores", "levels", "recommend", "replay", "scores", "steps"]
 

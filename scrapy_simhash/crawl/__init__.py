@@ -1,0 +1,1 @@
+"""The Scrapy components, and what they share."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
@@ -13,13 +13,14 @@ from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, Literal
 
     from sqlalchemy.engine import URL
 
-__all__ = ["Session"]
+__all__ = ["CrawlDatabase"]
 
 
-class Session:
+class CrawlDatabase:
     """An open database with its run.
 
     Args:
@@ -94,7 +95,7 @@ class Session:
         return {namespace: len(index) for namespace, index in self._indexes.items()}
 
     def counts(self) -> Counter[str]:
-        """What the indexes have met, by the names of :class:`~scrapy_simhash.index.index.Counts`."""
+        """What the indexes have met, by the names of :class:`~scrapy_simhash.index.Counts`."""
         counts = Counter[str]()
         for index in self._indexes.values():
             counts.update(asdict(index.counts))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 from scrapy_simhash.crawl.verdicts import Verdicts
 
 if TYPE_CHECKING:
+    from typing import Any, Self
+
     from scrapy.crawler import Crawler
 
 __all__ = ["SimhashPipeline"]

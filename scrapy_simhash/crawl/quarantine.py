@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 from itemadapter import ItemAdapter
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
-__all__ = ["pack", "unpack"]
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["pack"]
 
 
 class _Encoder(ScrapyJSONEncoder):
@@ -46,12 +49,6 @@ def pack(item: Any) -> tuple[bytes, str]:
     if encoder.incomplete:
         path += " (incomplete)"
     return zlib.compress(encoded.encode("utf-8", "surrogatepass"), 6), path
-
-
-def unpack(packed: bytes) -> dict[str, Any]:
-    """The fields of a packed item."""
-    fields: dict[str, Any] = json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
-    return fields
 
 
 def _fields(encoder: _Encoder, item: Any) -> dict[str, Any]:

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING
 
 from scrapy.utils.misc import load_object
 
-from scrapy_simhash.db.transactions import check_url
+from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.exceptions import SettingError
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
 from scrapy_simhash.simhash.scheme import load_scheme
-from scrapy_simhash.text.density import load_extractor
+from scrapy_simhash.text.extractor import load_extractor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from typing import Any, Literal, TypeVar
 
     from scrapy.settings import BaseSettings
     from sqlalchemy.engine import URL
 
     from scrapy_simhash.simhash.scheme import Scheme
-    from scrapy_simhash.text.density import Extractor
+    from scrapy_simhash.text.extractor import Extractor
 
     T = TypeVar("T")
 
-__all__ = ["DEFAULTS", "Settings"]
+__all__ = ["DEFAULTS", "Fields", "Settings"]
 
 DEFAULTS: Mapping[str, Any] = {
     "SIMHASH_ENABLED": True,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 from scrapy_simhash.crawl.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from typing import Any, Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response

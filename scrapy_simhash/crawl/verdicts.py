@@ -7,50 +7,49 @@ worker touches the database.
 
 from __future__ import annotations
 
-import inspect
 import logging
 import time
 from collections import Counter
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from secrets import randbits
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 from weakref import WeakValueDictionary
 
 from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter, ItemFilter
 from scrapy.http import HtmlResponse, Response
-from scrapy.spiders import CrawlSpider
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.project import data_path
 
-from scrapy_simhash.crawl.connection import Session
+from scrapy_simhash.crawl.callbacks import is_lazy
+from scrapy_simhash.crawl.connection import CrawlDatabase
+from scrapy_simhash.crawl.drop import NearDuplicateItem
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.crawl.worker import Worker, wait
+from scrapy_simhash.crawl.waiting import follow, wait
+from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
-    NearDuplicateItem,
     SchemaMismatch,
     SchemeMismatch,
 )
 from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
 from scrapy_simhash.item.sites import same_site
+from scrapy_simhash.item.values import item_text
 from scrapy_simhash.keys.plan import choose_limits
 from scrapy_simhash.signals import near_duplicate
-from scrapy_simhash.text.density import item_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
+    from typing import Any
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.extensions.feedexport import FeedSlot
     from sqlalchemy.engine import URL
@@ -168,11 +167,11 @@ class Verdicts:
             raise NotConfigured("SIMHASH_ENABLED is False")
         return verdicts
 
-    def _connect(self) -> Session:
+    def _connect(self) -> CrawlDatabase:
         """Open the database; called in the worker's thread."""
         settings, spider = self.settings, self._crawler.spider
         asked = getattr(spider, "simhash_reset", None)
-        return Session(
+        return CrawlDatabase(
             self._database_url(),
             engine_options=settings.engine_options,
             # Its own words come before the one who waits gives up.
@@ -227,7 +226,7 @@ class Verdicts:
                 yield output
             return
         self._count("pages/skipped")
-        if not _is_lazy(page.response, self._crawler.spider):
+        if not is_lazy(page.response, self._crawler.spider):
             # A generator's body does not run unless somebody asks for its first output; anything
             # else has run already, and only what it gave back can be left out.
             self._count("pages/skipped_after_callback")
@@ -364,7 +363,7 @@ class Verdicts:
         if subject.verdict is not None:
             try:
                 # Whoever decides waits twice at most, for the database and for a twin.
-                return await wait(_follow(subject.verdict), 4 * self.settings.timeout)
+                return await wait(follow(subject.verdict), 4 * self.settings.timeout)
             except TimeoutError:
                 return Verdict("failed_open")
         subject.verdict = Future()
@@ -406,7 +405,7 @@ class Verdicts:
                 return verdict
             self._count("twin_waits")
             try:
-                stored = await wait(_follow(twin.outcome), patience)
+                stored = await wait(follow(twin.outcome), patience)
             except TimeoutError:
                 return verdict
             if stored:
@@ -701,31 +700,3 @@ class Verdicts:
 
 def _is_item(output: Any) -> bool:
     return output is not None and not isinstance(output, Request)
-
-
-def _is_lazy(response: Response | None, spider: Spider | None) -> bool:
-    """Whether the callback's body runs only as its output is asked for."""
-    request = response.request if response is not None else None
-    callback = request.callback if request is not None else None
-    if callback is None:
-        callback = spider._parse if spider is not None else None
-    while isinstance(callback, partial):
-        callback = callback.func
-    if isinstance(spider, CrawlSpider) and callback in (spider._parse, spider._callback):
-        # They return a generator, and that calls what the rule names.
-        return True
-    if spider is not None and callback == spider._parse:
-        callback = getattr(spider, "parse", None)
-    return inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback)
-
-
-def _follow(future: Future[Any]) -> Future[Any]:
-    """A future that ends as another does, and can be cancelled without cancelling that one."""
-    follower: Future[Any] = Future()
-
-    def pass_on(done: Future[Any]) -> None:
-        if follower.set_running_or_notify_cancel():
-            follower.set_result(done.result())
-
-    future.add_done_callback(pass_on)
-    return follower

@@ -11,26 +11,24 @@ from collections import defaultdict
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-from scrapy.utils.asyncio import is_asyncio_available
 from sqlalchemy.exc import DataError, IntegrityError
-from twisted.internet import defer
 
+from scrapy_simhash.crawl.waiting import wait
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.runs import HEARTBEAT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
-    from scrapy_simhash.crawl.connection import Session
+    from scrapy_simhash.crawl.connection import CrawlDatabase
     from scrapy_simhash.index.runs import Run
     from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
 
-    T = TypeVar("T")
-
-__all__ = ["Figures", "Worker", "wait"]
+__all__ = ["Figures", "Worker"]
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +86,7 @@ class Worker:
         timeout: seconds that anybody waits at most.
     """
 
-    def __init__(self, connect: Callable[[], Session], timeout: float) -> None:
+    def __init__(self, connect: Callable[[], CrawlDatabase], timeout: float) -> None:
         self.figures = Figures()
         self._connect = connect
         self._timeout = timeout
@@ -97,7 +95,7 @@ class Worker:
         self._jobs: queue.SimpleQueue[_Job | _Mark] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         # Of the thread alone:
-        self._session: Session | None = None
+        self._session: CrawlDatabase | None = None
         self._backlog: list[_Job] = []
         self._resting: tuple[float, Exception] | None = None
         self._rest = _REST
@@ -289,7 +287,7 @@ class Worker:
             else:
                 job.answer.set_exception(error)
 
-    def _open(self) -> Session:
+    def _open(self) -> CrawlDatabase:
         if self._session is None:
             try:
                 self._session = self._connect()
@@ -351,34 +349,3 @@ def _concerns_all(error: Exception) -> bool:
     return isinstance(error, IndexUnavailable) and not isinstance(
         error.__cause__, (DataError, IntegrityError)
     )
-
-
-async def wait(future: Future[T], timeout: float) -> T:
-    """Wait for a thread's answer, with asyncio and with any reactor of Twisted.
-
-    Raises:
-        TimeoutError: none within `timeout` seconds. The future is cancelled if it can be.
-    """
-    if is_asyncio_available():
-        return await asyncio.wait_for(asyncio.wrap_future(future), timeout)
-    from twisted.internet import reactor  # noqa: PLC0415 - importing it installs one
-
-    def cancel(_: defer.Deferred[T]) -> None:
-        future.cancel()
-
-    deferred: defer.Deferred[T] = defer.Deferred(cancel)
-
-    def deliver(done: Future[T]) -> None:
-        if not deferred.called:
-            if done.cancelled():
-                deferred.cancel()
-            elif error := done.exception():
-                deferred.errback(error)
-            else:
-                deferred.callback(done.result())
-
-    future.add_done_callback(lambda done: reactor.callFromThread(deliver, done))
-    try:
-        return await deferred.addTimeout(timeout, reactor)
-    except defer.TimeoutError:
-        raise TimeoutError from None

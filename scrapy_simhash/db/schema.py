@@ -7,14 +7,13 @@ engine's way of generating keys matters, and no number is ever used twice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
     Double,
-    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -27,6 +26,7 @@ from sqlalchemy.dialects import mysql
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from sqlalchemy import Connection
 
@@ -148,8 +148,6 @@ claims = Table(
     sqlite_with_rowid=False,
     **_MYSQL,
 )
-Index("simhash_claims_owner", claims.c.namespace, claims.c.owner)
-Index("simhash_claims_run", claims.c.run)
 
 keys = Table(
     "simhash_keys",
@@ -186,8 +184,6 @@ duplicates = Table(
     sqlite_with_rowid=False,
     **_MYSQL,
 )
-Index("simhash_duplicates_claim", duplicates.c.namespace, duplicates.c.claim)
-Index("simhash_duplicates_run", duplicates.c.run)
 
 texts = Table(
     "simhash_texts",

@@ -1,0 +1,1 @@
+"""Text to features: tokens, their pairs, and the hashes of these."""

@@ -1,0 +1,1 @@
+"""Near-duplicates left out of an existing feed, without a crawl."""

@@ -8,180 +8,30 @@ and is kept again.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import json
-import os
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, replace
-from hashlib import blake2b
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING
 
+from scrapy_simhash.feed.files import Output
+from scrapy_simhash.feed.progress import Progress
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.text.density import item_text
+from scrapy_simhash.item.values import item_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+    from typing import Any
 
+    from scrapy_simhash.feed.files import Feed
+    from scrapy_simhash.feed.progress import FeedCounts
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.verdict import Claim, Verdict
 
-__all__ = ["Counts", "Feed", "dedupe"]
+__all__ = ["dedupe"]
 
 # Items between two notes of the progress, and in one transaction.
 _PART = 256
-
-
-@dataclass(slots=True)
-class Counts:
-    """What became of the items.
-
-    Attributes:
-        read: items read.
-        kept: those written to the output.
-        dropped: near-duplicates.
-        unchecked: those kept without a check, because their text has too little to say.
-    """
-
-    read: int = 0
-    kept: int = 0
-    dropped: int = 0
-    unchecked: int = 0
-
-
-class Feed:
-    """A file of items: JSON Lines or CSV by its name, compressed if that ends in ``.gz``.
-
-    Raises:
-        ValueError: its name says nothing known.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        suffixes = [suffix.lower() for suffix in path.suffixes]
-        self.is_compressed = suffixes[-1:] == [".gz"]
-        kind = suffixes[-2:-1] if self.is_compressed else suffixes[-1:]
-        if not kind or kind[0] not in {".jsonl", ".jl", ".ndjson", ".csv"}:
-            raise ValueError(f"{path}: wanted is a name that ends in .jsonl, .jl or .csv, or .gz")
-        self.is_csv = kind == [".csv"]
-
-    def header(self) -> bytes:
-        """What stands before the first item."""
-        if not self.is_csv:
-            return b""
-        with self._open() as stream, _text(stream) as text:
-            return _line_of(next(csv.reader(text), []))
-
-    def items(self) -> Generator[tuple[dict[str, Any], bytes]]:
-        """The items, each with the line that says the same.
-
-        Raises:
-            ValueError: a line is no item; says which.
-        """
-        with self._open() as stream:
-            if self.is_csv:
-                with _text(stream) as text:
-                    yield from self._rows(text)
-                return
-            for number, line in enumerate(stream, 1):
-                if line.isspace():
-                    continue
-                try:
-                    item = json.loads(line)
-                except ValueError as error:
-                    raise ValueError(f"{self.path}, line {number}: no JSON ({error})") from error
-                if not isinstance(item, dict):
-                    raise ValueError(  # noqa: TRY004 - it is the file that is wrong
-                        f"{self.path}, line {number}: an object is wanted"
-                    )
-                yield item, line if line.endswith(b"\n") else line + b"\n"
-
-    def _rows(self, text: TextIO) -> Generator[tuple[dict[str, Any], bytes]]:
-        reader = csv.reader(text)
-        # A field may be as long as the texts of the feed are.
-        limit = csv.field_size_limit(1 << 30)
-        try:
-            names = next(reader, [])
-            for row in reader:
-                if row:
-                    yield dict(zip(names, row, strict=False)), _line_of(row)
-        except csv.Error as error:
-            raise ValueError(f"{self.path}, line {reader.line_num}: {error}") from error
-        finally:
-            csv.field_size_limit(limit)
-
-    def identity(self) -> str:
-        """Tells it from other feeds, and from what it was before it changed."""
-        with self.path.open("rb") as stream:
-            beginning = stream.read(1 << 20)
-        size = self.path.stat().st_size
-        return blake2b(beginning + str(size).encode(), digest_size=12).hexdigest()
-
-    def _open(self) -> BinaryIO:
-        if self.is_compressed:
-            return cast("BinaryIO", gzip.open(self.path, "rb"))
-        return self.path.open("rb")
-
-
-class _Output:
-    """A file that grows by whole parts, and is cut back to what is known of it."""
-
-    def __init__(self, path: Path, length: int, header: bytes) -> None:
-        self._compressed = path.suffix.lower() == ".gz"
-        self._stream = path.open("r+b" if path.exists() else "w+b")
-        self._stream.seek(length)
-        self._stream.truncate()
-        if not length and header:
-            self.write(header)
-
-    def write(self, lines: bytes) -> None:
-        # Members of gzip that follow each other are one file: it can be cut between any two.
-        self._stream.write(gzip.compress(lines, 6) if self._compressed and lines else lines)
-
-    def sync(self) -> int:
-        """Wait until it is stored; its length."""
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
-        return self._stream.tell()
-
-    def close(self) -> None:
-        self._stream.close()
-
-
-@dataclass(slots=True)
-class _Progress:
-    """What is done for good: counts, and the lengths of the outputs at that point."""
-
-    feed: str
-    fields: list[str]
-    counts: Counts
-    lengths: list[int]
-
-    @classmethod
-    def load(cls, path: Path, feed: str, fields: Sequence[str], outputs: int) -> _Progress:
-        try:
-            noted = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return cls(feed, list(fields), Counts(), [0] * outputs)
-        progress = cls(**{**noted, "counts": Counts(**noted["counts"])})
-        if (progress.feed, progress.fields, len(progress.lengths)) != (
-            feed,
-            list(fields),
-            outputs,
-        ):
-            raise ValueError(
-                f"{path} belongs to an earlier call that was interrupted and had another input or "
-                "other options; repeat that one, or remove this file to begin anew"
-            )
-        return progress
-
-    def save(self, path: Path) -> None:
-        beside = path.with_name(f"{path.name}.new")
-        beside.write_text(json.dumps(asdict(self)), encoding="utf-8")
-        beside.replace(path)
 
 
 def dedupe(
@@ -192,8 +42,8 @@ def dedupe(
     progress_file: Path,
     *,
     min_features: int = 8,
-    advance: Callable[[Counts], None] = lambda counts: None,
-) -> Counts:
+    advance: Callable[[FeedCounts], None] = lambda counts: None,
+) -> FeedCounts:
     """Write the items of a feed that are no near-duplicates of earlier ones.
 
     Args:
@@ -210,14 +60,14 @@ def dedupe(
         IndexUnavailable: the database did not answer in time; a further call goes on from there.
     """
     feed = source.identity()
-    progress = _Progress.load(progress_file, feed, fields, len(outputs))
+    progress = Progress.load(progress_file, feed, fields, len(outputs))
     counts = replace(progress.counts)
     header = source.header()
     with ExitStack() as stack:
         items = islice(stack.enter_context(closing(source.items())), counts.read, None)
         files = []
         for path, length in zip(outputs, progress.lengths, strict=True):
-            files.append(_Output(path, length, header))
+            files.append(Output(path, length, header))
             stack.callback(files[-1].close)
         stored: list[Claim] = []
         while part := list(islice(items, _PART)):
@@ -281,13 +131,3 @@ def _claim(
         next(verdicts) if document.sketch.size >= min_features else None for document in documents
     ]
     return decided, [verdict.claim for verdict in decided if verdict and verdict.claim]
-
-
-def _text(stream: BinaryIO) -> TextIO:
-    return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-
-
-def _line_of(row: Sequence[str]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text).writerow(row)
-    return text.getvalue().encode()

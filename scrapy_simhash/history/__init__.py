@@ -1,0 +1,43 @@
+"""What the database remembers, read for people: the queries behind the command and the report.
+
+Nothing here writes, and nothing takes the lock of a crawl.
+"""
+
+from scrapy_simhash.history.documents import Documents, documents
+from scrapy_simhash.history.drops import (
+    SAME,
+    Drop,
+    count_drops,
+    drops,
+    kept_times,
+    largest_groups,
+    nearest_kept,
+    quarantined,
+    unpack,
+)
+from scrapy_simhash.history.namespaces import NamespaceRow, choose_namespace, namespaces
+from scrapy_simhash.history.pages import PageHistory, pages, texts, urls
+from scrapy_simhash.history.runs import RunRow, runs
+
+__all__ = [
+    "SAME",
+    "Documents",
+    "Drop",
+    "NamespaceRow",
+    "PageHistory",
+    "RunRow",
+    "choose_namespace",
+    "count_drops",
+    "documents",
+    "drops",
+    "kept_times",
+    "largest_groups",
+    "namespaces",
+    "nearest_kept",
+    "pages",
+    "quarantined",
+    "runs",
+    "texts",
+    "unpack",
+    "urls",
+]

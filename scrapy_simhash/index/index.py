@@ -14,49 +14,47 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sqlalchemy import (
-    Integer,
-    bindparam,
-    func,
-    insert,
-    literal_column,
-    select,
-    union_all,
-)
+from sqlalchemy import Integer, bindparam, func, insert, literal_column, select, union_all
 from sqlalchemy.exc import IntegrityError
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.engine import check_url
+from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.schema import CONFIRMED, PENDING
-from scrapy_simhash.db.transactions import Database, Held, Prepared, among, check_url, lock, values
+from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
 from scrapy_simhash.index.runs import HEARTBEAT, Run
-from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Match, Verdict
+from scrapy_simhash.index.verdict import Claim, Document, Match, Verdict
 from scrapy_simhash.index.writer import KeyRow, Writer
-from scrapy_simhash.keys.blocks import Bands, Blocks, blocks_for, load_keys
-from scrapy_simhash.keys.plan import choose_keys, choose_limits
-from scrapy_simhash.simhash.measure import similarity_at
-from scrapy_simhash.simhash.scheme import Scheme, Sketch, load_scheme
+from scrapy_simhash.keys.bands import Bands
+from scrapy_simhash.keys.blocks import Blocks, blocks_for
+from scrapy_simhash.keys.plan import choose_keys, choose_limits, load_keys
+from scrapy_simhash.simhash.measure import FEW_FEATURES, similarity_at
+from scrapy_simhash.simhash.scheme import Sketch, load_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from types import TracebackType
+    from typing import Any, Literal, Self
 
     from numpy.typing import NDArray
     from sqlalchemy import ColumnElement, Connection, Select
     from sqlalchemy.engine import URL
 
-__all__ = ["BATCH", "FEW_FEATURES", "Counts", "Index"]
+    from scrapy_simhash.db.lock import LockedNamespace
+    from scrapy_simhash.index.verdict import Duplicate
+    from scrapy_simhash.simhash.scheme import Scheme
+
+__all__ = ["BATCH", "CROWD", "Index", "LookupCounts"]
 
 logger = logging.getLogger(__name__)
 
 #: As many documents share one transaction at most: more would make the others wait too long.
 BATCH = 64
-
-#: Below as many distinct features an estimate says nothing: only an equal fingerprint counts.
-FEW_FEATURES = 8
 
 #: A band that as many claims share says little: no more are stored under it, or a template that is
 #: in every page of a site would make every claim read all of them.
@@ -73,7 +71,7 @@ _LEAST_RECALL = 0.95
 
 
 @dataclass(slots=True)
-class Counts:
+class LookupCounts:
     """What an index has met since it was opened; a transaction that is repeated counts again.
 
     Attributes:
@@ -104,7 +102,7 @@ _NO_CANDIDATES = _Candidates(np.empty(0, np.intp), *(np.empty(0, np.int64),) * 2
 class _PlanChanged(Exception):
     """The keys of the namespace were made anew by somebody else."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: LockedNamespace) -> None:
         super().__init__(held.plan)
         self.held = held
 
@@ -173,7 +171,7 @@ class Index:
         self.namespace = namespace
         self._limit_of_64, self.limit = choose_limits(self.scheme, similarity, distance)
         self._similarity = similarity
-        self.counts = Counts()
+        self.counts = LookupCounts()
         self._expected_size = expected_size
         self._radius = 0
         self._planned = np.inf
@@ -435,7 +433,7 @@ class Index:
 
     # Looking up
 
-    def _lock(self, connection: Connection, new_claims: int) -> Held:
+    def _lock(self, connection: Connection, new_claims: int) -> LockedNamespace:
         held = lock(connection, self.id, new_claims)
         if (held.plan, held.first_slot) != (self.keys.id, self._first_slot):
             raise _PlanChanged(held)
@@ -514,7 +512,10 @@ class Index:
         )
         pairs = np.unique(pairs, axis=0)
         ids, place = np.unique(pairs[:, 1], return_inverse=True)
-        parameters = {"namespace": self.id, "ids": values(self.database.dialect, ids.tolist())}
+        parameters = {
+            "namespace": self.id,
+            "ids": list_parameter(self.database.dialect, ids.tolist()),
+        }
         rows = self._statements.fingerprints.run(connection, parameters).fetchall()
         stored: dict[int, bytes] = {row.id: row.fingerprint for row in rows}
         if len(stored) < len(ids):
@@ -537,9 +538,11 @@ class Index:
         parameters: dict[str, Any] = {"namespace": self.id}
         keys = distinct.astype(np.int32)
         for slot, (start, stop) in zip(slots, pairwise(edges), strict=True):
-            parameters[f"keys{slot}"] = values(self.database.dialect, keys[start:stop].tolist())
+            parameters[f"keys{slot}"] = list_parameter(
+                self.database.dialect, keys[start:stop].tolist()
+            )
         which = "candidates" if len(slots) == self.keys.slots else "exact"
-        statement: Prepared = getattr(self._statements, which)
+        statement: CompiledStatement = getattr(self._statements, which)
         rows = statement.run(connection, parameters).fetchall()
         if not rows:
             return np.empty((0, 2), np.int64)
@@ -571,7 +574,7 @@ class Index:
             connection,
             {
                 "namespace": self.id,
-                "ids": values(self.database.dialect, np.unique(claims).tolist()),
+                "ids": list_parameter(self.database.dialect, np.unique(claims).tolist()),
             },
         )
         return {row.id: row for row in found}
@@ -592,13 +595,13 @@ class Index:
 
     def _newest(self, connection: Connection, work: _Batch) -> dict[tuple[int, int], int]:
         """The newest claim of each owner and position of the batch."""
-        owners = values(self.database.dialect, {row.owner for row in work.rows})
+        owners = list_parameter(self.database.dialect, {row.owner for row in work.rows})
         rows = self._statements.newest.run(connection, {"namespace": self.id, "owners": owners})
         return {(row.owner, row.position): row.id for row in rows}
 
     def _done_before(self, connection: Connection, work: _Batch) -> dict[int, Any]:
         """The claims of this very batch that an attempt whose answer was lost did commit."""
-        owners = values(self.database.dialect, {row.owner for row in work.rows})
+        owners = list_parameter(self.database.dialect, {row.owner for row in work.rows})
         rows = self._statements.own.run(connection, {"namespace": self.id, "owners": owners})
         mine = {(row.owner, row.visit, row.position): row for row in rows}
         tokens = [(row.owner, row.visit, row.position) for row in work.rows]
@@ -609,7 +612,7 @@ class Index:
         connection: Connection,
         writer: Writer,
         work: _Batch,
-        held: Held,
+        held: LockedNamespace,
         retried: bool,
     ) -> list[Verdict]:
         """Decide on a batch, and write what it claims."""
@@ -910,19 +913,21 @@ class _Statements:
     def __init__(self, dialect: str, slots: int, first_slot: int) -> None:
         claims = schema.claims.c
         here = claims.namespace == bindparam("namespace")
-        ids = among(dialect, claims.id, "ids")
-        owners = among(dialect, claims.owner, "owners")
+        ids = is_in(dialect, claims.id, "ids")
+        owners = is_in(dialect, claims.owner, "owners")
         arms = [_keys_of_slot(dialect, slot, first_slot) for slot in range(slots + 1)]
-        self.candidates = Prepared(union_all(*arms[:slots]))
-        self.exact = Prepared(arms[slots])
-        self.fingerprints = Prepared(select(claims.id, claims.fingerprint).where(here, ids))
-        self.details = Prepared(select(schema.claims).where(here, ids))
-        self.newest = Prepared(
+        self.candidates = CompiledStatement(union_all(*arms[:slots]))
+        self.exact = CompiledStatement(arms[slots])
+        self.fingerprints = CompiledStatement(
+            select(claims.id, claims.fingerprint).where(here, ids)
+        )
+        self.details = CompiledStatement(select(schema.claims).where(here, ids))
+        self.newest = CompiledStatement(
             select(claims.owner, claims.position, func.max(claims.id).label("id"))
             .where(here, owners)
             .group_by(claims.owner, claims.position)
         )
-        self.own = Prepared(select(schema.claims).where(here, owners))
+        self.own = CompiledStatement(select(schema.claims).where(here, owners))
 
 
 def _keys_of_slot(dialect: str, slot: int, first_slot: int) -> Select[Any]:
@@ -931,7 +936,7 @@ def _keys_of_slot(dialect: str, slot: int, first_slot: int) -> Select[Any]:
     return select(number.label("slot"), keys.key, keys.claim).where(
         keys.namespace == bindparam("namespace"),
         keys.slot == number,
-        among(dialect, keys.key, f"keys{slot}"),
+        is_in(dialect, keys.key, f"keys{slot}"),
     )
 
 

@@ -9,23 +9,20 @@ stand for are delivered again rather than lost.
 from __future__ import annotations
 
 import json
-import os
-import socket
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
-import psutil
 from sqlalchemy import insert, select, update
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.schema import PENDING
-from scrapy_simhash.db.transactions import lock
+from scrapy_simhash.index.process import host_id, is_alive, process_id
 from scrapy_simhash.index.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, Literal, Self
 
     from sqlalchemy import Connection, Row
 
@@ -83,7 +80,7 @@ class Run:
         Raises:
             IndexUnavailable: the database did not answer in time.
         """
-        host, process, now = _host(), _process(), database.now()
+        host, process, now = host_id(), process_id(), database.now()
 
         def enter(connection: Connection, retried: bool) -> int:
             row = schema.runs.c
@@ -117,7 +114,7 @@ class Run:
         Raises:
             IndexUnavailable: the database did not answer in time.
         """
-        self.recovery = _recover(self.database, self.id, _host(), on_crash)
+        self.recovery = _recover(self.database, self.id, host_id(), on_crash)
         return self.recovery
 
     def beat(self) -> None:
@@ -179,7 +176,7 @@ def _is_over(run: Row[Any], host: str, now: float) -> bool:
     if run.closed is not None:
         return True
     if run.host == host:
-        return not _is_alive(run.process)
+        return not is_alive(run.process)
     return bool(now - run.heartbeat > LEASE)
 
 
@@ -210,37 +207,3 @@ def _release(database: Database, run: int, *, confirmed: bool) -> int:
         while count := database.transact(partial(release, namespace)):
             total += count
     return total
-
-
-def _host() -> str:
-    """What tells this system's processes from another's: containers share neither of the two."""
-    parts = [socket.gethostname()]
-    with suppress(OSError):
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
-    with suppress(OSError):
-        parts.append(str(Path("/proc/self/ns/pid").readlink()))
-    return " ".join(parts)[:255]
-
-
-def _process() -> str:
-    """The process number and its start, as a number may be used again."""
-    return f"{os.getpid()} {_started(psutil.Process()):.2f}"
-
-
-def _started(process: psutil.Process) -> float:
-    started = process.create_time()
-    # There it is counted from the boot, the time of which moves whenever the clock is set.
-    return started - psutil.boot_time() if psutil.LINUX else started
-
-
-def _is_alive(process: str) -> bool:
-    number, _, started = process.partition(" ")
-    try:
-        found = psutil.Process(int(number))
-        # One that nobody has waited for yet is dead all the same.
-        is_zombie = found.status() == psutil.STATUS_ZOMBIE
-        return not is_zombie and abs(_started(found) - float(started)) < 1
-    except (psutil.NoSuchProcess, ValueError):
-        return False
-    except psutil.AccessDenied:
-        return True

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, delete, func, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.transactions import lock
+from scrapy_simhash.db.lock import lock
 from scrapy_simhash.index.writer import OTHER_SLOTS, Writer, other_slot
 from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from sqlalchemy import Connection
 

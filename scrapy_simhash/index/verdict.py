@@ -6,11 +6,12 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from typing import Any
 
     from scrapy_simhash.simhash.scheme import Sketch
 

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
-from sqlalchemy import (
-    ARRAY,
-    bindparam,
-    delete,
-    exists,
-    func,
-    insert,
-    null,
-    select,
-    update,
-)
+from sqlalchemy import ARRAY, bindparam, delete, exists, func, insert, null, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import CONFIRMED
-from scrapy_simhash.db.transactions import Prepared, among, values
-from scrapy_simhash.keys.blocks import load_keys
+from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
+from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Any
 
     from numpy.typing import NDArray
     from sqlalchemy import ColumnElement, Connection, Table
 
-    from scrapy_simhash.db.transactions import Held
+    from scrapy_simhash.db.lock import LockedNamespace
 
 __all__ = ["OTHER_SLOTS", "KeyRow", "Writer", "other_slot"]
 
@@ -71,7 +62,7 @@ class _Statements:
         def here(table: Table, column: str) -> tuple[ColumnElement[bool], ...]:
             return (
                 table.c.namespace == bindparam("here"),
-                among(dialect, table.c[column], "numbers"),
+                is_in(dialect, table.c[column], "numbers"),
             )
 
         claims, duplicates, texts = schema.claims, schema.duplicates, schema.texts
@@ -80,29 +71,31 @@ class _Statements:
             duplicates.c.namespace == texts.c.namespace, duplicates.c.claim == texts.c.claim
         )
         row = schema.namespaces.c
-        self.present = Prepared(select(claims.c.id).where(*here(claims, "id")))
-        self.confirm = Prepared(update(claims).where(*here(claims, "id")).values(state=CONFIRMED))
-        self.touch = Prepared(
+        self.present = CompiledStatement(select(claims.c.id).where(*here(claims, "id")))
+        self.confirm = CompiledStatement(
+            update(claims).where(*here(claims, "id")).values(state=CONFIRMED)
+        )
+        self.touch = CompiledStatement(
             update(claims).where(*here(claims, "id")).values(seen=bindparam("now"))
         )
-        self.delete_claims = Prepared(delete(claims).where(*here(claims, "id")))
-        self.delete_keys = Prepared(
+        self.delete_claims = CompiledStatement(delete(claims).where(*here(claims, "id")))
+        self.delete_keys = CompiledStatement(
             delete(schema.keys).where(
                 *(column == bindparam(column.name) for column in schema.keys.primary_key)
             )
         )
-        self.orphan = Prepared(
+        self.orphan = CompiledStatement(
             update(duplicates).where(*here(duplicates, "claim")).values(orphaned=True)
         )
-        self.remembered = Prepared(
+        self.remembered = CompiledStatement(
             select(duplicates.c.id).where(
                 *here(duplicates, "id"), duplicates.c.run == bindparam("of_run")
             )
         )
-        self.drop_items = Prepared(
+        self.drop_items = CompiledStatement(
             update(duplicates).where(*here(duplicates, "id")).values(item=null())
         )
-        self.items = Prepared(
+        self.items = CompiledStatement(
             select(duplicates.c.id, func.length(duplicates.c.item).label("bytes"))
             .where(
                 duplicates.c.namespace == bindparam("here"),
@@ -113,12 +106,12 @@ class _Statements:
             .limit(_ROOM)
         )
         size = func.coalesce(func.sum(func.length(texts.c.text)), 0)
-        self.size_of_own_texts = Prepared(select(size).where(*own_texts))
-        self.delete_own_texts = Prepared(delete(texts).where(*own_texts))
-        self.size_of_texts = Prepared(select(size).where(*here(texts, "claim")))
-        self.delete_texts = Prepared(delete(texts).where(*here(texts, "claim")))
+        self.size_of_own_texts = CompiledStatement(select(size).where(*own_texts))
+        self.delete_own_texts = CompiledStatement(delete(texts).where(*own_texts))
+        self.size_of_texts = CompiledStatement(select(size).where(*here(texts, "claim")))
+        self.delete_texts = CompiledStatement(delete(texts).where(*here(texts, "claim")))
         self.unexplaining, self.explaining = (
-            Prepared(
+            CompiledStatement(
                 select(texts.c.claim)
                 .where(texts.c.namespace == bindparam("here"), condition)
                 .group_by(texts.c.claim)
@@ -127,7 +120,7 @@ class _Statements:
             )
             for condition in (~explained, explained)
         )
-        self.book = Prepared(
+        self.book = CompiledStatement(
             update(schema.namespaces)
             .where(row.id == bindparam("here"))
             .values(
@@ -136,12 +129,12 @@ class _Statements:
                 item_bytes=row.item_bytes + bindparam("items"),
             )
         )
-        self.size_of_items = Prepared(
+        self.size_of_items = CompiledStatement(
             select(func.coalesce(func.sum(func.length(duplicates.c.item)), 0)).where(
                 *here(duplicates, "id")
             )
         )
-        self.size_of_their_texts = Prepared(
+        self.size_of_their_texts = CompiledStatement(
             select(size).where(
                 *here(duplicates, "id"),
                 texts.c.namespace == duplicates.c.namespace,
@@ -149,8 +142,10 @@ class _Statements:
                 texts.c.duplicate == duplicates.c.id,
             )
         )
-        self.delete_duplicates = Prepared(delete(duplicates).where(*here(duplicates, "id")))
-        self.delete_text = Prepared(
+        self.delete_duplicates = CompiledStatement(
+            delete(duplicates).where(*here(duplicates, "id"))
+        )
+        self.delete_text = CompiledStatement(
             delete(texts).where(*(column == bindparam(column.name) for column in texts.primary_key))
         )
         self.insert_claims, self.insert_keys, self.insert_duplicates, self.insert_texts = (
@@ -158,14 +153,14 @@ class _Statements:
         )
 
 
-def _insert(dialect: str, table: Table) -> Prepared:
+def _insert(dialect: str, table: Table) -> CompiledStatement:
     """Of many rows; on PostgreSQL of a list for each column, since its driver sends rows singly."""
     if dialect != "postgresql":
-        return Prepared(insert(table))
+        return CompiledStatement(insert(table))
     names = table.columns.keys()
     lists = (bindparam(column.name, type_=ARRAY(column.type)) for column in table.columns)
     rows = func.unnest(*lists).table_valued(*names).render_derived()
-    return Prepared(insert(table).from_select(names, select(*rows.c)))
+    return CompiledStatement(insert(table).from_select(names, select(*rows.c)))
 
 
 _statements = cache(_Statements)
@@ -180,7 +175,7 @@ class Writer:
         held: what came with the lock.
     """
 
-    def __init__(self, connection: Connection, namespace: int, held: Held) -> None:
+    def __init__(self, connection: Connection, namespace: int, held: LockedNamespace) -> None:
         self._connection = connection
         self._dialect = connection.dialect.name
         self._sql = _statements(self._dialect)
@@ -386,7 +381,7 @@ class Writer:
             ],
         )
 
-    def _insert(self, statement: Prepared, rows: Sequence[Mapping[str, Any]]) -> None:
+    def _insert(self, statement: CompiledStatement, rows: Sequence[Mapping[str, Any]]) -> None:
         if not rows:
             return
         if self._dialect == "postgresql":
@@ -396,4 +391,4 @@ class Writer:
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         """The parameters of a statement on rows of this namespace."""
-        return {"here": self._namespace, "numbers": values(self._dialect, numbers)}
+        return {"here": self._namespace, "numbers": list_parameter(self._dialect, numbers)}

@@ -1,0 +1,1 @@
+"""Items to what they say."""

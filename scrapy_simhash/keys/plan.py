@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.keys.blocks import Bands, Blocks, bands_for, blocks_for
+from scrapy_simhash.keys.bands import Bands, bands_for
+from scrapy_simhash.keys.blocks import Blocks, blocks_for
 from scrapy_simhash.simhash.measure import limits
 
 if TYPE_CHECKING:
     from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = ["choose_keys", "choose_limits"]
+__all__ = ["choose_keys", "choose_limits", "load_keys"]
+
+
+def load_keys(id: str) -> Bands | Blocks:  # noqa: A002
+    """Make keys from their id.
+
+    Args:
+        id: "bands 8x4" or "blocks 22+21+21", with any numbers that are allowed.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if match := re.fullmatch(r"bands ([1-9]\d{0,2})x([1-9]\d{0,2})", id, re.ASCII):
+        return Bands(int(match[1]), int(match[2]))
+    if re.fullmatch(r"blocks [1-9]\d?(\+[1-9]\d?)*", id, re.ASCII):
+        return Blocks(tuple(map(int, id.removeprefix("blocks ").split("+"))))
+    raise ValueError(f"{id!r} is no id of keys; one reads 'bands 8x4' or 'blocks 22+21+21'")
 
 
 def choose_limits(scheme: Scheme, similarity: float, distance: int | None) -> tuple[int, int]:

@@ -1,0 +1,1 @@
+"""History to what a person reads."""

@@ -1,0 +1,28 @@
+"""Features to fingerprints, and what the distance of two fingerprints means."""
+
+from importlib import import_module
+from typing import Any
+
+from scrapy_simhash.simhash.majority import bit_sums
+from scrapy_simhash.simhash.measure import distance, similarity, within
+from scrapy_simhash.simhash.scheme import Scheme, Sketch, load_scheme
+from scrapy_simhash.simhash.shingles import fingerprint
+
+__all__ = [
+    "Scheme",
+    "Sketch",
+    "bit_sums",
+    "distance",
+    "fingerprint",
+    "fingerprint_features",
+    "load_scheme",
+    "similarity",
+    "within",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Hand out what belongs to the classic pipeline, which nothing here needs."""
+    if name != "fingerprint_features":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("scrapy_simhash.classic.features").fingerprint_features

@@ -1,0 +1,6 @@
+"""Pages to text."""
+
+from scrapy_simhash.text.extractor import Extractor, load_extractor, page_text
+from scrapy_simhash.text.html import parse_html
+
+__all__ = ["Extractor", "load_extractor", "page_text", "parse_html"]

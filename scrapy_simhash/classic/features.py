@@ -1,0 +1,60 @@
+"""SimHash of weighted features, as the literature describes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.classic.hashes import HASHES, load_hash
+from scrapy_simhash.simhash.majority import bit_sums, check_tie, check_weights, signs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from scrapy_simhash.classic.hashes import FeatureHash
+
+__all__ = ["fingerprint_features"]
+
+
+def fingerprint_features(
+    features: Mapping[Any, float],
+    *,
+    hash: str | Mapping[Any, int] | FeatureHash = "fnv1a",  # noqa: A002
+    bits: int = 64,
+    tie: str = ">",
+) -> int | None:
+    """The fingerprint of weighted features: SimHash as the literature describes it.
+
+    Every feature is hashed; its weight is added for each bit of the hash that is 1 and taken away
+    for each that is 0; the signs of the sums are the fingerprint. That is the side of `bits`
+    random hyperplanes on which the vector of the features lies.
+
+    Args:
+        features: Any real weight of each feature: a word, or whatever a mapping or a function
+            given as `hash` takes.
+        hash: See `scrapy_simhash.hashes.load_hash`.
+        bits: The width of the fingerprint, 1 to 160.
+        tie: The rule for a sum of 0: ">" makes it a 0, ">=" a 1.
+
+    Returns:
+        An unsigned integer, or None where no feature counts.
+
+    Raises:
+        TypeError: If a weight, a hash or the width is of another type.
+        ValueError: If a weight is infinite or no number, or an argument is out of its range.
+    """
+    _, function = load_hash(hash, bits)
+    check_tie(tie)
+    check_weights(features)
+    if isinstance(hash, str) and hash in HASHES:
+        for feature in features:
+            if not isinstance(feature, str):
+                raise TypeError(
+                    f"features: {feature!r} is no string, which the hash {hash!r} takes"
+                )
+    hashed = [(function(feature), weight) for feature, weight in features.items()]
+    counting = [(value, weight) for value, weight in hashed if value is not None and weight]
+    if not counting:
+        return None
+    values, weights = zip(*counting, strict=True)
+    return signs(bit_sums(values, weights, bits), tie)

@@ -1,0 +1,172 @@
+"""jieba and rjieba: their dictionaries, their caches, and long runs without a mark."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import re
+import stat
+import tempfile
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.classic.files import file_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+__all__ = [
+    "LEFT_OUT",
+    "Tagged",
+    "Tokenizer",
+    "UserWord",
+    "in_parts",
+    "jieba_cutter",
+    "jieba_directory",
+    "jieba_tagger",
+    "rjieba_cutter",
+    "split_as_jieba",
+]
+
+UserWord = tuple[str, int | None, str | None]  # a word, its frequency, its part of speech
+
+_LONG_RUN = re.compile(r"(\w{500})")
+_LATIN_PARTS = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
+
+Tagged = tuple[str, str]  # a word and its part of speech, "" where nobody asked for it
+LEFT_OUT: Tagged = ("", "")  # keeps the place of a stop word, a space or a mark
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """A way to cut a text.
+
+    Attributes:
+        id: With the version of what cuts and a digest of its dictionary.
+        cut: From a text to its words, "" for the tags.
+        tag: The same with their parts of speech, where it knows them.
+        shortest: The length from which its words say something by themselves. jieba's lists of
+            word frequencies hold no single characters, which would pass for the rarest words.
+    """
+
+    id: str
+    cut: Callable[[str], Iterable[Tagged]]
+    tag: Callable[[str], Iterable[Tagged]] | None = None
+    shortest: int = 1
+
+
+def in_parts(
+    cut: Callable[[str, bool], Iterable[Tagged]],
+) -> Callable[[str], Iterator[Tagged]]:
+    """Spare what goes on for long without a mark the search for words that no dictionary has.
+
+    Its time grows with the square of the length: one such page would stop a crawl for hours.
+    """
+
+    def cut_in_parts(text: str) -> Iterator[Tagged]:
+        for number, part in enumerate(_LONG_RUN.split(text)):
+            yield from cut(part, number % 2 == 0)  # the odd ones are the long runs
+
+    return cut_in_parts
+
+
+def split_as_jieba(cutter: Any, tagged: Iterable[Tagged]) -> Iterator[Tagged]:
+    """Take "event-listeners" and "main.rs" apart as jieba does, unless the dictionary has them."""
+    for word, tag in tagged:
+        if not _LATIN_PARTS.search(word) or word.isalnum() or cutter.has_word(word):
+            yield word, tag
+        else:
+            yield from ((part, tag) for part in _LATIN_PARTS.split(word) if part)
+
+
+@cache
+def rjieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
+    """Rjieba with these words in its dictionary."""
+    import rjieba  # noqa: PLC0415  (an optional dependency)
+
+    cutter = rjieba.Jieba()
+    for word, frequency, tag in user_words:
+        cutter.add_word(word, frequency, tag)
+    return cutter
+
+
+def jieba_directory() -> Path:
+    """Where jieba and its dictionaries lie."""
+    spec = importlib.util.find_spec("jieba")
+    if spec is None or spec.origin is None:
+        raise ValueError("tokenizer: 'jieba' is not installed: pip install jieba")
+    return Path(spec.origin).parent
+
+
+@cache
+def jieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
+    """A tokenizer of our own: what is added to jieba's global one shows in everybody's texts."""
+    with _quiet_jieba() as jieba, _jieba_cache() as directory:
+        tokenizer = jieba.Tokenizer()
+        tokenizer.tmp_dir = str(directory)
+        tokenizer.cache_file = f"jieba-{file_digest(jieba_directory() / 'dict.txt')}.cache"
+        tokenizer.initialize()
+        for word, frequency, tag in user_words:
+            tokenizer.add_word(word, frequency, tag)
+    return tokenizer
+
+
+@cache
+def jieba_tagger(user_words: tuple[UserWord, ...]) -> Any:
+    """What cuts as :func:`jieba_cutter` does and tells parts of speech as well."""
+    tokenizer = jieba_cutter(user_words)
+    with _quiet_jieba():
+        from jieba.posseg import POSTokenizer  # noqa: PLC0415
+
+        return POSTokenizer(tokenizer)
+
+
+@contextmanager
+def _quiet_jieba() -> Iterator[Any]:
+    """Import jieba without the warnings about its old Python, and silence its log meanwhile."""
+    with warnings.catch_warnings():
+        for category in (DeprecationWarning, SyntaxWarning, UserWarning):
+            warnings.simplefilter("ignore", category)
+        import jieba  # noqa: PLC0415  (slow, and not needed before the first text)
+
+        logger = logging.getLogger("jieba")
+        level = logger.level
+        logger.setLevel(logging.CRITICAL + 1)
+        try:
+            yield jieba
+        finally:
+            logger.setLevel(level)
+
+
+@contextmanager
+def _jieba_cache() -> Iterator[Path]:
+    """A directory for jieba's compiled dictionary that nobody else can write to.
+
+    jieba trusts the file that it finds there. Where the user has no such directory, it is compiled
+    anew each time, in a temporary one.
+    """
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+        directory = (Path(base) if base else Path.home() / ".cache") / "scrapy-simhash"
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private = _is_private(directory)
+    except (OSError, RuntimeError):  # no home, or one that cannot be written to
+        private = False
+    if private:
+        yield directory
+        return
+    with tempfile.TemporaryDirectory(prefix="scrapy-simhash-") as temporary:
+        yield Path(temporary)
+
+
+def _is_private(directory: Path) -> bool:
+    status = directory.lstat()
+    own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    others = hasattr(os, "getuid") and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return own and not others and stat.S_ISDIR(status.st_mode) and os.access(directory, os.W_OK)

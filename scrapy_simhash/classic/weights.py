@@ -1,0 +1,161 @@
+"""What each word of a text weighs: tf, tf-idf, levels, part of speech, TextRank."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.classic.files import file_digest, read_file, read_lines
+from scrapy_simhash.classic.jieba import Tagged, jieba_directory
+from scrapy_simhash.loading import digest
+from scrapy_simhash.simhash.majority import check_weights
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from scrapy_simhash.classic.jieba import Tokenizer
+
+__all__ = ["PARTS_OF_SPEECH", "WEIGHTS", "LoadIdf", "Weigh", "load_weights"]
+
+WEIGHTS = ("levels", "tf", "tfidf", "textrank", "pos")
+
+#: What a word counts by its part of speech, in jieba's tags: the longest prefix of the tag decides.
+#: Names tell most about a text, then other nouns, then verbs; function words nothing.
+PARTS_OF_SPEECH: Mapping[str, int] = {
+    **dict.fromkeys(("nr", "ns", "nt", "nz"), 5),
+    **dict.fromkeys(("n", "eng"), 4),
+    **dict.fromkeys(("v", "j", "i", "l"), 3),
+    **dict.fromkeys(("a", "b", "t", "s"), 2),
+    **dict.fromkeys(("m", "q", "d", "f", "z"), 1),
+}
+_TEXTRANK_PARTS = frozenset({"ns", "n", "vn", "v"})
+_LEVELS = 5
+
+Weigh = Callable[[Sequence[Tagged]], dict[str, float]]
+"""From the words of a text and their tags, with `LEFT_OUT` for what does not count, to weights."""
+
+LoadIdf = Callable[[], tuple[dict[str, float], float]]
+
+
+def load_weights(given: Any, tokenizer: Tokenizer, idf: Any) -> tuple[Weigh, str]:
+    """What weighs the words, and what to call it in the id of a scheme."""
+    if idf is not None and given not in ("tfidf", "levels"):
+        raise ValueError(f"idf: of no use with the weights {given!r}; allowed with tfidf, levels")
+    if isinstance(given, Mapping):
+        check_weights(given)
+        table = {word: float(weight) for word, weight in given.items()}
+        return (
+            lambda words: {word: table[word] for word, _ in words if word in table},
+            f"mapping:{digest(table)}",
+        )
+    if given not in WEIGHTS:
+        raise ValueError(
+            f"weights: {given!r}; allowed are {', '.join(WEIGHTS)} or a mapping from words to "
+            "numbers"
+        )
+    if given == "tf":
+        return _frequency, "tf"
+    if given in ("tfidf", "levels"):
+        path = jieba_directory() / "analyse" / "idf.txt" if idf is None else Path(idf)
+        identity = file_digest(path) if idf is None else digest(read_file("idf", path))
+        load = partial(_inverse_frequencies, path, identity)
+        if idf is not None:
+            load()  # a mistake in the user's file is to show now
+        weigh = _tfidf if given == "tfidf" else _levels
+        return partial(weigh, idf=load, shortest=tokenizer.shortest), f"{given}/{identity}"
+    if tokenizer.tag is None:
+        raise ValueError(
+            f"weights: {given!r} needs parts of speech, which the tokenizer {tokenizer.id!r} does "
+            "not know; allowed with jieba and rjieba"
+        )
+    if given == "pos":
+        return _by_part_of_speech, "pos"
+    return partial(_textrank, shortest=tokenizer.shortest), "textrank"
+
+
+@cache
+def _inverse_frequencies(path: Path, identity: str) -> tuple[dict[str, float], float]:
+    """Inverse document frequencies, and their median, which stands for words without one.
+
+    The identity is that of the content: a file that has changed is read anew.
+    """
+    frequencies = {}
+    for line in read_lines("idf", path, read_file("idf", path)):
+        word, _, number = line.rpartition(" ")
+        try:
+            frequencies[word] = float(number)
+        except ValueError:
+            word = ""
+        if not word or not math.isfinite(frequencies[word]):
+            raise ValueError(f"idf: the line {line!r} of {str(path)!r} is no word and a number")
+    if not frequencies:
+        raise ValueError(f"idf: {str(path)!r} holds no word")
+    return frequencies, sorted(frequencies.values())[len(frequencies) // 2]
+
+
+def _frequency(words: Sequence[Tagged]) -> dict[str, float]:
+    return dict(Counter(word for word, _ in words if word))
+
+
+def _tfidf(words: Sequence[Tagged], *, idf: LoadIdf, shortest: int) -> dict[str, float]:
+    frequencies, median = idf()
+    return {
+        word: count * frequencies.get(word, median)
+        for word, count in _frequency(words).items()
+        if len(word) >= shortest
+    }
+
+
+def _levels(words: Sequence[Tagged], *, idf: LoadIdf, shortest: int) -> dict[str, float]:
+    """Levels from 1 to 5, in equal steps up to the greatest tf-idf; 1 for single characters."""
+    weights = _tfidf(words, idf=idf, shortest=shortest)
+    step = max(weights.values(), default=0) / _LEVELS
+    return {
+        word: max(1, math.ceil(weights[word] / step)) if word in weights and step > 0 else 1
+        for word in _frequency(words)
+    }
+
+
+def _by_part_of_speech(words: Sequence[Tagged]) -> dict[str, float]:
+    weights: dict[str, float] = defaultdict(float)
+    for word, tag in words:
+        prefixes = (tag[:length] for length in range(len(tag), 0, -1))
+        level = next((PARTS_OF_SPEECH[p] for p in prefixes if p in PARTS_OF_SPEECH), 0)
+        if word and level:
+            weights[word] += level
+    return dict(weights)
+
+
+def _textrank(words: Sequence[Tagged], *, shortest: int) -> dict[str, float]:
+    """TextRank as jieba computes it (Mihalcea and Tarau, "TextRank", EMNLP 2004).
+
+    Words within five of each other are neighbours; ten rounds of PageRank with a damping of .85.
+    """
+    good = [word if tag in _TEXTRANK_PARTS and len(word) >= shortest else "" for word, tag in words]
+    together = Counter(
+        (word, other)
+        for place, word in enumerate(good)
+        if word
+        for other in good[place + 1 : place + 5]
+        if other
+    )
+    neighbours: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for (word, other), count in together.items():
+        neighbours[word].append((other, count))
+        neighbours[other].append((word, count))
+    if not neighbours:
+        return {}
+    total = {word: sum(count for _, count in others) for word, others in neighbours.items()}
+    rank = dict.fromkeys(neighbours, 1 / len(neighbours))
+    in_order = sorted(neighbours)
+    for _ in range(10):
+        for word in in_order:
+            received = sum(count / total[other] * rank[other] for other, count in neighbours[word])
+            rank[word] = 0.15 + 0.85 * received
+    floor = min(rank.values()) / 10
+    span = max(rank.values()) - floor
+    return {word: (value - floor) / span for word, value in rank.items()}

@@ -1,0 +1,36 @@
+"""``scrapy simhash explain``: show how a text's fingerprint comes about."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.cli.arguments import add_json
+from scrapy_simhash.cli.output import print_json
+from scrapy_simhash.report.visible import visible
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from scrapy_simhash.cli.project import Project
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What its command line may say."""
+    add_json(parser)
+    parser.add_argument("text", metavar="TEXT")
+
+
+def run(project: Project, options: Namespace) -> None:
+    """Run the command."""
+    scheme = project.settings.scheme
+    explain = getattr(scheme, "explain", None)
+    if explain is None:
+        raise TypeError(f"the scheme {scheme.id!r} does not explain itself")
+    explanation = explain(options.text)
+    if options.json:
+        print_json(asdict(explanation))
+    else:
+        print(visible(str(explanation)))

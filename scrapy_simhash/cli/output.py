@@ -1,0 +1,135 @@
+"""What the commands print: tables, JSON, times, bytes, differences."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from scrapy_simhash.report.difference import LONGEST, difference
+from scrapy_simhash.report.visible import visible
+from scrapy_simhash.simhash.measure import similarity_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from scrapy_simhash.report.difference import Change
+
+__all__ = [
+    "facts_table",
+    "format_bytes",
+    "format_distance",
+    "format_time",
+    "json_line",
+    "marked_difference",
+    "open_console",
+    "print_json",
+    "progress_bar",
+    "text_changes",
+]
+
+
+def open_console() -> Console:
+    """Standard output, for people."""
+    # Nothing that was crawled is markup. A pipe has no width: nothing is to be cut there.
+    return Console(
+        markup=False, emoji=False, highlight=False, width=None if sys.stdout.isatty() else 200
+    )
+
+
+def progress_bar() -> Progress:
+    """On standard error, and only where somebody looks at it."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True, markup=False, emoji=False, highlight=False),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+
+
+def facts_table(title: str) -> Table:
+    """A table of names and values."""
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    sys.stdout.buffer.write(json_line(value, indent=2))
+    sys.stdout.buffer.flush()
+
+
+def json_line(value: Any, indent: int | None = None) -> bytes:
+    """A JSON document in bytes, with a line feed."""
+    # Escaped, control characters of any kind reach neither a terminal nor an editor.
+    text = visible(json.dumps(value, ensure_ascii=False, indent=indent))
+    return text.encode() + b"\n"
+
+
+def format_time(seconds: float | None) -> str:
+    """UTC, to the second; "-" for None."""
+    if seconds is None:
+        return "-"
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def format_bytes(count: int) -> str:
+    """A number of bytes with its unit."""
+    size, unit = float(count), "bytes"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+
+
+def format_distance(value: int | None, bits: int) -> str:
+    """A Hamming distance, and about what similarity it means; "-" for None."""
+    if value is None:
+        return "-"
+    return f"{value} bits (similarity about {similarity_at(value, bits):.2f})"
+
+
+def text_changes(first: str | None, second: str | None) -> list[Change] | None:
+    """What changed between two texts; None where one of them is not kept."""
+    if first is None or second is None:
+        return None
+    return difference(first[:LONGEST], second[:LONGEST])
+
+
+def marked_difference(first: str, changes: Sequence[Change]) -> Text:
+    """The difference in one text: what is gone struck out, what is new underlined."""
+    text = Text()
+    place = 0
+    for change in changes:
+        same = first[place : place + change.copied]
+        if len(same) > 160:
+            same = f"{same[:70] if place else ''} […] {same[-70:]}"
+        text.append(visible(same).replace("\n", " "))
+        place += change.copied
+        if removed := first[place : place + change.removed]:
+            text.append(f"[-{visible(removed)}-]", style="red strike")
+        if change.added:
+            text.append(f"{{+{visible(change.added)}+}}", style="green underline")
+        place += change.removed
+    return text

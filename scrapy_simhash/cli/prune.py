@@ -1,0 +1,45 @@
+"""``scrapy simhash prune``: forget claims that were not met again for long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.cli.arguments import add_database, add_json, positive
+from scrapy_simhash.cli.output import print_json, progress_bar
+from scrapy_simhash.cli.project import DAY
+from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from scrapy_simhash.cli.project import Project
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What its command line may say."""
+    add_database(parser)
+    add_json(parser)
+    parser.add_argument(
+        "--older-than", type=positive, metavar="DAYS", help="instead of SIMHASH_EXPIRE"
+    )
+
+
+def run(project: Project, options: Namespace) -> None:
+    """Run the command."""
+    days = options.older_than or project.settings.expire
+    if days is None:
+        raise ValueError("--older-than DAYS is wanted, as SIMHASH_EXPIRE is not set")
+    with project.namespace() as (database, namespace), progress_bar() as progress:
+        progress.add_task("Forgetting", total=None)
+        index = project.index(database, namespace.name)
+        before = database.now() - days * DAY
+        count, drops = expire_claims(index, before), expire_duplicates(index, before)
+        left = len(index)
+    if options.json:
+        print_json(
+            {"namespace": namespace.name, "forgotten": count, "duplicates": drops, "left": left}
+        )
+    else:
+        print(f"{count:,} claims and {drops:,} drops forgotten, {left:,} claims left")

@@ -1,0 +1,41 @@
+"""``scrapy simhash report``: write the HTML report, one file that opens offline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.cli.arguments import add_database
+from scrapy_simhash.cli.output import progress_bar
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from scrapy_simhash.cli.project import Project
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What its command line may say."""
+    add_database(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="FILE")
+    parser.add_argument("--run", type=int, metavar="N", help="of this run only")
+
+
+def run(project: Project, options: Namespace) -> None:
+    """Run the command."""
+    try:
+        from scrapy_simhash.report.html import write_report  # noqa: PLC0415 - an extra of its own
+    except ImportError as error:
+        raise ImportError(
+            f"the report needs {error.name}: pip install 'scrapy-simhash[report]'"
+        ) from error
+    with project.namespace() as (database, namespace), progress_bar() as progress:
+        progress.add_task("Writing the report", total=None)
+        write_report(
+            database,
+            options.output,
+            run=options.run,
+            namespace=namespace.name,
+            limit=project.limit,
+        )

@@ -1,0 +1,42 @@
+"""``scrapy simhash reset``: forget a namespace with everything in it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.cli.arguments import add_database, add_json
+from scrapy_simhash.cli.output import print_json
+from scrapy_simhash.index.upkeep import reset_namespace
+from scrapy_simhash.report.visible import shortened
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from scrapy_simhash.cli.project import Project
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What its command line may say."""
+    add_database(parser)
+    add_json(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run(project: Project, options: Namespace) -> None:
+    """Run the command."""
+    with project.namespace() as (database, namespace):
+        if not options.yes:
+            if not sys.stdin.isatty():
+                raise ValueError("--yes is wanted where nobody can be asked")
+            name = shortened(namespace.name)
+            answer = input(f"Forget {namespace.size:,} claims of {name} in {database}? [y/N] ")
+            if answer.strip().lower() not in {"y", "yes"}:
+                raise ValueError("nothing was forgotten")
+        reset_namespace(database, namespace.name)
+    if options.json:
+        print_json({"namespace": namespace.name, "forgotten": namespace.size})
+    else:
+        print(f"{namespace.size:,} claims forgotten")

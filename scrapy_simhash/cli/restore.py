@@ -1,0 +1,84 @@
+"""``scrapy simhash restore``: give back dropped items, as JSON Lines."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_simhash import history
+from scrapy_simhash.cli.arguments import add_database
+from scrapy_simhash.cli.output import json_line, progress_bar
+from scrapy_simhash.history.drops import unpack
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from scrapy_simhash.cli.project import Project
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What its command line may say."""
+    add_database(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="instead of standard output")
+    parser.add_argument(
+        "--orphans", action="store_true", help="only those that no claim stands for any more"
+    )
+    parser.add_argument("--run", type=int, metavar="N", help="only those of this run")
+    parser.add_argument(
+        "--since", metavar="TIME", help="only those since then: 2030-01-31 or 2030-01-31T12:00"
+    )
+    parser.add_argument(
+        "--min-distance", type=int, metavar="N", help="only those so far away, or farther"
+    )
+
+
+def run(project: Project, options: Namespace) -> None:
+    """Run the command."""
+    since = None
+    if options.since is not None:
+        try:
+            given = datetime.fromisoformat(options.since)
+        except ValueError as error:
+            raise ValueError(
+                f"--since {options.since}: wanted is a time such as 2030-01-31 or 2030-01-31T12:00"
+            ) from error
+        since = given.astimezone().timestamp()
+    restored = gone = incomplete = 0
+    with ExitStack() as stack:
+        database, namespace = stack.enter_context(project.namespace())
+        if options.output is None:
+            stream = sys.stdout.buffer
+        else:
+            # Never over another file: what is restored may be all that there is.
+            stream = stack.enter_context(Path(options.output).open("xb"))
+        progress = stack.enter_context(progress_bar())
+        task = progress.add_task("Restoring", total=None)
+        for row in history.quarantined(
+            database,
+            namespace,
+            orphans=options.orphans,
+            run=options.run,
+            since=since,
+            min_distance=options.min_distance,
+        ):
+            if row.item is None:
+                gone += 1
+                continue
+            stream.write(json_line(unpack(bytes(row.item))))
+            restored += 1
+            incomplete += row.item_type.endswith("(incomplete)")
+            progress.advance(task)
+        stream.flush()
+    print(f"{restored:,} items restored", file=sys.stderr)
+    if gone:
+        print(f"{gone:,} more were not kept (SIMHASH_QUARANTINE)", file=sys.stderr)
+    if incomplete:
+        print(
+            f"{incomplete:,} of them have values that could not be kept as they were",
+            file=sys.stderr,
+        )

@@ -1,0 +1,70 @@
+"""The lock of a namespace: its own row, updated first by whoever writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import bindparam, select, update
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.statements import CompiledStatement
+from scrapy_simhash.exceptions import IndexUnavailable
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["LockedNamespace", "lock"]
+
+
+class LockedNamespace(NamedTuple):
+    """The row of a namespace whose lock is held.
+
+    Attributes:
+        last: the last number of a claim that is taken.
+        text_bytes: how much text is kept.
+        item_bytes: how much is kept of dropped items.
+        plan: the id of the keys.
+        first_slot: the slot of the first of them.
+        next_plan: the id of those that are being made, if any.
+    """
+
+    last: int
+    text_bytes: int
+    item_bytes: int
+    plan: str
+    first_slot: int
+    next_plan: str | None
+
+
+_row = schema.namespaces.c
+_held = (
+    _row.counter,
+    _row.text_bytes,
+    _row.item_bytes,
+    _row.plan,
+    _row.first_slot,
+    _row.next_plan,
+)
+_here = _row.id == bindparam("here")
+_update = update(schema.namespaces).where(_here).values(counter=_row.counter + bindparam("more"))
+_take = CompiledStatement(_update)
+_take_and_read = CompiledStatement(_update.returning(*_held))
+_read = CompiledStatement(select(*_held).where(_here))
+
+
+def lock(connection: Connection, namespace: int, new_claims: int = 0) -> LockedNamespace:
+    """Take the namespace's lock; with it come the numbers of `new_claims` new claims.
+
+    Raises:
+        IndexUnavailable: there is no such namespace any more.
+    """
+    # One more, so that the row changes in any case: some engines do not lock one that does not.
+    parameters = {"here": namespace, "more": new_claims + 1}
+    if connection.dialect.update_returning:
+        row = _take_and_read.run(connection, parameters).one_or_none()
+    else:
+        _take.run(connection, parameters)
+        row = _read.run(connection, {"here": namespace}).one_or_none()
+    if row is None:
+        raise IndexUnavailable(f"namespace {namespace} is gone: it was reset by somebody else")
+    return LockedNamespace._make(row)

@@ -1,0 +1,89 @@
+"""Statements that are compiled once, and lists of integers as one parameter of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from sqlalchemy import ARRAY, BigInteger, Integer, bindparam, func, select
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from sqlalchemy import Column, Connection, CursorResult, Executable
+    from sqlalchemy.engine import Dialect
+    from sqlalchemy.sql import ClauseElement, ColumnElement
+
+__all__ = ["CompiledStatement", "is_in", "list_parameter"]
+
+# Drivers that take and give what the tables hold as it is.
+_DIRECT = frozenset({"pysqlite", "psycopg", "pymysql"})
+
+
+def is_in(dialect: str, column: Column[int], name: str) -> ColumnElement[bool]:
+    """The condition that `column` is among the integers bound as `name`, in the engine's best form.
+
+    Each form binds one parameter whatever the number of values, so that a statement is
+    prepared once. :func:`list_parameter` makes the parameter.
+    """
+    if dialect == "sqlite":
+        listed = func.json_each(bindparam(name)).table_valued("value")
+        return column.in_(select(listed.c.value))
+    if dialect == "postgresql":
+        kind = BigInteger() if isinstance(column.type, BigInteger) else Integer()
+        return column == func.any(bindparam(name, type_=ARRAY(kind)))
+    return column.in_(bindparam(name, expanding=True))
+
+
+def list_parameter(dialect: str, numbers: Iterable[int]) -> str | list[int]:
+    """The parameter for :func:`is_in`."""
+    return json.dumps(list(numbers)) if dialect == "sqlite" else list(numbers)
+
+
+class CompiledStatement:
+    """A statement that is compiled once for each engine: doing that costs more than running it.
+
+    Args:
+        statement: without anything that needs SQLAlchemy to convert its parameters or its result.
+    """
+
+    def __init__(self, statement: Executable) -> None:
+        self._statement = statement
+        self._forms: dict[str, _Form | None] = {}
+
+    def run(
+        self, connection: Connection, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    ) -> CursorResult[Any]:
+        """Execute it, once or with many sets of parameters."""
+        dialect = connection.dialect
+        if dialect.driver not in self._forms:
+            self._forms[dialect.driver] = _form(self._statement, dialect)
+        form = self._forms[dialect.driver]
+        if form is None:
+            return connection.execute(self._statement, parameters)
+        if isinstance(parameters, Mapping):
+            return connection.exec_driver_sql(form.sql, form.bind(parameters))
+        return connection.exec_driver_sql(form.sql, list(map(form.bind, parameters)))
+
+
+class _Form(NamedTuple):
+    sql: str
+    names: Sequence[str] | None
+    constants: Mapping[str, Any]
+
+    def bind(self, parameters: Mapping[str, Any]) -> Any:
+        if self.constants:
+            parameters = {**self.constants, **parameters}
+        return parameters if self.names is None else tuple(map(parameters.__getitem__, self.names))
+
+
+def _form(statement: Executable, dialect: Dialect) -> _Form | None:
+    """The driver's own form; None where SQLAlchemy has to see to each execution."""
+    compiled: Any = cast("ClauseElement", statement).compile(dialect=dialect)
+    # A list may have to be spelt out anew; what other drivers need converted is not known.
+    if compiled.post_compile_params or dialect.driver not in _DIRECT:
+        return None
+    constants = {name: value for name, value in compiled.params.items() if value is not None}
+    return _Form(compiled.string, compiled.positiontup, constants)

@@ -1,0 +1,102 @@
+"""Tokens to features: the distinct pairs of neighbouring ones, as 64-bit hashes."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scrapy_simhash.features.mixing import mix64
+from scrapy_simhash.features.tokens import fold, named_tokens, token_starts
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+__all__ = ["shingle_names", "shingles"]
+
+# Odd numbers, otherwise arbitrary, and frozen.
+_BASE = 0x9E6C63D0876A9A47
+_PAIR = np.uint64(0xD1342543DE82EF95)
+
+# Characters hashed at once. Bounds the memory; what a token has beyond it does not count.
+_WINDOW = 1 << 15
+
+
+def shingles(text: str) -> NDArray[np.uint64]:
+    """Hash the distinct pairs of neighbouring tokens of a text.
+
+    A token is a run of letters and digits, or one ideograph, kana or hangul syllable. Case, width
+    and punctuation do not matter. A text of fewer than two tokens has no pair.
+
+    Args:
+        text: Any text. Time and memory grow with its length: about 50 bytes a character at most.
+
+    Returns:
+        Sorted distinct 64-bit hashes, evenly spread over the whole range; empty where the text has
+        fewer than two tokens.
+    """
+    hashes = _pair_hashes(fold(text))
+    hashes.sort()
+    distinct = np.empty(hashes.size, np.bool_)
+    distinct[:1] = True
+    np.not_equal(hashes[1:], hashes[:-1], out=distinct[1:])
+    return hashes[distinct]
+
+
+def shingle_names(text: str) -> dict[str, int]:
+    """The pairs that `shingles` hashes, as words with a space between them, and their hashes."""
+    folded = fold(text)
+    names = map(" ".join, pairwise(named_tokens(folded)))
+    return dict(zip(names, _pair_hashes(folded).tolist(), strict=True))
+
+
+def _pair_hashes(folded: NDArray[Any]) -> NDArray[np.uint64]:
+    """One hash per pair of neighbouring tokens, in the order of the text."""
+    hashes = _token_hashes(folded)
+    return mix64(hashes[:-1] * _PAIR + hashes[1:])
+
+
+def _token_hashes(folded: NDArray[Any]) -> NDArray[np.uint64]:
+    """One polynomial hash per token, in the order of the text."""
+    starts = token_starts(folded)
+    characters = folded[1:]
+    if characters.size <= _WINDOW:
+        return _window_hashes(characters, starts)
+    bounds = np.append(starts, characters.size)
+    hashes = np.empty(starts.size, np.uint64)
+    done = 0
+    while done < starts.size:
+        origin = starts[done]
+        end = origin + _WINDOW
+        # As many whole tokens as fit, or the beginning of a single one.
+        upto = max(done + 1, int(np.searchsorted(bounds, end, side="right")) - 1)
+        window = characters[origin : min(end, bounds[upto])]
+        hashes[done:upto] = _window_hashes(window, starts[done:upto] - origin)
+        done = upto
+    return hashes
+
+
+def _window_hashes(characters: NDArray[Any], starts: NDArray[np.intp]) -> NDArray[np.uint64]:
+    if not starts.size:
+        return np.empty(0, np.uint64)
+    powers, inverses = _powers()
+    terms = characters * powers[: characters.size]
+    # Separators are 0 and add nothing: up to the next token is up to the end of this one. The
+    # inverse moves a token back to the origin, so that it is the same wherever it stands.
+    return np.add.reduceat(terms, starts) * inverses[starts]
+
+
+@cache
+def _powers() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The powers of the base and of its inverse, modulo 2**64."""
+
+    def powers(base: int) -> NDArray[np.uint64]:
+        factors = np.full(_WINDOW, base, np.uint64)
+        factors[0] = 1
+        return np.multiply.accumulate(factors)
+
+    return powers(_BASE), powers(pow(_BASE, -1, 1 << 64))

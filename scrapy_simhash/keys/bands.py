@@ -1,0 +1,154 @@
+"""Min-wise bands: keys that meet texts by the similarity of their shingles.
+
+Two documents meet where they share a key in one slot. Bands are made of a text's shingles and meet
+texts with a known probability, at a cost that hardly depends on how many documents there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from scrapy_simhash.features.mixing import mix64
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scrapy_simhash.simhash.scheme import Sketch
+
+__all__ = ["MOST_SLOTS", "Bands", "bands_for"]
+
+_GOLDEN = 0x9E3779B97F4A7C15
+MOST_SLOTS = 128
+_MOST_BINS = 512
+
+# The bands for a similarity from so much on. Measured by benchmarks/bands.py; each finds a pair of
+# exactly that similarity with a probability of .985 or more. More rows meet fewer strangers, which
+# matters where the pages of a site have much in common; more bands cost more writing. Four plans,
+# not a plan for each similarity: within its range a change of mind needs no new keys.
+_BANDS_FROM = ((1.0, (1, 16)), (0.9, (6, 6)), (0.8, (8, 4)), (0.7, (16, 4)))
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Min-wise bands: equal for equal sets of shingles, likely to be for similar ones.
+
+    One-permutation hashing (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012): the range
+    of the hashes is cut into `bands * rows` bins, of which each gives its least hash. An empty bin
+    takes the value of another, the first that is not empty in a random order of its own that
+    never changes (Shrivastava, "Optimal Densification for Fast and Accurate Minwise Hashing", ICML
+    2017). Two texts agree in a bin with the probability of their Jaccard similarity. Band j is
+    made of the bins j, j + bands, j + 2 bands, ...: bins far apart.
+
+    Attributes:
+        bands: How many keys a document has.
+        rows: How many bins must agree for one of them to do so.
+    """
+
+    bands: int = 8
+    rows: int = 4
+
+    needs_shingles: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if (
+            min(self.bands, self.rows) < 1
+            or self.bands > MOST_SLOTS
+            or self.bands * self.rows > _MOST_BINS
+        ):
+            raise ValueError(
+                f"{self.bands} bands of {self.rows} rows: allowed are 1 to {MOST_SLOTS} bands of "
+                f"1 row or more, and {_MOST_BINS} rows in all"
+            )
+
+    @property
+    def id(self) -> str:
+        """What `load_keys` makes these keys from again."""
+        return f"bands {self.bands}x{self.rows}"
+
+    @property
+    def slots(self) -> int:
+        """How many keys are stored for a document."""
+        return self.bands
+
+    def recall(self, similarity: float) -> float:
+        """The probability that two texts meet: that at least one of their bands agrees.
+
+        Measured, it holds within .02 for texts of 8 to 31 shingles, and within chance above.
+
+        Args:
+            similarity: The Jaccard similarity of their shingles, 0 to 1.
+        """
+        return 1 - (1 - similarity**self.rows) ** self.bands
+
+    def keys(self, sketch: Sketch) -> NDArray[np.int32]:
+        """The keys to store.
+
+        Args:
+            sketch: Of a text that has a shingle; their hashes sorted and evenly spread.
+
+        Returns:
+            An array of shape (slots,).
+
+        Raises:
+            TypeError: If the sketch has no shingles: its scheme makes none, or it was made from a
+                bare fingerprint.
+            ValueError: If there is not a single shingle.
+        """
+        if sketch.shingles is None:
+            raise TypeError(
+                "bands are made of a text's shingles, and this sketch has none: its scheme makes "
+                "none, or it stands for a bare fingerprint. Use blocks"
+            )
+        if not sketch.shingles.size:
+            raise ValueError("a text without a single shingle has no keys")
+        starts, orders, factors = _bins(self.bands * self.rows)
+        first = sketch.shingles.searchsorted(starts)
+        filled = first < np.append(first[1:], sketch.shingles.size)
+        # Every order begins with the bin itself.
+        turn = filled[orders].argmax(axis=1)
+        chosen = first[orders[np.arange(len(orders)), turn]]
+        terms = sketch.shingles[chosen] * factors
+        keys = mix64(terms.reshape(self.rows, self.bands).sum(axis=0))
+        return keys.astype(np.uint32).view(np.int32)
+
+    def probes(self, sketch: Sketch, distance: int) -> list[NDArray[np.int32]]:
+        """The keys to look up in each slot: the document's own, whatever the distance."""
+        return list(self.keys(sketch).reshape(-1, 1))
+
+
+@cache
+def _bins(count: int) -> tuple[NDArray[np.uint64], NDArray[np.intp], NDArray[np.uint64]]:
+    """What belongs to so many bins and never changes.
+
+    Returns:
+        Where each bin starts; for each bin all bins in the order in which they are asked for a
+        value, itself first; an odd factor for each bin.
+    """
+    starts = [-(-(number << 64) // count) for number in range(count)]
+    # SplitMix64 from the seed 0, whose state only counts: the same on every machine for ever.
+    states = np.arange(1, count * count + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
+    random = mix64(states).reshape(count, count)
+    factors = random.diagonal() | np.uint64(1)
+    np.fill_diagonal(random, 0)
+    return np.array(starts, np.uint64), random.argsort(axis=1), factors
+
+
+def bands_for(similarity: float) -> Bands:
+    """The bands for a similarity.
+
+    Args:
+        similarity: The Jaccard similarity of the pairs to be found, 0.7 to 1.
+
+    Returns:
+        Bands whose recall is at least .985 at that similarity, and 1 for equal sets.
+
+    Raises:
+        ValueError: If the similarity is outside of its range.
+    """
+    if not 0.7 <= similarity <= 1:
+        raise ValueError(f"a similarity to ask for is from 0.7 to 1: {similarity}")
+    return next(Bands(*plan) for least, plan in _BANDS_FROM if similarity >= least)

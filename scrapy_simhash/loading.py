@@ -1,0 +1,40 @@
+"""What an import path stands for, and how content is named in a scheme's id."""
+
+from __future__ import annotations
+
+import hashlib
+import pkgutil
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+__all__ = ["digest", "import_path", "load_object"]
+
+
+def load_object(option: str, path: str) -> Any:
+    """What an import path "package.module:name" stands for.
+
+    Raises:
+        ValueError: If there is none; names the option that asked for it.
+    """
+    try:
+        return pkgutil.resolve_name(path)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"{option}: {path!r} cannot be imported: {error}") from error
+
+
+def import_path(function: Callable[..., Any]) -> str:
+    """What stands for a function in a scheme's id: its name; what it does cannot be compared."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{getattr(named, '__module__', 'builtins')}:{named.__qualname__}"
+
+
+def digest(content: Any) -> str:
+    """A short name for content: bytes, or a mapping or sequence regardless of its order."""
+    if not isinstance(content, bytes):
+        items = content.items() if isinstance(content, Mapping) else content
+        content = "\n".join(sorted(map(repr, items))).encode()
+    return hashlib.sha256(content).hexdigest()[:12]

@@ -1,0 +1,66 @@
+"""The default scheme: the set of a text's pairs of neighbouring tokens, on 128 bits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from scrapy_simhash.features.mixing import mix64
+from scrapy_simhash.features.shingles import shingle_names, shingles
+from scrapy_simhash.features.tokens import tokens
+from scrapy_simhash.simhash.explain import Explanation, Feature
+from scrapy_simhash.simhash.majority import bit_sums, majority
+from scrapy_simhash.simhash.scheme import Sketch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Shingles", "fingerprint"]
+
+
+class Shingles:
+    """The default scheme: the set of a text's pairs of neighbouring tokens, on 128 bits.
+
+    The low 64 bits are what `shingles` hashes each pair to, the high ones a second mix of it.
+    """
+
+    # The number changes with anything that changes a fingerprint; the rest is for people.
+    id: ClassVar[str] = "shingles/1 tokens=2 hash=poly+splitmix64 bits=128 tie=least fold=unicode14"
+    bits: ClassVar[int] = 128
+
+    _SECOND = np.uint64(0x9E3779B97F4A7C15)
+
+    def sketch(self, text: str) -> Sketch:
+        """Reduce a text to its fingerprint and its shingles."""
+        low = shingles(text)
+        if not low.size:
+            return Sketch(None, 0, low)
+        return Sketch(majority(self._words(low)), low.size, low)
+
+    def explain(self, text: str) -> Explanation:
+        """Say how the fingerprint of a text comes about."""
+        names = shingle_names(text)
+        words = self._words(np.array(list(names.values()), np.uint64))
+        hashes = [int(high) << 64 | int(low) for low, high in words]
+        features = [Feature(name, 1, hash_) for name, hash_ in zip(names, hashes, strict=True)]
+        sums = bit_sums(hashes, [1] * len(hashes), self.bits)
+        made = self.sketch(text).fingerprint
+        return Explanation(
+            self.id, self.bits, tokens(text), [], features, sums[::-1].tolist(), made
+        )
+
+    def _words(self, low: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return np.stack([low, mix64(low + self._SECOND)], axis=1)
+
+
+def fingerprint(text: str) -> int | None:
+    """The fingerprint of a text by the default scheme.
+
+    Returns:
+        An unsigned integer of 128 bits, or None for a text of fewer than two tokens.
+    """
+    return _DEFAULT.sketch(text).fingerprint
+
+
+_DEFAULT = Shingles()

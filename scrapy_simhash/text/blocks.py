@@ -1,0 +1,175 @@
+"""A tree to blocks of text: what each tag does to the text around it, and what names say of it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lxml import etree
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from lxml.html import HtmlElement
+
+__all__ = ["CONTENT", "HEADING", "PARAGRAPH", "RESCUE", "VISIBLE", "Block", "Span", "walk"]
+
+# What a tag does to the text around it; the block-level ones come last.
+_INLINE, _SPACE, _LINK, _SKIP, _BLOCK, PARAGRAPH, HEADING = range(7)
+
+_INVISIBLE = {
+    *("applet", "audio", "canvas", "datalist", "embed", "head", "iframe", "input", "map", "math"),
+    *("meter", "noscript", "object", "progress", "script", "select", "style", "svg", "template"),
+    *("textarea", "video"),
+}
+_INLINES = {
+    *("abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em"),
+    *("font", "i", "img", "ins", "kbd", "label", "mark", "nobr", "picture", "q", "rb", "rp", "rt"),
+    *("ruby", "s", "samp", "small", "source", "span", "strike", "strong", "sub", "sup", "time"),
+    *("tt", "u", "var", "wbr"),
+}
+# Every tag that is not listed is block-level as well; the common ones are found faster here.
+_BLOCKS = {
+    *("article", "blockquote", "body", "center", "div", "dl", "fieldset", "figcaption", "figure"),
+    *("form", "header", "html", "li", "main", "ol", "pre", "section", "table", "tbody", "tr", "ul"),
+}
+_BOILERPLATE = {"aside", "button", "dialog", "footer", "menu", "nav"}
+# What holds the whole page on some sites: noscript for crawlers, the others left open by mistake.
+_SWALLOWING = {"aside", "button", "menu", "nav", "noscript"}
+
+
+class _Actions(dict[Any, int]):
+    """What each tag does to the text. A tag that is not listed goes by its local name."""
+
+    def __init__(self, skipped: AbstractSet[str]) -> None:
+        super().__init__({etree.Comment: _INLINE, etree.ProcessingInstruction: _INLINE})
+        self.update(dict.fromkeys(_BLOCKS, _BLOCK))
+        self.update(dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), HEADING))
+        self.update(dict.fromkeys(("br", "dd", "dt", "td", "th"), _SPACE))
+        self.update(dict.fromkeys(_INLINES, _INLINE))
+        self.update(a=_LINK, p=PARAGRAPH)
+        self.update(dict.fromkeys(skipped, _SKIP))
+
+    def __missing__(self, tag: str) -> int:
+        return self.get(tag.rpartition("}")[2], _BLOCK)
+
+
+VISIBLE = _Actions(_INVISIBLE)
+CONTENT = _Actions(_INVISIBLE | _BOILERPLATE)
+RESCUE = _Actions((_INVISIBLE | _BOILERPLATE) - _SWALLOWING)
+
+# Ideographs, kana and hangul: one of them says about as much as three letters.
+_WIDE = re.compile(
+    "[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3041-\u30ff"
+    "\u3105-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
+    "\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff]+"
+)
+# Whole words in a class or id that tell boilerplate. Only names that are common on the web count.
+_CHROME = re.compile(
+    r"(?<![a-z])(?:ads?|advert(?:s|isements?)?|banner|breadcrumbs?|comments?|consent|cookies?|"
+    r"copyright|disclaimer|footer|gdpr|login|masthead|menu|modal|nav|navbar|navigation|"
+    r"newsletter|outbrain|pager|pagination|popup|promo|recommend(?:ed|ations?)?|related|shar(?:e|ing)|"
+    r"sidebar|signup|social|sponsor(?:ed)?|subscri(?:be|ption)|taboola|tags|toolbar|tooltip|widget)"
+    r"(?![a-z])"
+)
+# WordPress puts the names of categories and tags into the class of an article.
+_SLUG = re.compile(r"\b(?:category|tag)-\S+")
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_NAME_LENGTH = 256  # of a class or id, the characters that are looked at
+
+
+class Block(NamedTuple):
+    """A piece of text between two block-level tags."""
+
+    text: str
+    width: int
+    linked: int  # the width of what is inside links
+    kind: int
+
+    @property
+    def is_links(self) -> bool:
+        """Whether most of it is inside links."""
+        return 2 * self.linked > self.width
+
+
+# The blocks inside a block-level element: first, one past the last; and whether its name or style
+# marks it as boilerplate.
+Span = tuple[int, int, bool]
+
+
+def walk(  # noqa: C901 (one loop: see the docstring)
+    root: HtmlElement, actions: _Actions
+) -> tuple[list[Block], list[Span]]:
+    """Cut a tree into blocks of text; return them and the span of every block-level element.
+
+    This loop is most of what a page costs, hence few calls, and attributes are looked at only for
+    elements that turned out to have text.
+    """
+    blocks: list[Block] = []
+    spans: list[Span] = []
+    parts: list[str] = []  # the text of the current block
+    linked: list[str] = []  # what of it is inside links
+    kind, start, links = _BLOCK, 0, 0
+    stack: list[tuple[int, int]] = []  # kind and start of the elements around the current one
+    events = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
+    for event, element in events:
+        starts = event == "start"
+        action = actions[element.tag]
+        if action >= _BLOCK:
+            if parts:
+                _add_block(blocks, parts, linked, kind)
+            if starts:
+                stack.append((kind, start))
+                kind, start = action, len(blocks)
+            else:
+                if len(blocks) > start:
+                    spans.append((start, len(blocks), _is_marked(element)))
+                kind, start = stack.pop()
+        elif action == _LINK:
+            links += 1 if starts else -1
+        elif action == _SPACE:
+            parts.append(" ")
+        elif action == _SKIP and starts:
+            events.skip_subtree()
+            continue
+        text = element.text if starts else element.tail
+        if text and (starts or element is not root):
+            parts.append(text)
+            if links:
+                linked.append(text)
+    _add_block(blocks, parts, linked, kind)
+    spans.append((0, len(blocks), False))
+    return blocks, spans
+
+
+def _width(text: str) -> int:
+    """Return the width of a text in letters."""
+    if text.isascii():
+        return len(text)
+    return len(text) + 2 * sum(map(len, _WIDE.findall(text)))
+
+
+@lru_cache(maxsize=8192)
+def _names_chrome(name: str) -> bool:
+    return _CHROME.search(_SLUG.sub("", name.lower())) is not None
+
+
+def _is_marked(element: HtmlElement) -> bool:
+    """Tell whether the name or the style of an element says that it is boilerplate."""
+    for attribute in ("class", "id"):
+        name = element.get(attribute)
+        if name and _names_chrome(name[:_NAME_LENGTH]):
+            return True
+    style = element.get("style")
+    return style is not None and _HIDDEN.search(style) is not None
+
+
+def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: int) -> None:
+    """Turn the collected parts of a text, if they say anything, into a block."""
+    text = " ".join("".join(parts).split())
+    if text:
+        links = _width(" ".join("".join(linked).split())) if linked else 0
+        blocks.append(Block(text, _width(text), links, kind))
+    parts.clear()
+    linked.clear()

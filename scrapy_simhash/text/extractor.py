@@ -1,0 +1,97 @@
+"""A page to its text, by the extractor that was asked for."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Callable
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from scrapy_simhash.text.density import body, density
+from scrapy_simhash.text.html import parse_html
+
+__all__ = ["Extractor", "load_extractor", "page_text"]
+
+Extractor = Callable[[HtmlElement], str]
+
+
+def page_text(source: bytes | str | HtmlElement, *, extractor: str | Extractor = "density") -> str:
+    """Return the main text of a page, one block a line.
+
+    Args:
+        source: The page as bytes (decoded by their byte order mark, as UTF-8, by the encoding
+            that the page declares, or as Windows-1252), as a str, or as an lxml tree, which is
+            left unchanged.
+        extractor: A name or import path that `load_extractor` knows, or a callable.
+
+    Returns:
+        The text with white space collapsed; "" when the page has none.
+
+    Raises:
+        TypeError: If the source is none of these, or the extractor does not return a str.
+        ValueError: If there is no extractor of that name.
+    """
+    extract = load_extractor(extractor) if isinstance(extractor, str) else extractor
+    if isinstance(source, (bytes, str)):
+        root = parse_html(source)
+    elif isinstance(source, etree._Element):
+        root = source
+    else:
+        raise TypeError(f"a page is bytes, str or an lxml element, not {type(source).__name__}")
+    text = "" if root is None else extract(root)
+    if not isinstance(text, str):
+        raise TypeError(f"extractor {extractor!r} returned {type(text).__name__}, not str")
+    return text
+
+
+def load_extractor(name: str) -> Extractor:
+    """Return the extractor of a name.
+
+    Args:
+        name: "density" (the main text by block density), "body" (all visible text),
+            "trafilatura" (needs the extra of that name), or the import path of a callable that
+            takes an lxml `HtmlElement` and returns str: "package.module:function" or
+            "package.module.function".
+
+    Raises:
+        TypeError: If the name is not a str, or the import path leads to no callable.
+        ValueError: If the name is unknown, the path cannot be imported, or trafilatura is asked
+            for and not installed.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of an extractor is a str, not {type(name).__name__}")
+    if name in _EXTRACTORS:
+        return _EXTRACTORS[name]
+    if name == "trafilatura":
+        return _load_trafilatura()
+    allowed = '"density", "body", "trafilatura" or an import path like "package.module:function"'
+    if not re.search(r"\w[.:]\w", name):
+        raise ValueError(f"unknown extractor {name!r}: it must be {allowed}")
+    try:
+        extractor = pkgutil.resolve_name(name)
+    except (AttributeError, ImportError, ValueError) as error:
+        raise ValueError(
+            f"cannot import extractor {name!r} ({error}): it must be {allowed}"
+        ) from error
+    if not callable(extractor):
+        raise TypeError(f"extractor {name!r} is {type(extractor).__name__}, not a callable")
+    return extractor  # type: ignore[no-any-return]
+
+
+def _load_trafilatura() -> Extractor:
+    try:
+        from trafilatura import extract  # noqa: PLC0415 (optional, and slow to import)
+    except ImportError as error:
+        raise ValueError(
+            'extractor "trafilatura" is not installed: pip install scrapy-simhash[trafilatura]'
+        ) from error
+
+    def extractor(root: HtmlElement) -> str:
+        return extract(root, fast=True, include_comments=False) or ""
+
+    return extractor
+
+
+_EXTRACTORS: dict[str, Extractor] = {"density": density, "body": body}
