@@ -79,7 +79,7 @@ def _measure_index(options: argparse.Namespace, url: str) -> None:
     with Index(url, timeout=600, text_budget=0, expected_size=options.size, **how) as index:
         started = time.perf_counter()
         fill(index, options.size)
-        print(f"{options.size:,} documents, {index.keys.id}, {index.database.dialect}")
+        print(f"{options.size:,} documents, {index.lookup.keys.id}, {index.database.dialect}")
         print(f"  filled in {time.perf_counter() - started:.0f} s")
         documents = Documents()
         for name, batch, claims in (
@@ -88,14 +88,14 @@ def _measure_index(options: argparse.Namespace, url: str) -> None:
             ("one by one", 1, options.claims // 8),
         ):
             given = documents.next(claims)
-            counted = index.counts.candidates
+            counted = index.lookup.counts.candidates
             with _Stopwatch(claims) as watch:
                 kinds = [
                     verdict.kind
                     for start in range(0, claims, batch)
                     for verdict in index.execute(claims=given[start : start + batch])
                 ]
-            candidates = (index.counts.candidates - counted) / claims
+            candidates = (index.lookup.counts.candidates - counted) / claims
             found = kinds.count("duplicate") / claims
             print(f"  {name:14} {watch} {candidates:9.1f} candidates, {found:.3f} duplicates")
         print(f"  {_size_on_disk(index) / options.size:.0f} bytes a document")
@@ -135,11 +135,13 @@ def fill(index: Index, size: int) -> None:
     names = [column.name for column in schema.claims.columns]
     fingerprints = rng.bytes(16 * size)
     owners = rng.integers(-(2**63), 2**63, size, np.int64).tolist()
-    is_blocks = not index.keys.needs_shingles
+    is_blocks = not index.lookup.keys.needs_shingles
     keys = (
-        _block_keys(index.keys, fingerprints)
+        _block_keys(index.lookup.keys, fingerprints)
         if is_blocks
-        else rng.integers(-(2**31), 2**31, (size, index.keys.slots), np.int64).astype(np.int32)
+        else rng.integers(-(2**31), 2**31, (size, index.lookup.keys.slots), np.int64).astype(
+            np.int32
+        )
     )
     run, now = index.run.id, time.time()
 
@@ -156,7 +158,7 @@ def fill(index: Index, size: int) -> None:
             yield tuple(map(values.__getitem__, names))
 
     def key_rows() -> Iterator[tuple[int, ...]]:
-        for slot in range(index.keys.slots):
+        for slot in range(index.lookup.keys.slots):
             order = np.argsort(keys[:, slot], kind="stable")
             sorted_keys = keys[order, slot].tolist()
             yield from zip(

@@ -46,7 +46,7 @@ def version(db: Database) -> str | None:
 
 def set_version(url: URL, number: int) -> None:
     db = Database(url)
-    db.transact(lambda connection, _: connection.execute(update(schema.meta).values(value=number)))
+    db.transact(lambda connection: connection.execute(update(schema.meta).values(value=number)))
     db.close()
 
 
@@ -280,7 +280,7 @@ def test_a_conflict_is_tried_again_and_the_work_is_told(db: Database) -> None:
             raise conflict(db)
         return "done"
 
-    assert db.transact(work) == "done"
+    assert db.transact_once(work) == "done"
     assert seen == [False, True, True, True]
 
 
@@ -288,7 +288,7 @@ def test_a_conflict_is_tried_again_and_the_work_is_told(db: Database) -> None:
 def test_a_conflict_without_end_is_given_up_in_time(engine: str, tmp_path: Path) -> None:
     db = Database(cleared_database(engine, tmp_path), timeout=0.3)
 
-    def work(_connection: Connection, _retried: bool) -> None:
+    def work(_connection: Connection) -> None:
         raise conflict(db)
 
     with pytest.raises(IndexUnavailable, match="Deadlock"):
@@ -305,7 +305,7 @@ def test_an_error_in_the_statement_is_not_tried_again(db: Database) -> None:
         connection.execute(text("SELECT 1 FROM nowhere"))
 
     with pytest.raises(IndexUnavailable, match="nowhere"):
-        db.transact(work)
+        db.transact_once(work)
     assert seen == [False]
 
 
@@ -313,13 +313,13 @@ def test_an_error_in_the_statement_is_not_tried_again(db: Database) -> None:
 def test_work_that_raises_leaves_nothing_behind(db: Database) -> None:
     index = Index(db)
 
-    def work(connection: Connection, _retried: bool) -> None:
+    def work(connection: Connection) -> None:
         lock(connection, index.id, 5)
         raise KeyError("mistake")
 
     with pytest.raises(KeyError):
         db.transact(work)
-    assert db.transact(lambda connection, _: lock(connection, index.id)).last == 1
+    assert db.transact(lambda connection: lock(connection, index.id)).last == 1
 
 
 @on_every_engine
@@ -329,7 +329,7 @@ def test_who_comes_second_waits_and_then_gives_up(engine: str, tmp_path: Path) -
     index = Index(db)
     held, done = threading.Event(), threading.Event()
 
-    def hold(connection: Connection, _retried: bool) -> None:
+    def hold(connection: Connection) -> None:
         lock(connection, index.id)
         held.set()
         done.wait(20)
@@ -353,7 +353,7 @@ def test_who_comes_second_waits_and_then_gives_up(engine: str, tmp_path: Path) -
 def test_numbers_of_claims_are_never_handed_out_twice(db: Database) -> None:
     index = Index(db)
     taken = [
-        db.transact(lambda connection, _, more=more: lock(connection, index.id, more))
+        db.transact(lambda connection, more=more: lock(connection, index.id, more))
         for more in (3, 0, 5)
     ]
     ranges = [

@@ -19,7 +19,8 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
-from scrapy_simhash.index.index import CROWD, Index
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.reader import CROWD
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import (
     expire_claims,
@@ -110,7 +111,7 @@ def test_a_near_duplicate_is_found_with_what_it_is_a_duplicate_of(db: Database) 
     assert again.match.url == "https://example.com/a"
     assert again.match.key == "a"
     assert again.match.pending
-    assert 0 < again.match.distance <= index.limit
+    assert 0 < again.match.distance <= index.lookup.limit
     assert 0.9 < again.match.similarity < 1
     assert len(index) == 1
 
@@ -703,11 +704,11 @@ def test_a_template_does_not_make_every_claim_read_all_of_its_pages(db: Database
     index, documents = same_template(db, CROWD + 100)
     assert len(index) == len(documents)
     most = CROWD + 10
-    assert rows(db, schema.keys) <= most * index.keys.slots + len(documents)
-    assert index.counts.exact_only >= 90
-    before = index.counts.candidates
+    assert rows(db, schema.keys) <= most * index.lookup.keys.slots + len(documents)
+    assert index.lookup.counts.exact_only >= 90
+    before = index.lookup.counts.candidates
     index.execute(claims=[Document(documents[0].sketch, "copy")])
-    assert index.counts.candidates - before <= most
+    assert index.lookup.counts.candidates - before <= most
 
 
 def test_an_exact_copy_of_a_page_in_a_crowd_is_found(db: Database) -> None:
@@ -735,7 +736,7 @@ def test_what_has_a_band_of_its_own_is_still_found_in_a_crowd(db: Database) -> N
     index, _ = same_template(db, CROWD + 20)
     own = f"{article(0)} {article(1, 25)}"
     assert index.claim(own, key="own").kind == "unique"
-    assert index.counts.crowded > index.counts.exact_only
+    assert index.lookup.counts.crowded > index.lookup.counts.exact_only
     assert index.claim(edited(own), key="copy").match.key == "own"
 
 
@@ -746,13 +747,15 @@ def test_the_keys_of_a_namespace_are_those_it_was_made_with(db: Database) -> Non
     first = Index(db, namespace="one", candidates="blocks", distance=3, expected_size=100)
     first.claim(7, key="a")
     again = Index(db, namespace="one", candidates="blocks", distance=9, expected_size=10**9)
-    assert again.keys == first.keys
+    assert again.lookup.keys == first.lookup.keys
     assert again.claim(flipped(7, 9), key="b").kind == "duplicate"
 
 
 def test_keys_are_chosen_by_the_expected_size(db: Database) -> None:
     plans = {
-        Index(db, namespace=str(size), candidates="blocks", distance=8, expected_size=size).keys.id
+        Index(
+            db, namespace=str(size), candidates="blocks", distance=8, expected_size=size
+        ).lookup.keys.id
         for size in (1000, 10**9)
     }
     assert len(plans) == 2
@@ -763,15 +766,15 @@ def test_bands_for_more_alike_pages_are_taken_with_a_warning(
 ) -> None:
     Index(db, similarity=1)
     assert not caplog.records
-    assert Index(db, similarity=0.8).keys.id == Index(db, similarity=1).keys.id
+    assert Index(db, similarity=0.8).lookup.keys.id == Index(db, similarity=1).lookup.keys.id
     assert "found. Reset the namespace" in caplog.text
 
 
 def test_more_candidates_than_planned_are_told_once(
     db: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scrapy_simhash.index.index._ENOUGH_CLAIMS", 300)
-    monkeypatch.setattr("scrapy_simhash.index.index._FEW_CANDIDATES", 1.0)
+    monkeypatch.setattr("scrapy_simhash.index.lookup._ENOUGH_CLAIMS", 300)
+    monkeypatch.setattr("scrapy_simhash.index.lookup._FEW_CANDIDATES", 1.0)
     index = Index(db, candidates="blocks", distance=3, expected_size=100, text_budget=0)
     # One block is the same in all of them.
     index.claim_many({"fingerprint": n << 64, "key": str(n)} for n in range(0, 1000 * 16, 16))
@@ -804,7 +807,7 @@ def test_keys_are_made_anew_while_others_claim(
                 assert other.claim(flipped(base[number], 3), key="copy").kind == "duplicate"
 
     plan = Blocks((22, 21, 21))
-    assert index.keys != plan
+    assert index.lookup.keys != plan
     assert rebuild_keys(index, plan, progress) == plan
     assert seen[0] == (20, 100)
     assert seen[-1][0] >= 99
@@ -812,7 +815,7 @@ def test_keys_are_made_anew_while_others_claim(
         for number in (1, 50, 98, 100):
             assert user.nearest(base[number])[0].distance == 0
             assert user.claim(flipped(base[number], 3), key="copy").kind == "duplicate"
-        assert user.keys == plan
+        assert user.lookup.keys == plan
         assert user.nearest(base[0], limit=1) == [] or user.nearest(base[0])[0].distance > 3
     assert other.claim(base[0], key="again").kind == "unique"
     assert len(rekeyed(db)) == 3

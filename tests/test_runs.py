@@ -226,13 +226,13 @@ def test_a_process_that_was_killed_is_recovered(db: Database) -> None:
 def test_opening_a_run_whose_commit_was_answered_by_silence_makes_one_row(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    transact = db.transact
+    transact = db.transact_once
 
     def twice(work: Any) -> Any:
         transact(lambda connection, _: work(connection, False))
         return transact(lambda connection, _: work(connection, True))
 
-    monkeypatch.setattr(db, "transact", twice)
+    monkeypatch.setattr(db, "transact_once", twice)
     Run.open(db)
     monkeypatch.undo()
     assert db.read(lambda c: c.scalar(select(func.count()).select_from(schema.runs))) == 1

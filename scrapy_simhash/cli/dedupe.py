@@ -56,9 +56,8 @@ def run(project: Project, options: Namespace) -> None:
     try:
         # What was confirmed is stored, whatever became of the call that did it.
         run = Run.open(database, spider="dedupe", job=str(output), on_crash="keep")
-        index = project.index(database, options.namespace or "dedupe", run=run)
         # The feed has the texts.
-        index.text_budget = 0
+        index = project.index(database, options.namespace or "dedupe", run=run, text_budget=0)
         with progress_bar() as progress:
             task = progress.add_task("Comparing", total=None)
 

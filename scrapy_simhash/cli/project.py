@@ -104,6 +104,5 @@ class Project:
             distance=settings.distance,
             candidates=settings.candidates,
             scheme=settings.scheme,
-            text_budget=settings.text_budget,
-            **more,
+            **{"text_budget": settings.text_budget, **more},
         )

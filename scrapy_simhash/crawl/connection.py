@@ -98,7 +98,7 @@ class CrawlDatabase:
         """What the indexes have met, by the names of :class:`~scrapy_simhash.index.Counts`."""
         counts = Counter[str]()
         for index in self._indexes.values():
-            counts.update(asdict(index.counts))
+            counts.update(asdict(index.lookup.counts))
         return counts
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ class LockedNamespace(NamedTuple):
     """The row of a namespace whose lock is held.
 
     Attributes:
-        last: the last number of a claim that is taken.
+        numbers: those of the new claims.
         text_bytes: how much text is kept.
         item_bytes: how much is kept of dropped items.
         plan: the id of the keys.
@@ -28,12 +28,17 @@ class LockedNamespace(NamedTuple):
         next_plan: the id of those that are being made, if any.
     """
 
-    last: int
+    numbers: range
     text_bytes: int
     item_bytes: int
     plan: str
     first_slot: int
     next_plan: str | None
+
+    @property
+    def last(self) -> int:
+        """The last number of a claim that is taken."""
+        return self.numbers.stop - 1
 
 
 _row = schema.namespaces.c
@@ -67,4 +72,4 @@ def lock(connection: Connection, namespace: int, new_claims: int = 0) -> LockedN
         row = _read.run(connection, {"here": namespace}).one_or_none()
     if row is None:
         raise IndexUnavailable(f"namespace {namespace} is gone: it was reset by somebody else")
-    return LockedNamespace._make(row)
+    return LockedNamespace._make((range(row[0] - new_claims + 1, row[0] + 1), *row[1:]))

@@ -114,14 +114,25 @@ class Database:
         """Seconds since the epoch by the database's clock, which all its users share."""
         return time.time() + self._offset
 
-    def transact(self, work: Callable[[Connection, bool], T]) -> T:
+    def transact(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, again if another writer got in its way.
 
-        `work` gets the connection and whether this is a retry: then an earlier attempt may have
-        been committed although its answer was lost, so it must look for its own rows first.
+        It may be done twice, where the answer to a commit was lost: the second time must change
+        nothing. What must not be done twice wants :meth:`transact_once`.
 
         Raises:
             IndexUnavailable: it did not get through within the timeout, or the database refused.
+        """
+        return self.transact_once(lambda connection, _retried: work(connection))
+
+    def transact_once(self, work: Callable[[Connection, bool], T]) -> T:
+        """Run `work`, which must not be done twice, in one transaction.
+
+        `work` gets the connection and whether an earlier attempt may have been committed although
+        its answer was lost: then it must look for its own rows first.
+
+        Raises:
+            IndexUnavailable: as :meth:`transact`.
         """
         deadline = time.monotonic() + self.timeout
         for attempt in range(_ATTEMPTS):
@@ -151,10 +162,10 @@ class Database:
         Raises:
             IndexUnavailable: as :meth:`transact`.
         """
-        return self.transact(lambda connection, _retried: work(connection))
+        return self.transact(work)
 
     def _prepare(self) -> None:
-        def prepare(connection: Connection, _retried: bool) -> None:
+        def prepare(connection: Connection) -> None:
             found = None
             if inspect(connection).has_table(schema.meta.name):
                 found = connection.scalar(_version)

@@ -104,7 +104,7 @@ class Run:
             )
             return int(made.inserted_primary_key[0])  # type: ignore[index]
 
-        run = cls(database, database.transact(enter))
+        run = cls(database, database.transact_once(enter))
         run.recover(on_crash)
         return run
 
@@ -146,7 +146,7 @@ class Run:
     def mark(self, **columns: Any) -> None:
         """Set columns of the run's row."""
         self.database.transact(
-            lambda connection, _retried: connection.execute(
+            lambda connection: connection.execute(
                 update(schema.runs).where(schema.runs.c.id == self.id).values(columns)
             )
         )
@@ -190,7 +190,7 @@ def _release(database: Database, run: int, *, confirmed: bool) -> int:
         )
     )
 
-    def release(namespace: int, connection: Connection, _retried: bool) -> int:
+    def release(namespace: int, connection: Connection) -> int:
         held = lock(connection, namespace)
         rows = connection.execute(
             select(claims.id, claims.packed_keys, claims.fingerprint)
@@ -199,7 +199,7 @@ def _release(database: Database, run: int, *, confirmed: bool) -> int:
         ).all()
         writer = Writer(connection, namespace, held)
         writer.forget([tuple(row) for row in rows], orphaned=True)
-        writer.book()
+        writer.books.enter()
         return len(rows)
 
     total = 0

@@ -35,7 +35,7 @@ def reset_namespace(database: Database, name: str) -> None:
         IndexUnavailable: the database did not answer in time.
     """
 
-    def reset(connection: Connection, _retried: bool) -> None:
+    def reset(connection: Connection) -> None:
         number = connection.scalar(
             select(schema.namespaces.c.id).where(schema.namespaces.c.name == name)
         )
@@ -66,7 +66,7 @@ def expire_claims(index: Index, before: float) -> int:
     position = 0
     forgotten = 0
 
-    def expire(connection: Connection, _retried: bool) -> tuple[int | None, int]:
+    def expire(connection: Connection) -> tuple[int | None, int]:
         held = lock(connection, index.id)
         # Their numbers grow with time: the first one made since ends the search.
         rows = connection.execute(
@@ -81,7 +81,7 @@ def expire_claims(index: Index, before: float) -> int:
             (found.id, found.packed_keys, found.fingerprint) for found in old if found.seen < before
         ]
         writer.forget(gone, orphaned=False)
-        writer.book()
+        writer.books.enter()
         return old[-1].id if old and len(old) == len(rows) else None, len(gone)
 
     while True:
@@ -107,7 +107,7 @@ def expire_duplicates(index: Index, before: float) -> int:
     """
     row = schema.duplicates.c
 
-    def expire(connection: Connection, _retried: bool) -> int:
+    def expire(connection: Connection) -> int:
         held = lock(connection, index.id)
         found = connection.execute(
             select(row.id, row.claim)
@@ -117,7 +117,7 @@ def expire_duplicates(index: Index, before: float) -> int:
         ).all()
         writer = Writer(connection, index.id, held)
         writer.forget_duplicates([(number, claim) for number, claim in found])
-        writer.book()
+        writer.books.enter()
         return len(found)
 
     forgotten = 0
@@ -150,13 +150,14 @@ def rebuild_keys(
         ValueError: the plan takes too many lookups for the index's distance.
         IndexUnavailable: the database did not answer in time.
     """
-    if not isinstance(index.keys, Blocks):
+    if not isinstance(index.lookup.keys, Blocks):
         raise TypeError(
-            f"namespace {index.namespace!r} has {index.keys.id!r}, which are made of the texts: "
-            "keys can be made anew where there are blocks, which are made of the fingerprints"
+            f"namespace {index.namespace!r} has {index.lookup.keys.id!r}, which are made of the "
+            "texts: keys can be made anew where there are blocks, which are made of the "
+            "fingerprints"
         )
-    plan = keys or index.best_blocks()
-    plan.flips(index.radius(plan))
+    plan = keys or index.lookup.best_blocks(len(index))
+    plan.flips(index.lookup.radius(plan))
     total = len(index)
     done = index.database.read(lambda connection: _made(connection, index.id, plan))
     is_complete = False
@@ -181,7 +182,7 @@ def _made(connection: Connection, namespace: int, plan: Blocks) -> int:
     return connection.scalar(made) or 0
 
 
-def _make(namespace: int, plan: Blocks, connection: Connection, _retried: bool) -> tuple[int, bool]:
+def _make(namespace: int, plan: Blocks, connection: Connection) -> tuple[int, bool]:
     """Make some keys; how many claims got them, and whether the plan is now in force."""
     held = lock(connection, namespace)
     row = schema.namespaces.c
@@ -222,7 +223,7 @@ def _make(namespace: int, plan: Blocks, connection: Connection, _retried: bool) 
     return len(found), is_complete
 
 
-def _clear(namespace: int, connection: Connection, _retried: bool) -> bool:
+def _clear(namespace: int, connection: Connection) -> bool:
     """Delete some of the keys that are not in force any more; whether there may be more."""
     held = lock(connection, namespace)
     return _clear_slots(connection, namespace, other_slot(held.first_slot))

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.simhash.scheme import Sketch
 
-__all__ = ["Claim", "Document", "Duplicate", "Kind", "Match", "Verdict", "owner_of"]
+__all__ = ["Claim", "Document", "Duplicate", "Kind", "Match", "SameUrl", "Verdict", "owner_of"]
 
 Kind = Literal["unique", "duplicate", "same", "skipped", "failed_open"]
+SameUrl = Literal["pass", "drop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,12 @@ class Match:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """A claim that was made and can be confirmed or released."""
+    """A claim that was made and can be confirmed or released.
+
+    It carries its row to the caller and back: somebody may take this process for dead and release
+    the claim meanwhile, and what it stands for is stored all the same; confirming it then makes it
+    again.
+    """
 
     id: int
     row: Mapping[str, Any] = field(repr=False)

@@ -1,16 +1,17 @@
-"""What is written under a namespace's lock: claims and their keys, duplicates, texts, budgets."""
+"""What is written under a namespace's lock: claims and their keys, duplicates, texts."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from sqlalchemy import ARRAY, bindparam, delete, exists, func, insert, null, select, update
+from sqlalchemy import ARRAY, bindparam, delete, func, insert, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
+from scrapy_simhash.index.budgets import Books
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -22,11 +23,9 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Table
 
     from scrapy_simhash.db.lock import LockedNamespace
+    from scrapy_simhash.index.batch import KeyRow
 
-__all__ = ["OTHER_SLOTS", "KeyRow", "Writer", "other_slot"]
-
-#: As many rows are dropped at once to make room.
-_ROOM = 256
+__all__ = ["OTHER_SLOTS", "Writer", "other_slot"]
 
 #: While keys are made anew, the old and the new ones are as many slots apart.
 OTHER_SLOTS = 256
@@ -35,13 +34,6 @@ OTHER_SLOTS = 256
 def other_slot(first: int) -> int:
     """The first slot of the keys that are made anew."""
     return OTHER_SLOTS - first
-
-
-class KeyRow(NamedTuple):
-    """A key of a document, in its slot."""
-
-    slot: int
-    key: int
 
 
 def _keys_of(plan: str, packed_keys: bytes | None, fingerprint: bytes) -> list[int]:
@@ -67,10 +59,6 @@ class _Statements:
 
         claims, duplicates, texts = schema.claims, schema.duplicates, schema.texts
         own_texts = (*here(texts, "claim"), texts.c.duplicate == 0)
-        explained = exists().where(
-            duplicates.c.namespace == texts.c.namespace, duplicates.c.claim == texts.c.claim
-        )
-        row = schema.namespaces.c
         self.present = CompiledStatement(select(claims.c.id).where(*here(claims, "id")))
         self.confirm = CompiledStatement(
             update(claims).where(*here(claims, "id")).values(state=CONFIRMED)
@@ -92,43 +80,9 @@ class _Statements:
                 *here(duplicates, "id"), duplicates.c.run == bindparam("of_run")
             )
         )
-        self.drop_items = CompiledStatement(
-            update(duplicates).where(*here(duplicates, "id")).values(item=null())
-        )
-        self.items = CompiledStatement(
-            select(duplicates.c.id, func.length(duplicates.c.item).label("bytes"))
-            .where(
-                duplicates.c.namespace == bindparam("here"),
-                duplicates.c.item.is_not(None),
-                duplicates.c.orphaned == bindparam("is_orphan"),
-            )
-            .order_by(duplicates.c.id)
-            .limit(_ROOM)
-        )
         size = func.coalesce(func.sum(func.length(texts.c.text)), 0)
         self.size_of_own_texts = CompiledStatement(select(size).where(*own_texts))
         self.delete_own_texts = CompiledStatement(delete(texts).where(*own_texts))
-        self.size_of_texts = CompiledStatement(select(size).where(*here(texts, "claim")))
-        self.delete_texts = CompiledStatement(delete(texts).where(*here(texts, "claim")))
-        self.unexplaining, self.explaining = (
-            CompiledStatement(
-                select(texts.c.claim)
-                .where(texts.c.namespace == bindparam("here"), condition)
-                .group_by(texts.c.claim)
-                .order_by(texts.c.claim)
-                .limit(_ROOM)
-            )
-            for condition in (~explained, explained)
-        )
-        self.book = CompiledStatement(
-            update(schema.namespaces)
-            .where(row.id == bindparam("here"))
-            .values(
-                size=row.size + bindparam("claims"),
-                text_bytes=row.text_bytes + bindparam("texts"),
-                item_bytes=row.item_bytes + bindparam("items"),
-            )
-        )
         self.size_of_items = CompiledStatement(
             select(func.coalesce(func.sum(func.length(duplicates.c.item)), 0)).where(
                 *here(duplicates, "id")
@@ -181,23 +135,36 @@ class Writer:
         self._sql = _statements(self._dialect)
         self._namespace = namespace
         self._held = held
-        self._size = self._text_bytes = self._item_bytes = 0
+        self.books = Books(connection, namespace, held)
 
-    def insert(self, claims: Sequence[Mapping[str, Any]], crowded: Collection[KeyRow] = ()) -> None:
-        """Add claims, given by their rows, with their keys but for those that are crowded."""
+    def insert(
+        self,
+        claims: Sequence[Mapping[str, Any]],
+        keys: Sequence[Sequence[int]] | None = None,
+        crowded: Collection[KeyRow] = (),
+    ) -> None:
+        """Add claims with their keys, but for those of these that are crowded.
+
+        Args:
+            claims: their rows.
+            keys: of each; made from the rows where they are not at hand.
+            crowded: keys that are shared by too many.
+        """
         if not claims:
             return
+        if keys is None:
+            keys = [
+                _keys_of(self._held.plan, row["packed_keys"], row["fingerprint"]) for row in claims
+            ]
         self._insert(self._sql.insert_claims, claims)
         first = self._held.first_slot
         self._insert_keys(
             (first + slot, key, row["id"])
-            for row in claims
-            for slot, key in enumerate(
-                _keys_of(self._held.plan, row["packed_keys"], row["fingerprint"])
-            )
+            for row, mine in zip(claims, keys, strict=True)
+            for slot, key in enumerate(mine)
             if not crowded or (slot, key) not in crowded
         )
-        self._size += len(claims)
+        self.books.claims += len(claims)
 
     def rekey(self, claims: Sequence[tuple[int, NDArray[np.int32]]]) -> None:
         """Add keys of the next plan to claims that have those of the present one."""
@@ -214,6 +181,8 @@ class Writer:
         One that is gone was released by somebody who took this run for dead. What it stands for
         is stored all the same, so it is made again.
         """
+        if not claims:
+            return
         numbers = {row["id"] for row in claims}
         if self._sql.confirm.run(self._connection, self._here(numbers)).rowcount == len(numbers):
             return
@@ -250,8 +219,8 @@ class Writer:
                 for slot, key in enumerate(_keys_of(plan, packed_keys, fingerprint))
             ],
         )
-        self._size -= self._sql.delete_claims.run(self._connection, here).rowcount
-        self._text_bytes -= int(
+        self.books.claims -= self._sql.delete_claims.run(self._connection, here).rowcount
+        self.books.text_bytes -= int(
             self._sql.size_of_own_texts.run(self._connection, here).scalar() or 0
         )
         self._sql.delete_own_texts.run(self._connection, here)
@@ -263,8 +232,10 @@ class Writer:
         if not duplicates:
             return
         here = self._here(number for number, _ in duplicates)
-        self._item_bytes -= int(self._sql.size_of_items.run(self._connection, here).scalar() or 0)
-        self._text_bytes -= int(
+        self.books.item_bytes -= int(
+            self._sql.size_of_items.run(self._connection, here).scalar() or 0
+        )
+        self.books.text_bytes -= int(
             self._sql.size_of_their_texts.run(self._connection, here).scalar() or 0
         )
         self._sql.delete_text.run(
@@ -285,7 +256,7 @@ class Writer:
             duplicates: rows of the table, and the text of each, compressed.
             retried: an earlier attempt may have written them already.
         """
-        if retried:
+        if retried and duplicates:
             here = self._here(row["id"] for row, _ in duplicates)
             here["of_run"] = duplicates[0][0]["run"]
             written = set(self._sql.remembered.run(self._connection, here).scalars())
@@ -298,7 +269,7 @@ class Writer:
             # The claim may have been released between the verdict and now.
             [{**row, "orphaned": row["claim"] not in alive} for row, _ in duplicates],
         )
-        self._item_bytes += sum(len(row["item"] or b"") for row, _ in duplicates)
+        self.books.item_bytes += sum(len(row["item"] or b"") for row, _ in duplicates)
         self.keep_texts(
             [(row["claim"], row["id"], text) for row, text in duplicates if text is not None]
         )
@@ -318,55 +289,7 @@ class Writer:
                     for claim, duplicate, text in texts
                 ],
             )
-            self._text_bytes += sum(len(text) for _, _, text in texts)
-
-    def book(self, text_budget: float = np.inf, item_budget: float = np.inf) -> None:
-        """Enter what changed in the namespace's row, after dropping what is over the budgets."""
-        texts = self._held.text_bytes + self._text_bytes
-        items = self._held.item_bytes + self._item_bytes
-        # A tenth more than necessary, so that not every batch has to make room.
-        if self._text_bytes > 0 and texts > text_budget:
-            self._make_room_for_texts(texts - text_budget * 0.9)
-        if self._item_bytes > 0 and items > item_budget:
-            self._make_room_for_items(items - item_budget * 0.9)
-        if self._size or self._text_bytes or self._item_bytes:
-            self._sql.book.run(
-                self._connection,
-                {
-                    "here": self._namespace,
-                    "claims": self._size,
-                    "texts": self._text_bytes,
-                    "items": self._item_bytes,
-                },
-            )
-
-    def _make_room_for_texts(self, wanted: float) -> None:
-        """Texts of claims without duplicates go first, the oldest of them before the others."""
-        target = self._text_bytes - wanted
-        for oldest in (self._sql.unexplaining, self._sql.explaining):
-            while self._text_bytes > target:
-                found = oldest.run(self._connection, {"here": self._namespace}).scalars()
-                here = self._here(found)
-                freed = int(self._sql.size_of_texts.run(self._connection, here).scalar() or 0)
-                if not freed:
-                    break
-                self._sql.delete_texts.run(self._connection, here)
-                self._text_bytes -= freed
-
-    def _make_room_for_items(self, wanted: float) -> None:
-        """The oldest items go first, orphans only when nothing else is left."""
-        target = self._item_bytes - wanted
-        for is_orphan in (False, True):
-            while self._item_bytes > target:
-                found: Sequence[Any] = self._sql.items.run(
-                    self._connection, {"here": self._namespace, "is_orphan": is_orphan}
-                ).all()
-                if not found:
-                    break
-                self._sql.drop_items.run(
-                    self._connection, self._here(number for number, _ in found)
-                )
-                self._item_bytes -= sum(size for _, size in found)
+            self.books.text_bytes += sum(len(text) for _, _, text in texts)
 
     def _present(self, claims: Iterable[int]) -> set[int]:
         return set(self._sql.present.run(self._connection, self._here(claims)).scalars())

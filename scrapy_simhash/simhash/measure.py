@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from operator import index
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "BITS",
     "FEW_FEATURES",
     "distance",
     "expected_distance",
+    "hamming",
+    "is_near",
     "limits",
     "similarity",
     "similarity_at",
@@ -60,6 +68,32 @@ def _difference(a: int, b: int) -> int:
             "database needs & 0xFFFFFFFFFFFFFFFF"
         )
     return a ^ b
+
+
+def hamming(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The Hamming distances of fingerprints given as bytes.
+
+    Args:
+        a: shape (..., bytes), any byte order, the same in both.
+        b: as many bytes; the other axes are broadcast.
+
+    Returns:
+        shape (...).
+    """
+    distances: NDArray[np.int64] = np.bitwise_count(a ^ b).sum(axis=-1, dtype=np.int64)
+    return distances
+
+
+def is_near(distance: int, feature_count: int, other_count: int, limit: int) -> bool:
+    """Whether two documents are near-duplicates, as far as their fingerprints tell.
+
+    Args:
+        distance: of the fingerprints, in bits.
+        feature_count: how many distinct features the one has.
+        other_count: how many the other has.
+        limit: the distance up to which they are. Below `FEW_FEATURES` only equal ones are.
+    """
+    return distance <= (limit if min(feature_count, other_count) >= FEW_FEATURES else 0)
 
 
 def similarity(a: int, b: int, *, bits: int = BITS) -> float:

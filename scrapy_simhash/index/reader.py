@@ -1,0 +1,238 @@
+"""What is read of a namespace: the claims that keys lead to, and those of an owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Integer, bindparam, func, literal_column, select, union_all
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
+from scrapy_simhash.index.batch import KeyRow, exact_key, key_row, slotted
+from scrapy_simhash.simhash.measure import hamming
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+    from sqlalchemy import ColumnElement, Connection, Select
+
+    from scrapy_simhash.index.batch import Batch
+
+__all__ = ["CROWD", "Found", "LookupCounts", "Reader"]
+
+#: A band that as many claims share says little: no more are stored under it, or a template that is
+#: in every page of a site would make every claim read all of them.
+CROWD = 100
+
+
+@dataclass(slots=True)
+class LookupCounts:
+    """What an index has met since it was opened; a transaction that is repeated counts again.
+
+    Attributes:
+        claims: documents that were looked up.
+        candidates: claims that they were compared with.
+        crowded: documents some of whose bands were crowded and did not get them. They are found by
+            the others, a little less surely.
+        exact_only: documents all of whose bands were crowded: nothing but a document with the very
+            same fingerprint is found to be a duplicate of theirs.
+    """
+
+    claims: int = 0
+    candidates: int = 0
+    crowded: int = 0
+    exact_only: int = 0
+
+
+class Found(NamedTuple):
+    """The claims that the keys of a batch led to: pair i is of document i and claim i.
+
+    Attributes:
+        documents: numbers in the batch.
+        claims: numbers of claims.
+        distances: of their fingerprints.
+        crowded: the keys of the batch that are shared by too many.
+    """
+
+    documents: NDArray[np.intp]
+    claims: NDArray[np.int64]
+    distances: NDArray[np.int64]
+    crowded: frozenset[KeyRow] = frozenset()
+
+
+class Reader:
+    """Reads one namespace by the keys in force.
+
+    Args:
+        dialect: of the database.
+        namespace: its number.
+        slots: how many keys a document has.
+        first_slot: where those in force begin.
+        width: of a fingerprint, in bytes.
+        can_crowd: whether a key may be shared by too many: so for bands.
+    """
+
+    def __init__(
+        self,
+        dialect: str,
+        namespace: int,
+        *,
+        slots: int,
+        first_slot: int,
+        width: int,
+        can_crowd: bool,
+    ) -> None:
+        self._dialect = dialect
+        self._namespace = namespace
+        self._slots = slots
+        self._first_slot = first_slot
+        self._width = width
+        self._can_crowd = can_crowd
+        self._sql = _statements(dialect, slots, first_slot)
+
+    def candidates(self, connection: Connection, batch: Batch) -> Found:
+        """Every claim that a key of the batch leads to, with its distance; a pair once."""
+        asked, asker = batch.asked, batch.asker
+        hits = self._hits(connection, self._sql.keys, asked, range(self._slots))
+        crowded = frozenset[KeyRow]()
+        if self._can_crowd and len(hits) >= CROWD:
+            met, count = np.unique(hits[:, 0], return_counts=True)
+            crowded = frozenset(key_row(number) for number in met[count >= CROWD].tolist())
+            alone = [
+                number
+                for number, keys in enumerate(batch.keys)
+                if crowded.issuperset(map(KeyRow._make, enumerate(keys.tolist())))
+            ]
+            if alone:
+                # These may stand under their fingerprint.
+                exact = np.array([exact_key(batch.rows[number].fingerprint) for number in alone])
+                exact = slotted(self._slots, exact)
+                order = np.argsort(exact)
+                asked = np.concatenate([asked, exact[order]])
+                asker = np.concatenate([asker, np.array(alone)[order]])
+                only = range(self._slots, self._slots + 1)
+                hits = np.concatenate([hits, self._hits(connection, self._sql.exact, exact, only)])
+        pairs = _joined(asked, asker, hits)
+        return self._measured(connection, batch, pairs)._replace(crowded=crowded)
+
+    def _hits(
+        self,
+        connection: Connection,
+        statement: CompiledStatement,
+        asked: NDArray[np.int64],
+        slots: range,
+    ) -> NDArray[np.int64]:
+        """The key rows that are there, as pairs of what was asked and a claim."""
+        distinct = np.unique(asked)
+        edges = np.searchsorted(distinct, [slot << 32 for slot in (*slots, slots.stop)])
+        parameters: dict[str, Any] = {"namespace": self._namespace}
+        keys = distinct.astype(np.int32)
+        for slot, (start, stop) in zip(slots, pairwise(edges), strict=True):
+            parameters[f"keys{slot}"] = list_parameter(self._dialect, keys[start:stop].tolist())
+        rows = statement.run(connection, parameters).fetchall()
+        if not rows:
+            return np.empty((0, 2), np.int64)
+        hits = np.array(list(map(tuple, rows)), dtype=np.int64)
+        return np.stack([slotted(hits[:, 0] - self._first_slot, hits[:, 1]), hits[:, 2]], axis=1)
+
+    def _measured(self, connection: Connection, batch: Batch, pairs: NDArray[np.int64]) -> Found:
+        """Pairs of a document and a claim, with their distances."""
+        if not len(pairs):
+            return Found(np.empty(0, np.intp), np.empty(0, np.int64), np.empty(0, np.int64))
+        ids, place = np.unique(pairs[:, 1], return_inverse=True)
+        rows = self._sql.fingerprints.run(connection, self._here(ids=ids.tolist())).fetchall()
+        stored: dict[int, bytes] = {row.id: row.fingerprint for row in rows}
+        if len(stored) < len(ids):
+            # Whoever only reads holds no lock: a claim may go between the two queries.
+            pairs = pairs[np.isin(pairs[:, 1], list(stored))]
+            ids, place = np.unique(pairs[:, 1], return_inverse=True)
+        packed = b"".join(map(stored.__getitem__, ids.tolist()))
+        claimed = np.frombuffer(packed, np.uint8).reshape(-1, self._width)
+        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed[place])
+        return Found(pairs[:, 0], pairs[:, 1], distances)
+
+    def details(self, connection: Connection, claims: NDArray[np.int64]) -> dict[int, Any]:
+        """The rows of claims, by their numbers."""
+        if not claims.size:
+            return {}
+        wanted = self._here(ids=np.unique(claims).tolist())
+        return {row.id: row for row in self._sql.details.run(connection, wanted)}
+
+    def newest(self, connection: Connection, owners: Iterable[int]) -> dict[tuple[int, int], int]:
+        """The newest claim of each owner and position."""
+        rows = self._sql.newest.run(connection, self._here(owners=owners))
+        return {(row.owner, row.position): row.id for row in rows}
+
+    def made_before(self, connection: Connection, batch: Batch) -> dict[int, Any]:
+        """The claims of this very batch that an attempt whose answer was lost did commit."""
+        rows = self._sql.own.run(connection, self._here(owners={row.owner for row in batch.rows}))
+        mine = {(row.owner, row.visit, row.position): row for row in rows}
+        tokens = [(row.owner, row.visit, row.position) for row in batch.rows]
+        return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
+
+    def _here(self, **lists: Iterable[int]) -> dict[str, Any]:
+        parameters: dict[str, Any] = {"namespace": self._namespace}
+        parameters |= {name: list_parameter(self._dialect, lists[name]) for name in lists}
+        return parameters
+
+
+def _joined(
+    asked: NDArray[np.int64], asker: NDArray[np.intp], hits: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The equi-join of what was asked and what was found, as distinct pairs (document, claim).
+
+    With keys 5, 5, 8 asked by the documents 0, 1, 1 and the hits (5, claim 70) and (8, claim 71)
+    the pairs are (0, 70), (1, 70), (1, 71).
+
+    Args:
+        asked: shape (n,), in ascending order.
+        asker: shape (n,): the document that asks.
+        hits: shape (m, 2): what was asked, and a claim.
+    """
+    left = np.searchsorted(asked, hits[:, 0], "left")
+    count = np.searchsorted(asked, hits[:, 0], "right") - left
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    documents = asker[np.repeat(left, count) + within]
+    pairs = np.stack([documents, np.repeat(hits[:, 1], count)], axis=1)
+    return np.unique(pairs, axis=0)
+
+
+class _Statements:
+    """What is executed, for a dialect, a number of slots and the first of them."""
+
+    def __init__(self, dialect: str, slots: int, first_slot: int) -> None:
+        claims = schema.claims.c
+        here = claims.namespace == bindparam("namespace")
+        ids = is_in(dialect, claims.id, "ids")
+        owners = is_in(dialect, claims.owner, "owners")
+        arms = [_keys_of_slot(dialect, slot, first_slot) for slot in range(slots + 1)]
+        self.keys = CompiledStatement(union_all(*arms[:slots]))
+        self.exact = CompiledStatement(arms[slots])
+        self.fingerprints = CompiledStatement(
+            select(claims.id, claims.fingerprint).where(here, ids)
+        )
+        self.details = CompiledStatement(select(schema.claims).where(here, ids))
+        self.newest = CompiledStatement(
+            select(claims.owner, claims.position, func.max(claims.id).label("id"))
+            .where(here, owners)
+            .group_by(claims.owner, claims.position)
+        )
+        self.own = CompiledStatement(select(schema.claims).where(here, owners))
+
+
+def _keys_of_slot(dialect: str, slot: int, first_slot: int) -> Select[Any]:
+    keys = schema.keys.c
+    number: ColumnElement[int] = literal_column(str(first_slot + slot), Integer)
+    return select(number.label("slot"), keys.key, keys.claim).where(
+        keys.namespace == bindparam("namespace"),
+        keys.slot == number,
+        is_in(dialect, keys.key, f"keys{slot}"),
+    )
+
+
+_statements = cache(_Statements)
