@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+LOWEST := .venv-lowest
+EXTRAS := postgresql,mariadb,report,trafilatura,rjieba,xxhash,test
 
-.PHONY: demo test test-databases torture clean
+.PHONY: demo test test-lowest test-databases torture clean
 
 demo: $(READY)
 	$(BIN)/python example_project/demo.py
@@ -13,6 +15,14 @@ test: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest
+
+# The lowest versions that pyproject.toml allows, with the oldest Python: newer ones have no wheels
+# of them. Always from nothing, or what is installed would be kept.
+test-lowest:
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet uv
+	$(LOWEST)/bin/uv pip install --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[$(EXTRAS)]'
+	$(LOWEST)/bin/pytest
 
 # PostgreSQL, MariaDB and a Galera cluster, from Debian's packages.
 test-databases: $(READY)
@@ -26,8 +36,8 @@ torture: $(READY)
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[postgresql,mariadb,report,trafilatura,rjieba,xxhash,test,lint]'
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS),lint]'
 	touch $(READY)
 
 clean:
-	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy
+	rm -rf .venv $(LOWEST) .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy
