@@ -1046,3 +1046,17 @@ def test_who_still_holds_a_namespace_that_was_reset_is_told(db: Database) -> Non
     Index(db, namespace="one")
     with pytest.raises(IndexUnavailable, match="reset by somebody else"):
         index.claim(article(1), key="a")
+
+
+def test_similarity_1_goes_on_finding_what_is_equal_where_its_only_band_is_crowded(
+    db: Database,
+) -> None:
+    """Texts that differ in a few words of hundreds share their one band of 16 rows."""
+    common = " ".join(f"w{number}" for number in range(300))
+    texts = [f"{common} a{n} b{n} c{n} d{n}" for n in range(4 * CROWD)]
+    index = Index(db, similarity=1)
+    kinds = [index.claim(text, key=f"first {n}").kind for n, text in enumerate(texts)]
+    assert kinds.count("unique") > 3 * CROWD
+    assert index.lookup.counts.exact_only > CROWD
+    again = {index.claim(text, key=f"again {n}").kind for n, text in enumerate(texts)}
+    assert again == {"duplicate"}

@@ -20,7 +20,7 @@ from scrapy_simhash.cli.output import (
     print_json,
     text_changes,
 )
-from scrapy_simhash.index.verdict import owner_of
+from scrapy_simhash.index.batch import owner_of
 from scrapy_simhash.report.visible import shortened
 from scrapy_simhash.simhash.measure import similarity_at
 

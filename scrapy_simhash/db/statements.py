@@ -6,17 +6,17 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from sqlalchemy import ARRAY, BigInteger, Integer, bindparam, func, select
+from sqlalchemy import ARRAY, BigInteger, Integer, bindparam, func, insert, select
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from sqlalchemy import Column, Connection, CursorResult, Executable
+    from sqlalchemy import Column, Connection, CursorResult, Executable, Table
     from sqlalchemy.engine import Dialect
     from sqlalchemy.sql import ClauseElement, ColumnElement
 
-__all__ = ["CompiledStatement", "is_in", "list_parameter"]
+__all__ = ["CompiledStatement", "insert_into", "insert_rows", "is_in", "list_parameter"]
 
 # Drivers that take and give what the tables hold as it is.
 _DIRECT = frozenset({"pysqlite", "psycopg", "pymysql"})
@@ -66,6 +66,28 @@ class CompiledStatement:
         if isinstance(parameters, Mapping):
             return connection.exec_driver_sql(form.sql, form.bind(parameters))
         return connection.exec_driver_sql(form.sql, list(map(form.bind, parameters)))
+
+
+def insert_rows(
+    connection: Connection, inserts: Iterable[tuple[CompiledStatement, Sequence[Mapping[str, Any]]]]
+) -> None:
+    """Insert rows, one table after the other, by statements of :func:`insert_into`."""
+    as_lists = connection.dialect.name == "postgresql"
+    for statement, rows in inserts:
+        if rows and as_lists:
+            statement.run(connection, {name: [row[name] for row in rows] for name in rows[0]})
+        elif rows:
+            statement.run(connection, rows)
+
+
+def insert_into(dialect: str, table: Table) -> CompiledStatement:
+    """Of many rows; on PostgreSQL of a list for each column, since its driver sends rows singly."""
+    if dialect != "postgresql":
+        return CompiledStatement(insert(table))
+    names = table.columns.keys()
+    lists = (bindparam(column.name, type_=ARRAY(column.type)) for column in table.columns)
+    rows = func.unnest(*lists).table_valued(*names).render_derived()
+    return CompiledStatement(insert(table).from_select(names, select(*rows.c)))
 
 
 class _Form(NamedTuple):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,7 @@ __all__ = [
     "exact_key",
     "key_row",
     "make_batch",
+    "owner_of",
     "pack_fingerprints",
     "slotted",
 ]
@@ -123,7 +125,7 @@ def make_batch(
         Row(
             namespace=namespace,
             id=0,
-            owner=document.owner,
+            owner=owner_of(document.key),
             position=document.position,
             visit=document.visit,
             run=run,
@@ -188,7 +190,7 @@ def duplicate_row(
         "id": duplicate.id,
         "run": run,
         "created": now,
-        "owner": document.owner,
+        "owner": owner_of(document.key),
         "key": clean(document.key),
         "url": clean(document.url),
         "fingerprint": pack_fingerprints([document], width).tobytes(),
@@ -204,8 +206,10 @@ def duplicate_row(
 
 def _twins(fingerprints: NDArray[np.uint8], limit: int) -> list[list[tuple[int, int]]]:
     """For each the distance and the number of those before it that are near enough."""
-    distances = hamming(fingerprints[:, None, :], fingerprints[None, :, :])
     twins: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
+    if len(fingerprints) < 2:
+        return twins
+    distances = hamming(fingerprints[:, None, :], fingerprints[None, :, :])
     for number, other in np.argwhere(np.tril(distances <= limit, -1)).tolist():
         twins[number].append((int(distances[number, other]), other))
     return twins
@@ -236,6 +240,12 @@ def key_row(number: int) -> KeyRow:
     """The reverse of :func:`slotted`."""
     slot, key = number >> 32, number & 0xFFFFFFFF
     return KeyRow(slot, key - (key >> 31 << 32))
+
+
+def owner_of(key: str) -> int:
+    """The 64 signed bits by which an owner key is looked up."""
+    digest = blake2b(key.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
 
 
 def exact_key(fingerprint: bytes) -> int:

@@ -53,7 +53,8 @@ def claim_batch(
     """
     made = lookup.reader.made_before(connection, batch) if retried else {}
     newest = lookup.reader.newest(connection, {row.owner for row in batch.rows})
-    found = lookup.candidates(connection, batch)
+    found = lookup.reader.candidates(connection, batch)
+    lookup.counts.candidates += len(found.claims)
     asked = [
         row._replace(id=number, created=now, seen=now)
         for row, number in zip(batch.rows, held.numbers, strict=True)
@@ -94,7 +95,7 @@ def claim_batch(
 
 def nearest_claims(connection: Connection, lookup: Lookup, batch: Batch, count: int) -> list[Match]:
     """The nearest claims that the keys of a batch of one document lead to."""
-    found = lookup.candidates(connection, batch)
+    found = lookup.reader.candidates(connection, batch)
     order = np.argsort(found.distances, kind="stable")[:count]
     rows = lookup.reader.details(connection, found.claims[order])
     near = zip(found.claims[order].tolist(), found.distances[order].tolist(), strict=True)
@@ -115,9 +116,11 @@ def _met(
     That one is compared with even where no key meets.
     """
     near = found.distances <= lookup.limit
+    met: list[list[Met]] = [[] for _ in batch.rows]
+    if not near.any() and not newest:
+        return met
     wanted = np.concatenate([found.claims[near], np.fromiter(newest.values(), np.int64)])
     rows = lookup.reader.details(connection, wanted)
-    met: list[list[Met]] = [[] for _ in batch.rows]
     for number, claim, distance in zip(
         found.documents[near].tolist(),
         found.claims[near].tolist(),
@@ -146,9 +149,12 @@ def _write(
         packed = None if row.packed_keys is None else np.array(own, "<i4").tobytes()
         written = row._replace(nearest=nearest.get(number), packed_keys=packed)
         claims[number] = Claim(row.id, written._asdict())
-    writer.insert([claim.row for claim in claims.values()], keys, found.crowded)
-    texts = ((claim.id, batch.texts[number]) for number, claim in claims.items())
-    writer.keep_texts([(claim, 0, text) for claim, text in texts if text is not None])
+    texts = [
+        (claim.id, 0, text)
+        for number, claim in claims.items()
+        if (text := batch.texts[number]) is not None
+    ]
+    writer.insert([claim.row for claim in claims.values()], keys, found.crowded, texts)
     return claims
 
 

@@ -19,6 +19,7 @@ from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.batch import bare_sketch, duplicate_row
+from scrapy_simhash.index.budgets import Books
 from scrapy_simhash.index.claiming import claim_batch, nearest_claims
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.namespace import open_namespace
@@ -251,7 +252,7 @@ class Index:
             row = connection.execute(
                 select(schema.namespaces).where(schema.namespaces.c.id == self.id)
             ).one_or_none()
-            if row is not None and not self.lookup.is_by(row.plan, row.first_slot):
+            if row is not None and (row.plan, row.first_slot) != self.lookup.in_force:
                 self.lookup.use(row.plan, row.first_slot)
             batch = self.lookup.batch([document], run=0, keep_texts=False)
             return nearest_claims(connection, self.lookup, batch, limit)
@@ -276,15 +277,16 @@ class Index:
         wanted = [document for document in claims if document.sketch.fingerprint is not None]
         verdicts: list[Verdict] = []
 
-        def write(batch: Batch, connection: Connection, retried: bool) -> list[Verdict]:
-            held = lock(connection, self.id, len(batch))
-            if not self.lookup.is_by(held.plan, held.first_slot):
+        def write(batch: Batch | None, connection: Connection, retried: bool) -> list[Verdict]:
+            held = lock(connection, self.id, len(wanted))
+            if (held.plan, held.first_slot) != self.lookup.in_force:
                 raise _PlanChanged(held)
-            writer = Writer(connection, self.id, held)
+            books = Books(connection, self.id, held)
+            writer = Writer(connection, self.id, held, books)
             writer.forget([_packed(claim.row) for claim in release], orphaned=True)
             writer.confirm([claim.row for claim in confirm])
-            now, decided = self.database.now(), []
-            if wanted:
+            decided: list[Verdict] = []
+            if batch is not None:
                 decided = claim_batch(
                     connection,
                     self.lookup,
@@ -295,18 +297,23 @@ class Index:
                     same_url=self.same_url,
                     retried=retried,
                 )
-            writer.remember([self._row(one, now) for one in duplicates], retried=retried)
-            writer.books.enter(*self._budgets)
+            if duplicates:
+                rows = [self._row(duplicate, now) for duplicate in duplicates]
+                writer.remember(rows, retried=retried)
+            books.enter(*self._budgets)
             return decided
 
         if wanted or confirm or release or duplicates:
-            batch = self.lookup.batch(wanted, self.run.id, keep_texts=self._budgets[0] > 0)
+            now, batch = self.database.now(), None
+            if wanted:
+                batch = self.lookup.batch(wanted, self.run.id, keep_texts=self._budgets[0] > 0)
             try:
                 verdicts = self.database.transact_once(partial(write, batch))
             except _PlanChanged as change:
                 self.lookup.use(change.held.plan, change.held.first_slot)
                 return self.execute(claims, confirm, release, duplicates)
-            self.lookup.note(len(wanted))
+            if wanted:
+                self.lookup.note(len(wanted))
             self._beat()
         answers = iter(verdicts)
         return [

@@ -17,11 +17,8 @@ from scrapy_simhash.keys.plan import choose_limits, load_keys
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection
-
     from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.namespace import OpenNamespace
-    from scrapy_simhash.index.reader import Found
     from scrapy_simhash.index.verdict import Document
     from scrapy_simhash.simhash.scheme import Scheme
 
@@ -54,6 +51,7 @@ class Lookup:
         limit: the distance up to which documents are near-duplicates.
         counts: what was met so far.
         keys: those in force.
+        in_force: their id, and the slot of the first of them.
         reader: of the namespace by these keys.
     """
 
@@ -123,7 +121,7 @@ class Lookup:
             self._flips = keys.flips(radius)
             self._planned = max(_FEW_CANDIDATES, keys.candidates(radius, self._expected_size))
         self.keys = keys
-        self._first_slot = first_slot
+        self.in_force = plan, first_slot
         self.reader = Reader(
             self._dialect,
             self._namespace,
@@ -132,10 +130,6 @@ class Lookup:
             width=self.width,
             can_crowd=keys.needs_shingles,
         )
-
-    def is_by(self, plan: str, first_slot: int) -> bool:
-        """Whether these are the keys in force."""
-        return (plan, first_slot) == (self.keys.id, self._first_slot)
 
     def radius(self, blocks: Blocks) -> int:
         """The distance on the bits of these blocks within which they have to miss nothing."""
@@ -162,12 +156,6 @@ class Lookup:
             limit=self.limit,
             keep_texts=keep_texts,
         )
-
-    def candidates(self, connection: Connection, batch: Batch) -> Found:
-        """Every claim that a key of the batch leads to."""
-        found = self.reader.candidates(connection, batch)
-        self.counts.candidates += len(found.claims)
-        return found
 
     def note(self, claims: int) -> None:
         """Count documents that were looked up, and warn where that takes more than was planned."""

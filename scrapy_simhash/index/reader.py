@@ -158,8 +158,6 @@ class Reader:
 
     def details(self, connection: Connection, claims: NDArray[np.int64]) -> dict[int, Any]:
         """The rows of claims, by their numbers."""
-        if not claims.size:
-            return {}
         wanted = self._here(ids=np.unique(claims).tolist())
         return {row.id: row for row in self._sql.details.run(connection, wanted)}
 

@@ -17,6 +17,7 @@ from sqlalchemy import insert, select, update
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.schema import PENDING
+from scrapy_simhash.index.budgets import Books
 from scrapy_simhash.index.process import host_id, is_alive, process_id
 from scrapy_simhash.index.writer import Writer
 
@@ -197,9 +198,10 @@ def _release(database: Database, run: int, *, confirmed: bool) -> int:
             .where(claims.namespace == namespace, *mine)
             .limit(_CHUNK)
         ).all()
-        writer = Writer(connection, namespace, held)
+        books = Books(connection, namespace, held)
+        writer = Writer(connection, namespace, held, books)
         writer.forget([tuple(row) for row in rows], orphaned=True)
-        writer.books.enter()
+        books.enter()
         return len(rows)
 
     total = 0

@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, delete, func, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
+from scrapy_simhash.index.budgets import Books
 from scrapy_simhash.index.writer import OTHER_SLOTS, Writer, other_slot
 from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.simhash.scheme import Sketch
@@ -76,12 +77,13 @@ def expire_claims(index: Index, before: float) -> int:
             .limit(_CHUNK)
         ).all()
         old = [found for found in rows if found.created < before]
-        writer = Writer(connection, index.id, held)
+        books = Books(connection, index.id, held)
+        writer = Writer(connection, index.id, held, books)
         gone = [
             (found.id, found.packed_keys, found.fingerprint) for found in old if found.seen < before
         ]
         writer.forget(gone, orphaned=False)
-        writer.books.enter()
+        books.enter()
         return old[-1].id if old and len(old) == len(rows) else None, len(gone)
 
     while True:
@@ -115,9 +117,10 @@ def expire_duplicates(index: Index, before: float) -> int:
             .order_by(row.id)
             .limit(_CHUNK)
         ).all()
-        writer = Writer(connection, index.id, held)
+        books = Books(connection, index.id, held)
+        writer = Writer(connection, index.id, held, books)
         writer.forget_duplicates([(number, claim) for number, claim in found])
-        writer.books.enter()
+        books.enter()
         return len(found)
 
     forgotten = 0
@@ -202,7 +205,7 @@ def _make(namespace: int, plan: Blocks, connection: Connection) -> tuple[int, bo
         .order_by(claims.id)
         .limit(_CHUNK)
     ).all()
-    Writer(connection, namespace, held).rekey(
+    Writer(connection, namespace, held, Books(connection, namespace, held)).rekey(
         [
             (claim.id, plan.keys(Sketch(int.from_bytes(claim.fingerprint, "big"), 0, None)))
             for claim in found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.simhash.scheme import Sketch
 
-__all__ = ["Claim", "Document", "Duplicate", "Kind", "Match", "SameUrl", "Verdict", "owner_of"]
+__all__ = ["Claim", "Document", "Duplicate", "Kind", "Match", "SameUrl", "Verdict"]
 
 Kind = Literal["unique", "duplicate", "same", "skipped", "failed_open"]
 SameUrl = Literal["pass", "drop"]
@@ -79,12 +78,6 @@ class Verdict:
     reason: str | None = None
 
 
-def owner_of(key: str) -> int:
-    """The 64 signed bits by which an owner key is looked up."""
-    digest = blake2b(key.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
-
-
 @dataclass(slots=True, eq=False)
 class Document:
     """What a claim is asked for.
@@ -105,11 +98,6 @@ class Document:
     position: int = 0
     visit: int = field(default_factory=lambda: secrets.randbits(63))
     text: str | None = None
-
-    @property
-    def owner(self) -> int:
-        """What the owner key is looked up by."""
-        return owner_of(self.key)
 
 
 @dataclass(slots=True, eq=False)

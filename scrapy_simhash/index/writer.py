@@ -6,12 +6,17 @@ from functools import cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from sqlalchemy import ARRAY, bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import CONFIRMED
-from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
-from scrapy_simhash.index.budgets import Books
+from scrapy_simhash.db.statements import (
+    CompiledStatement,
+    insert_into,
+    insert_rows,
+    is_in,
+    list_parameter,
+)
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.lock import LockedNamespace
     from scrapy_simhash.index.batch import KeyRow
+    from scrapy_simhash.index.budgets import Books
 
 __all__ = ["OTHER_SLOTS", "Writer", "other_slot"]
 
@@ -103,18 +109,8 @@ class _Statements:
             delete(texts).where(*(column == bindparam(column.name) for column in texts.primary_key))
         )
         self.insert_claims, self.insert_keys, self.insert_duplicates, self.insert_texts = (
-            _insert(dialect, table) for table in (claims, schema.keys, duplicates, texts)
+            insert_into(dialect, table) for table in (claims, schema.keys, duplicates, texts)
         )
-
-
-def _insert(dialect: str, table: Table) -> CompiledStatement:
-    """Of many rows; on PostgreSQL of a list for each column, since its driver sends rows singly."""
-    if dialect != "postgresql":
-        return CompiledStatement(insert(table))
-    names = table.columns.keys()
-    lists = (bindparam(column.name, type_=ARRAY(column.type)) for column in table.columns)
-    rows = func.unnest(*lists).table_valued(*names).render_derived()
-    return CompiledStatement(insert(table).from_select(names, select(*rows.c)))
 
 
 _statements = cache(_Statements)
@@ -127,21 +123,25 @@ class Writer:
         connection: in a transaction whose first statement locked the namespace.
         namespace: its number.
         held: what came with the lock.
+        books: what changes is noted there.
     """
 
-    def __init__(self, connection: Connection, namespace: int, held: LockedNamespace) -> None:
+    def __init__(
+        self, connection: Connection, namespace: int, held: LockedNamespace, books: Books
+    ) -> None:
         self._connection = connection
         self._dialect = connection.dialect.name
         self._sql = _statements(self._dialect)
         self._namespace = namespace
         self._held = held
-        self.books = Books(connection, namespace, held)
+        self.books = books
 
     def insert(
         self,
         claims: Sequence[Mapping[str, Any]],
         keys: Sequence[Sequence[int]] | None = None,
         crowded: Collection[KeyRow] = (),
+        texts: Sequence[tuple[int, int, bytes]] = (),
     ) -> None:
         """Add claims with their keys, but for those of these that are crowded.
 
@@ -149,6 +149,7 @@ class Writer:
             claims: their rows.
             keys: of each; made from the rows where they are not at hand.
             crowded: keys that are shared by too many.
+            texts: that are kept of them: number, 0, and the text, compressed.
         """
         if not claims:
             return
@@ -156,24 +157,33 @@ class Writer:
             keys = [
                 _keys_of(self._held.plan, row["packed_keys"], row["fingerprint"]) for row in claims
             ]
-        self._insert(self._sql.insert_claims, claims)
         first = self._held.first_slot
-        self._insert_keys(
-            (first + slot, key, row["id"])
+        key_rows = [
+            {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": row["id"]}
             for row, mine in zip(claims, keys, strict=True)
             for slot, key in enumerate(mine)
             if not crowded or (slot, key) not in crowded
+        ]
+        sql = self._sql
+        insert_rows(
+            self._connection,
+            [
+                (sql.insert_claims, claims),
+                (sql.insert_keys, key_rows),
+                (sql.insert_texts, self._text_rows(texts)),
+            ],
         )
         self.books.claims += len(claims)
 
     def rekey(self, claims: Sequence[tuple[int, NDArray[np.int32]]]) -> None:
         """Add keys of the next plan to claims that have those of the present one."""
         first = other_slot(self._held.first_slot)
-        self._insert_keys(
-            (first + slot, key, claim)
+        rows = [
+            {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": claim}
             for claim, keys in claims
             for slot, key in enumerate(keys.tolist())
-        )
+        ]
+        insert_rows(self._connection, [(self._sql.insert_keys, rows)])
 
     def confirm(self, claims: Sequence[Mapping[str, Any]]) -> None:
         """Confirm claims, given by their rows.
@@ -264,53 +274,28 @@ class Writer:
         if not duplicates:
             return
         alive = self._present({row["claim"] for row, _ in duplicates})
-        self._insert(
-            self._sql.insert_duplicates,
-            # The claim may have been released between the verdict and now.
-            [{**row, "orphaned": row["claim"] not in alive} for row, _ in duplicates],
+        # The claim may have been released between the verdict and now.
+        rows = [{**row, "orphaned": row["claim"] not in alive} for row, _ in duplicates]
+        texts = [(row["claim"], row["id"], text) for row, text in duplicates if text is not None]
+        insert_rows(
+            self._connection,
+            [
+                (self._sql.insert_duplicates, rows),
+                (self._sql.insert_texts, self._text_rows(texts)),
+            ],
         )
         self.books.item_bytes += sum(len(row["item"] or b"") for row, _ in duplicates)
-        self.keep_texts(
-            [(row["claim"], row["id"], text) for row, text in duplicates if text is not None]
-        )
 
-    def keep_texts(self, texts: Sequence[tuple[int, int, bytes]]) -> None:
-        """Keep compressed texts of a claim (duplicate 0) or of one of its duplicates."""
-        if texts:
-            self._insert(
-                self._sql.insert_texts,
-                [
-                    {
-                        "namespace": self._namespace,
-                        "claim": claim,
-                        "duplicate": duplicate,
-                        "text": text,
-                    }
-                    for claim, duplicate, text in texts
-                ],
-            )
-            self.books.text_bytes += sum(len(text) for _, _, text in texts)
+    def _text_rows(self, texts: Sequence[tuple[int, int, bytes]]) -> list[dict[str, Any]]:
+        """Compressed texts of claims (duplicate 0) or of duplicates, entered in the books."""
+        self.books.text_bytes += sum(len(text) for _, _, text in texts)
+        return [
+            {"namespace": self._namespace, "claim": claim, "duplicate": duplicate, "text": text}
+            for claim, duplicate, text in texts
+        ]
 
     def _present(self, claims: Iterable[int]) -> set[int]:
         return set(self._sql.present.run(self._connection, self._here(claims)).scalars())
-
-    def _insert_keys(self, rows: Iterable[tuple[int, int, int]]) -> None:
-        """Insert slots, keys and claims."""
-        self._insert(
-            self._sql.insert_keys,
-            [
-                {"namespace": self._namespace, "slot": slot, "key": key, "claim": claim}
-                for slot, key, claim in rows
-            ],
-        )
-
-    def _insert(self, statement: CompiledStatement, rows: Sequence[Mapping[str, Any]]) -> None:
-        if not rows:
-            return
-        if self._dialect == "postgresql":
-            statement.run(self._connection, {name: [row[name] for row in rows] for name in rows[0]})
-        else:
-            statement.run(self._connection, rows)
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         """The parameters of a statement on rows of this namespace."""
