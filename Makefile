@@ -27,7 +27,7 @@ test-lowest:
 # PostgreSQL, MariaDB and a Galera cluster, from Debian's packages.
 test-databases: $(READY)
 	apt-get install --yes --no-install-recommends postgresql mariadb-server galera-4 rsync
-	$(BIN)/pytest -m "" tests/test_index.py tests/test_database.py tests/test_runs.py tests/test_galera.py
+	$(BIN)/pytest -m "" tests/db tests/index
 
 # Crashes, signals and several crawlers, at full length: about ten minutes.
 torture: $(READY)

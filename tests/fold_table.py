@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-import scrapy_simhash
+from scrapy_simhash.features import tokens
 
 SEPARATOR = 0
 ALONE = 1 << 21
@@ -62,7 +62,7 @@ def build() -> np.ndarray:
 
 
 if __name__ == "__main__":
-    path = Path(scrapy_simhash.__file__).with_name("fold.xz")
+    path = Path(tokens.__file__).with_name("fold.xz")
     # Neighbours mostly differ by one: the filter stores differences, and xz says so in its header.
     filters = [{"id": lzma.FILTER_DELTA, "dist": 4}, {"id": lzma.FILTER_LZMA2, "preset": 9}]
     path.write_bytes(lzma.compress(build().astype("<u4").tobytes(), filters=filters))

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-from rows import Row
-
-# For the helpers that the other tests use as well.
-sys.path.append(str(Path(__file__).parent.parent))
+from torture.rows import Row
 
 _table = pytest.StashKey[list[Row]]()
 

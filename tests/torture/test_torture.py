@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from crawler import fate_of
 from loopback import article, path_of, serve, sums_that_are_wrong
-from rows import Row
+from torture.crawler import fate_of
+from torture.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-LADDER = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "ladder.py"))
+LADDER = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "ladder.py"))
 RUNGS = {name: (way, arguments) for name, way, arguments in LADDER["rungs"]()}
 STORED, ASKED = LADDER["fingerprints"](3000, 16)
 _, TRUTH = LADDER["brute_force"](STORED, ASKED)

@@ -300,7 +300,7 @@ def test_two_short_chinese_texts_do_not_collapse() -> None:
 
 # docs/classic.md
 
-PAGE = (Path(__file__).parents[1] / "docs" / "classic.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "classic.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("block", re.findall(r"```console\n\$ (.*?)```", PAGE, re.DOTALL))

@@ -14,7 +14,7 @@ from scrapy_simhash.keys.blocks import Blocks, blocks_for
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
-PLANS = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "plans.py"))
+PLANS = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "plans.py"))
 
 
 def text(hashes) -> Sketch:

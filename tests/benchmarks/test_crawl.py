@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "crawl.py"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "crawl.py"
 PAGE = "<html><head><title>{0}</title></head><body><h1>{0}</h1><p>{1}</p></body></html>"
 TEXTS = {
     "tide": "The ebb leaves the mud flats bare for six hours, and herons walk out to the wreck.",
