@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from itemadapter import ItemAdapter
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
@@ -32,13 +30,21 @@ def item_text(item: Any, fields: Sequence[str]) -> str:
     """
     if isinstance(fields, str):
         raise TypeError(f"fields must be a list of names, not the single str {fields!r}")
-    if not ItemAdapter.is_item(item):
+    named = item if isinstance(item, dict) else _adapted(item)
+    if named is None:
         raise TypeError(
             "an item is a dict, Scrapy Item, dataclass, attrs or pydantic object, "
             f"not {type(item).__name__}"
         )
-    adapter = ItemAdapter(item)
-    return "\n".join(line for name in fields for line in _values(adapter.get(name)))
+    return "\n".join(line for name in fields for line in _values(named.get(name)))
+
+
+def _adapted(value: Any) -> Mapping[str, Any] | None:
+    """The fields of what is an item; None for what is none."""
+    # itemadapter imports Scrapy, which takes a while and which plain values do not need.
+    from itemadapter import ItemAdapter  # noqa: PLC0415
+
+    return ItemAdapter(value) if ItemAdapter.is_item(value) else None
 
 
 def _values(value: Any) -> Iterable[str]:
@@ -48,13 +54,15 @@ def _values(value: Any) -> Iterable[str]:
             yield value
     elif isinstance(value, (bytes, bytearray)):
         yield from _values(value.decode("utf-8", "replace"))
-    elif isinstance(value, Mapping) or ItemAdapter.is_item(value):
-        for inner in ItemAdapter(value).values():
-            yield from _values(inner)
+    elif isinstance(value, Mapping):
+        yield from _values(list(value.values()))
     elif isinstance(value, AbstractSet):
         yield from sorted(line for inner in value for line in _values(inner))
     elif isinstance(value, (list, tuple)):
         for inner in value:
             yield from _values(inner)
-    elif value is not None:
+    elif isinstance(value, (int, float)):
         yield str(value)
+    elif value is not None:
+        fields = _adapted(value)
+        yield from [str(value)] if fields is None else _values(fields)
