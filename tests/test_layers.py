@@ -1,0 +1,119 @@
+"""Which folder of the package may import which: the order in which a page passes them.
+
+Imports for types and imports inside functions count as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import scrapy_simhash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Each imports itself and what is left of it. The package itself names what is public of them all.
+ORDER = (
+    "exceptions loading signals < item text features < simhash < keys < classic < db < index"
+    " < history < report feed < crawl < cli < scrapy_simhash"
+)
+FLOOR = {name: floor for floor, names in enumerate(ORDER.split("<")) for name in names.split()}
+
+ROOT = Path(scrapy_simhash.__file__).parent
+FILES = {
+    ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+}
+
+
+def folder(module: str) -> str:
+    return (module.split(".")[1:] or [module])[0]
+
+
+class Import(NamedTuple):
+    importer: str
+    imported: str
+    name: str
+    is_late: bool  # inside a function
+
+    def __str__(self) -> str:
+        importer, imported = (FILES.get(end, end) for end in self[:2])
+        return f"{importer} imports {self.name} from {imported}"
+
+    def goes(self, start: str, end: str) -> bool:
+        return folder(self.importer) == start != end == folder(self.imported)
+
+
+def imports_of(module: str) -> Iterator[Import]:
+    tree = ast.parse(FILES[module].read_text("utf-8"))
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    late = {n for f in ast.walk(tree) if isinstance(f, functions) for n in ast.walk(f)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(module, alias.name, alias.name, node in late)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{FILES[module]}: imports of this package are absolute"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                imported = inner if inner in FILES else str(node.module)
+                yield Import(module, imported, alias.name, node in late)
+
+
+IMPORTS = [one for module in FILES for one in imports_of(module)]
+OURS = [one for one in IMPORTS if one.imported in FILES]
+
+
+def listed(imports: list[Import]) -> str:
+    return "\n".join(map(str, imports))
+
+
+def test_every_folder_has_its_place_in_the_order():
+    assert {folder(module) for module in FILES} == FLOOR.keys()
+
+
+def test_no_folder_imports_one_that_is_not_left_of_it():
+    wrong = [
+        one
+        for one in OURS
+        if (low := folder(one.imported)) != (high := folder(one.importer))
+        and FLOOR[low] >= FLOOR[high]
+    ]
+    assert not wrong, listed(wrong)
+
+
+def test_the_classic_pipeline_is_reached_by_its_name_alone():
+    wrong = [one for one in OURS if any(one.goes(name, "classic") for name in FLOOR)]
+    assert not wrong, listed(wrong)
+
+
+def test_a_crawl_imports_the_report_once_and_late():
+    found = [one for one in OURS if one.goes("crawl", "report")]
+    assert [one.is_late for one in found] in ([], [True]), listed(found)
+
+
+def test_what_is_left_of_the_database_imports_neither_it_nor_scrapy():
+    wrong = [
+        one
+        for one in IMPORTS
+        if FLOOR[folder(one.importer)] < FLOOR["db"]
+        and one.imported.partition(".")[0] in {"sqlalchemy", "scrapy", "twisted"}
+    ]
+    assert not wrong, listed(wrong)
+
+
+def test_no_files_import_each_other_in_a_circle():
+    graph: dict[str, set[str]] = {module: set() for module in FILES}
+    for one in OURS:
+        graph[one.importer].add(one.imported)
+    circle: list[str] = []
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle = error.args[1]
+    # It lists each file before those that import it.
+    ties = set(zip(circle[1:], circle, strict=False))
+    assert not circle, listed([one for one in OURS if one[:2] in ties])
