@@ -1,0 +1,56 @@
+"""``scrapy simhash stats`` and ``show``."""
+
+from __future__ import annotations
+
+import json
+
+from loopback import prose
+from scrapy import Request
+from scrapy.utils.request import fingerprint
+
+from scrapy_simhash.index.index import Index
+
+
+def test_stats(call, database):
+    code, out, _ = call("stats", "--json", "--database", database)
+    (namespace,) = json.loads(out)["namespaces"]
+    assert code == 0
+    assert (namespace["name"], namespace["size"], namespace["bits"]) == ("news", 3, 128)
+    assert namespace["claims_last_1_days"] == 3
+    (run,) = namespace["runs"]
+    assert (run["claims"], run["pending"], run["drops"], run["orphans"]) == (3, 0, 2, 0)
+    code, out, _ = call("stats", "--database", database)
+    assert "news" in out
+    assert "shingles/1" in out
+
+
+def test_show_a_page_and_its_near_duplicates(call, database):
+    code, out, _ = call("show", "http://a.test/1", "--json", "--database", database)
+    known = json.loads(out)
+    assert code == 0
+    assert [version["state"] for version in known["versions"]] == ["confirmed"]
+    assert known["duplicate_count"] == 2
+    assert {drop["url"] for drop in known["duplicates"]} == {"http://b.test/1", "http://b.test/2"}
+
+
+def test_show_what_a_near_duplicate_is_one_of_and_what_changed(call, database):
+    code, out, _ = call("show", "http://b.test/2", "--database", database)
+    assert code == 0
+    assert "http://a.test/1" in out
+    assert "{+other0" in out
+
+
+def test_show_finds_a_page_by_the_key_of_its_request(call, tmp_path):
+    path = tmp_path / "seen.db"
+    with Index(f"sqlite:///{path}") as index:
+        key = fingerprint(Request("http://a.test/?b=1&a=2")).hex()
+        index.confirm(index.claim(prose(1), key=key, url="elsewhere"))
+    code, out, _ = call("show", "http://a.test/?a=2&b=1", "--json", "--database", path)
+    assert code == 0
+    assert json.loads(out)["versions"][0]["url"] == "elsewhere"
+
+
+def test_show_an_unknown_page(call, database):
+    code, _, err = call("show", "http://c.test/", "--database", database)
+    assert code == 1
+    assert "nothing is known" in err

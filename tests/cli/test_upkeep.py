@@ -1,0 +1,58 @@
+"""``scrapy simhash prune``, ``reset`` and ``rebuild``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+from stored import fill
+
+from scrapy_simhash.index.index import Index
+
+
+def test_prune(call, database):
+    code, _, err = call("prune", "--database", database)
+    assert code == 1
+    assert "SIMHASH_EXPIRE" in err
+    assert json.loads(call("prune", "--database", database, "--older-than", 1, "--json")[1]) == {
+        "namespace": "news",
+        "forgotten": 0,
+        "duplicates": 0,
+        "left": 3,
+    }
+
+
+def test_prune_forgets_what_is_old(call, database, monkeypatch):
+    later = time.time() + 3 * 86400
+    monkeypatch.setattr(time, "time", lambda: later)
+    out = call("prune", "--database", database, "--json", SIMHASH_EXPIRE=2)[1]
+    assert json.loads(out)["left"] == 0
+
+
+def test_reset_asks(call, database, monkeypatch):
+    code, _, err = call("reset", "--database", database)
+    assert code == 1
+    assert "--yes" in err
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda question: "n")
+    assert call("reset", "--database", database)[0] == 1
+    assert json.loads(call("stats", "--json", "--database", database)[1])["namespaces"]
+    monkeypatch.setattr("builtins.input", lambda question: "y")
+    assert call("reset", "--database", database)[0] == 0
+    assert not json.loads(call("stats", "--json", "--database", database)[1])["namespaces"]
+
+
+def test_reset_without_a_question(call, database):
+    assert call("reset", "--yes", "--database", database)[0] == 0
+
+
+def test_rebuild(call, tmp_path, database):
+    code, _, err = call("rebuild", "--database", database)
+    assert code == 1
+    assert "bands" in err
+    path = tmp_path / "blocks.db"
+    with Index(f"sqlite:///{path}", candidates="blocks") as index:
+        fill(index)
+    out = call("rebuild", "--json", "--database", path, SIMHASH_CANDIDATES="blocks")[1]
+    assert "blocks" in json.loads(out)["plan"]
