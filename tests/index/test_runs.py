@@ -8,11 +8,10 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from servers import ENGINES, cleared_database
+from servers import ENGINES
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index import runs
 from scrapy_simhash.index.index import Index
@@ -21,20 +20,12 @@ from scrapy_simhash.index.runs import HEARTBEAT, LEASE, Run
 from scrapy_simhash.index.verdict import Duplicate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from scrapy_simhash.db.transactions import Database
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 TEXT = "a text with a number of words, enough of them to be compared by its distance"
 OTHER = "something else that nobody would ever take for the first one, whatever the limit"
-
-
-@pytest.fixture
-def db(engine: str, tmp_path: Path) -> Iterator[Database]:
-    opened = Database(cleared_database(engine, tmp_path))
-    yield opened
-    opened.close()
 
 
 def crashed(db: Database, **columns: Any) -> Index:

@@ -1,0 +1,208 @@
+"""Crowded bands, other keys, keys made anew: on every engine that there is a server of."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from claims import BITS, article, assert_no_trace, edited, flipped, rows
+from servers import ENGINES
+from sqlalchemy import select
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.reader import CROWD
+from scrapy_simhash.index.upkeep import rebuild_keys
+from scrapy_simhash.index.verdict import Claim, Document
+from scrapy_simhash.keys.blocks import Blocks
+from scrapy_simhash.simhash.scheme import Sketch
+
+if TYPE_CHECKING:
+    from scrapy_simhash.db.transactions import Database
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+
+
+def same_template(db: Database, pages: int) -> tuple[Index, list[Document]]:
+    """Pages that share every band although nothing else is alike about them."""
+    index = Index(db)
+    shingles = index.scheme.sketch(article(0)).shingles
+    rng = random.Random(0)
+    documents = [
+        Document(Sketch(rng.getrandbits(BITS), 119, shingles), f"page {number}")
+        for number in range(pages)
+    ]
+    for start in range(0, pages, 10):
+        index.execute(claims=documents[start : start + 10])
+    return index, documents
+
+
+def test_a_template_does_not_make_every_claim_read_all_of_its_pages(db: Database) -> None:
+    index, documents = same_template(db, CROWD + 100)
+    assert len(index) == len(documents)
+    most = CROWD + 10
+    assert rows(db, schema.keys) <= most * index.lookup.keys.slots + len(documents)
+    assert index.lookup.counts.exact_only >= 90
+    before = index.lookup.counts.candidates
+    index.execute(claims=[Document(documents[0].sketch, "copy")])
+    assert index.lookup.counts.candidates - before <= most
+
+
+def test_an_exact_copy_of_a_page_in_a_crowd_is_found(db: Database) -> None:
+    index, documents = same_template(db, CROWD + 60)
+    for number in (0, CROWD - 1, CROWD + 20, CROWD + 59):
+        copy = Document(documents[number].sketch, f"copy {number}")
+        verdict = index.execute(claims=[copy])[0]
+        assert verdict.kind == "duplicate"
+        assert verdict.match.key == f"page {number}"
+
+
+def test_a_released_page_of_a_crowd_leaves_no_trace(db: Database) -> None:
+    index, documents = same_template(db, CROWD + 20)
+    shared_bands = [Claim(row.id, row._asdict()) for row in stored_claims(db)]
+    index.execute(release=shared_bands)
+    assert_no_trace(db)
+    assert index.execute(claims=documents[-1:])[0].kind == "unique"
+
+
+def stored_claims(db: Database) -> list[Any]:
+    return db.read(lambda connection: list(connection.execute(select(schema.claims))))
+
+
+def test_what_has_a_band_of_its_own_is_still_found_in_a_crowd(db: Database) -> None:
+    index, _ = same_template(db, CROWD + 20)
+    own = f"{article(0)} {article(1, 25)}"
+    assert index.claim(own, key="own").kind == "unique"
+    assert index.lookup.counts.crowded > index.lookup.counts.exact_only
+    assert index.claim(edited(own), key="copy").match.key == "own"
+
+
+def test_similarity_1_goes_on_finding_what_is_equal_where_its_only_band_is_crowded(
+    db: Database,
+) -> None:
+    """Texts that differ in a few words of hundreds share their one band of 16 rows."""
+    common = " ".join(f"w{number}" for number in range(300))
+    texts = [f"{common} a{n} b{n} c{n} d{n}" for n in range(4 * CROWD)]
+    index = Index(db, similarity=1)
+    kinds = [index.claim(text, key=f"first {n}").kind for n, text in enumerate(texts)]
+    assert kinds.count("unique") > 3 * CROWD
+    assert index.lookup.counts.exact_only > CROWD
+    again = {index.claim(text, key=f"again {n}").kind for n, text in enumerate(texts)}
+    assert again == {"duplicate"}
+
+
+def test_the_keys_of_a_namespace_are_those_it_was_made_with(db: Database) -> None:
+    first = Index(db, namespace="one", candidates="blocks", distance=3, expected_size=100)
+    first.claim(7, key="a")
+    again = Index(db, namespace="one", candidates="blocks", distance=9, expected_size=10**9)
+    assert again.lookup.keys == first.lookup.keys
+    assert again.claim(flipped(7, 9), key="b").kind == "duplicate"
+
+
+def test_keys_are_chosen_by_the_expected_size(db: Database) -> None:
+    plans = {
+        Index(
+            db, namespace=str(size), candidates="blocks", distance=8, expected_size=size
+        ).lookup.keys.id
+        for size in (1000, 10**9)
+    }
+    assert len(plans) == 2
+
+
+def test_bands_for_more_alike_pages_are_taken_with_a_warning(
+    db: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    Index(db, similarity=1)
+    assert not caplog.records
+    assert Index(db, similarity=0.8).lookup.keys.id == Index(db, similarity=1).lookup.keys.id
+    assert "found. Reset the namespace" in caplog.text
+
+
+def test_more_candidates_than_planned_are_told_once(
+    db: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scrapy_simhash.index.lookup._ENOUGH_CLAIMS", 300)
+    monkeypatch.setattr("scrapy_simhash.index.lookup._FEW_CANDIDATES", 1.0)
+    index = Index(db, candidates="blocks", distance=3, expected_size=100, text_budget=0)
+    # One block is the same in all of them.
+    index.claim_many({"fingerprint": n << 64, "key": str(n)} for n in range(0, 1000 * 16, 16))
+    assert caplog.text.count("scrapy simhash rebuild") == 1
+
+
+def rekeyed(db: Database) -> set[int]:
+    """The slots that have keys."""
+    return db.read(lambda c: set(c.scalars(select(schema.keys.c.slot).distinct())))
+
+
+def test_keys_are_made_anew_while_others_claim(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has the old keys finds everything before, and after, and is found."""
+    monkeypatch.setattr("scrapy_simhash.index.upkeep._CHUNK", 20)
+    index = Index(db, candidates="blocks", distance=3)
+    rng = random.Random(1)
+    base = [rng.getrandbits(BITS) for _ in range(110)]
+    verdicts = index.claim_many({"fingerprint": n, "key": str(n)} for n in base[:100])
+    other = Index(db, candidates="blocks", distance=3)
+    seen: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> None:
+        seen.append((done, total))
+        if len(seen) == 2:
+            other.release(verdicts[0], verdicts[99])
+            assert other.claim(base[100], key="new").kind == "unique"
+            for number in (1, 50, 98, 100):
+                assert other.claim(flipped(base[number], 3), key="copy").kind == "duplicate"
+
+    plan = Blocks((22, 21, 21))
+    assert index.lookup.keys != plan
+    assert rebuild_keys(index, plan, progress) == plan
+    assert seen[0] == (20, 100)
+    assert seen[-1][0] >= 99
+    for user in (index, other, Index(db, candidates="blocks", distance=3)):
+        for number in (1, 50, 98, 100):
+            assert user.nearest(base[number])[0].distance == 0
+            assert user.claim(flipped(base[number], 3), key="copy").kind == "duplicate"
+        assert user.lookup.keys == plan
+        assert user.nearest(base[0], limit=1) == [] or user.nearest(base[0])[0].distance > 3
+    assert other.claim(base[0], key="again").kind == "unique"
+    assert len(rekeyed(db)) == 3
+    assert rows(db, schema.keys) == 3 * len(index)
+    index.release(*verdicts)
+    assert rows(db, schema.keys) == 3 * len(index)
+
+
+def test_making_keys_anew_goes_on_where_it_was_interrupted(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scrapy_simhash.index.upkeep._CHUNK", 20)
+    index = Index(db, candidates="blocks", distance=3)
+    rng = random.Random(1)
+    base = [rng.getrandbits(BITS) for _ in range(100)]
+    index.claim_many({"fingerprint": n, "key": str(n)} for n in base)
+
+    def interrupt(done: int, _total: int) -> None:
+        if done >= 40:
+            raise KeyboardInterrupt
+
+    plan = Blocks((22, 21, 21))
+    with pytest.raises(KeyboardInterrupt):
+        rebuild_keys(index, plan, interrupt)
+    seen: list[int] = []
+    rebuild_keys(
+        Index(db, candidates="blocks", distance=3), plan, lambda done, _: seen.append(done)
+    )
+    assert seen[0] == 60
+    with pytest.raises(KeyboardInterrupt):
+        rebuild_keys(index, Blocks((32, 32)), interrupt)
+    again = Blocks((30, 30))
+    assert rebuild_keys(index, again) == again, "of another plan that was given up nothing stays"
+    assert rows(db, schema.keys) == 2 * len(index)
+    assert index.claim(flipped(base[50], 3), key="copy").kind == "duplicate"
+    assert rebuild_keys(index, again) == again
+
+
+def test_bands_are_not_made_anew(db: Database) -> None:
+    with pytest.raises(TypeError, match="made of the texts"):
+        rebuild_keys(Index(db))

@@ -1,0 +1,162 @@
+"""Claims whose commit fails, or is answered by silence; many at once; other drivers."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from claims import article, assert_no_trace, claim_version, edited, remember, rows
+from servers import ENGINES, empty_database
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.statements import CompiledStatement
+from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.index.index import Index
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy_simhash.db.transactions import Database
+
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+
+
+def fail_after_commit(db: Database, error: BaseException) -> list[int]:
+    """Let the next commit succeed and its answer be lost; returns a list of how often it was."""
+    lost: list[int] = []
+    do_commit = db.engine.dialect.do_commit
+
+    def commit(connection: Any) -> None:
+        do_commit(connection)
+        if not lost:
+            lost.append(1)
+            raise error
+
+    db.engine.dialect.do_commit = commit  # type: ignore[method-assign]
+    return lost
+
+
+def lost_connection(db: Database) -> Exception:
+    """The driver's own error of a connection that broke."""
+    driver = db.engine.dialect.loaded_dbapi
+    if db.dialect == "sqlite":
+        error = driver.OperationalError("database is locked")
+        error.sqlite_errorcode = 5
+        return error
+    if db.dialect == "postgresql":
+        error = driver.OperationalError("server closed the connection unexpectedly")
+        error.sqlstate = "08006"
+        return error
+    return driver.OperationalError(2013, "Lost connection to server during query")
+
+
+def test_a_batch_whose_commit_was_answered_by_silence_is_not_its_own_duplicate(
+    db: Database,
+) -> None:
+    index = Index(db)
+    index.claim(article(0), key="old")
+    lost = fail_after_commit(db, lost_connection(db))
+    texts = [article(1), article(1), article(0), article(2)]
+    verdicts = index.claim_many({"text": text, "key": str(n)} for n, text in enumerate(texts))
+    assert lost
+    assert [verdict.kind for verdict in verdicts] == ["unique", "duplicate", "duplicate", "unique"]
+    assert verdicts[1].match.key == "0"
+    assert len(index) == 3
+    index.release(verdicts[0], verdicts[3])
+    assert len(index) == 1
+    assert rows(db, schema.claims) == 1
+
+
+def test_an_own_version_whose_commit_was_answered_by_silence_is_still_the_same(
+    db: Database,
+) -> None:
+    index = Index(db)
+    index.confirm(claim_version(index, article(1), visit=1))
+    lost = fail_after_commit(db, lost_connection(db))
+    again = claim_version(index, edited(article(1)), visit=2)
+    assert lost
+    assert again.kind == "same"
+    assert again.claim is not None
+    assert len(index) == 2
+
+
+def test_a_duplicate_whose_commit_was_answered_by_silence_is_kept_once(db: Database) -> None:
+    index = Index(db)
+    match = remember(index, 1)
+    lost = fail_after_commit(db, lost_connection(db))
+    remember(index, 2, match)
+    assert lost
+    assert rows(db, schema.duplicates) == 2
+
+
+def test_a_refused_transaction_leaves_nothing(db: Database) -> None:
+    index = Index(db)
+    index.run  # noqa: B018 - opened before its statements are made to fail
+
+    @event.listens_for(db.engine, "before_cursor_execute")
+    def refuse(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if statement.startswith("INSERT INTO simhash_texts"):
+            raise OperationalError(
+                statement, None, db.engine.dialect.loaded_dbapi.DatabaseError("refused")
+            )
+
+    with pytest.raises(IndexUnavailable):
+        index.claim(article(1), key="a")
+    event.remove(db.engine, "before_cursor_execute", refuse)
+    assert_no_trace(db)
+    assert index.claim(article(1), key="a").kind == "unique"
+
+
+def claim_the_same(url: str) -> list[str]:
+    """In a process of its own."""
+    barrier.wait()
+    with Index(url, namespace="race", timeout=30) as index:
+        texts = [article(n) for n in range(100)]
+        verdicts = index.claim_many({"text": text, "key": str(random.random())} for text in texts)
+        index.confirm(*verdicts)
+    return [verdict.kind for verdict in verdicts]
+
+
+def set_barrier(given_: Any) -> None:
+    global barrier  # noqa: PLW0603 - what processes share can be handed to them at their start only
+    barrier = given_
+
+
+def test_processes_that_start_at_once_on_an_empty_database_never_both_claim(
+    engine: str, tmp_path: Path
+) -> None:
+    """None fails for making the tables, or the namespace, at the same moment as another."""
+    spawn = multiprocessing.get_context("spawn")
+    with (
+        empty_database(engine, tmp_path) as url,
+        ProcessPoolExecutor(4, spawn, set_barrier, (spawn.Barrier(4),)) as pool,
+    ):
+        answers = list(pool.map(claim_the_same, [str(url)] * 4))
+    for verdicts in zip(*answers, strict=True):
+        assert sorted(verdicts) == ["duplicate"] * 3 + ["unique"]
+
+
+def test_a_driver_that_is_not_known_gets_everything_from_sqlalchemy(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def execute(self: CompiledStatement, connection: Any, parameters: Any) -> Any:
+        return connection.execute(self._statement, parameters)
+
+    monkeypatch.setattr(CompiledStatement, "run", execute)
+    index = Index(db, text_budget=3000, item_budget=3000)
+    verdicts = index.claim_many({"text": article(n), "key": str(n)} for n in range(70))
+    match = remember(index, 1)
+    for number in range(2, 6):
+        remember(index, number, match)
+    index.confirm(*verdicts)
+    assert index.claim(edited(article(5)), key="copy").match.key == "5"
+    assert rows(db, schema.duplicates) == 5
+    index.release(*verdicts)
+    assert len(index) == 0
+    assert rows(db, schema.keys) == 0

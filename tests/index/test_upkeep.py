@@ -1,0 +1,98 @@
+"""Forgetting, on every engine that there is a server of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from claims import article, assert_no_trace, claim_version, remember, rows
+from servers import ENGINES
+from sqlalchemy import func, select
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy_simhash.db.transactions import Database
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+
+
+def test_claims_older_than_asked_expire_unless_they_were_met_again(db: Database) -> None:
+    index = Index(db, run=Run.open(db))
+    now = db.now()
+    index.confirm(claim_version(index, article(1), key="old"))
+    index.confirm(claim_version(index, article(2), key="met again"))
+    db.now = lambda: now + 1000  # type: ignore[method-assign]
+    assert claim_version(index, article(2), key="met again", visit=2).kind == "same"
+    index.claim(article(3), key="new")
+    assert expire_claims(index, now + 500) == 1
+    assert len(index) == 2
+    kinds = [index.claim(article(n), key="other").kind for n in (1, 2, 3)]
+    assert kinds == ["unique", "duplicate", "duplicate"]
+
+
+def test_what_expired_leaves_no_orphans(db: Database) -> None:
+    index = Index(db)
+    remember(index, 1)
+    assert expire_claims(index, db.now() + 1) == 1
+    orphaned = db.read(lambda connection: connection.scalar(select(schema.duplicates.c.orphaned)))
+    assert not orphaned
+
+
+def test_drops_older_than_asked_are_forgotten_with_their_items_and_texts(db: Database) -> None:
+    index = Index(db)
+    remember(index, 1)
+    assert expire_duplicates(index, db.now() - 1000) == 0
+    assert rows(db, schema.duplicates) == 1
+    assert expire_duplicates(index, db.now() + 1) == 1
+    assert rows(db, schema.duplicates) == 0
+    # The claim keeps its own text, and the books agree with what is there.
+    assert rows(db, schema.texts) == len(index) == 1
+    text = db.read(lambda connection: connection.scalar(select(func.length(schema.texts.c.text))))
+    books = select(schema.namespaces.c.text_bytes, schema.namespaces.c.item_bytes)
+    assert tuple(db.read(lambda connection: connection.execute(books).one())) == (text, 0)
+
+
+def test_an_orphan_is_not_forgotten(db: Database) -> None:
+    index = Index(db)
+    first = index.claim(article(0), key="a")
+    remember(index, 1, index.claim(article(0), key="b").match)
+    index.release(first)
+    assert expire_duplicates(index, db.now() + 1) == 0
+    assert rows(db, schema.duplicates) == 1
+
+
+def test_thousands_of_claims_expire(blocks: Callable[..., Index]) -> None:
+    index = blocks(distance=0)
+    index.claim_many({"fingerprint": n, "key": str(n)} for n in range(2100))
+    assert expire_claims(index, index.database.now() + 1) == 2100
+    assert len(index) == 0
+    assert_no_trace(index.database)
+
+
+def test_a_reset_forgets_one_namespace(db: Database) -> None:
+    index, other = Index(db, namespace="one"), Index(db, namespace="two")
+    remember(index, 1)
+    other.claim(article(1), key="a")
+    reset_namespace(db, "one")
+    reset_namespace(db, "never made")
+    again = Index(db, namespace="one")
+    assert len(again) == 0
+    assert len(other) == 1
+    assert again.claim(article(0), key="a").kind == "unique"
+    assert rows(db, schema.duplicates) == 0
+
+
+def test_who_still_holds_a_namespace_that_was_reset_is_told(db: Database) -> None:
+    """Its claims would be in a place where nobody looks."""
+    index = Index(db, namespace="one")
+    reset_namespace(db, "one")
+    Index(db, namespace="one")
+    with pytest.raises(IndexUnavailable, match="reset by somebody else"):
+        index.claim(article(1), key="a")

@@ -1,0 +1,109 @@
+"""Versions of a page: claims of one owner, on every engine that there is a server of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from claims import article, claim_version, edited
+from servers import ENGINES
+
+from scrapy_simhash.index.index import Index
+
+if TYPE_CHECKING:
+    from scrapy_simhash.db.transactions import Database
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+
+
+def test_an_owners_own_version_is_the_same_and_not_a_duplicate(db: Database) -> None:
+    index = Index(db)
+    first = claim_version(index, article(1), visit=1)
+    index.confirm(first)
+    again = claim_version(index, article(1), visit=2)
+    assert again.kind == "same"
+    assert again.match.claim == first.claim.id
+    assert again.claim is None, "nothing new is to be remembered"
+    changed = claim_version(index, edited(article(1)), visit=3)
+    assert changed.kind == "same"
+    assert changed.claim is not None
+
+
+def test_an_unstored_own_version_is_claimed_again(db: Database) -> None:
+    """Otherwise a release of the first would leave the second, stored one without any claim."""
+    index = Index(db)
+    first = claim_version(index, article(1), visit=1)
+    again = claim_version(index, article(1), visit=2)
+    assert again.kind == "same"
+    assert again.claim is not None
+    index.confirm(again)
+    index.release(first)
+    assert index.claim(article(1), key="b").kind == "duplicate"
+
+
+def test_with_drop_only_a_changed_version_is_claimed(db: Database) -> None:
+    index = Index(db, same_url="drop")
+    index.confirm(claim_version(index, article(1), visit=1))
+    assert claim_version(index, article(1), visit=2).claim is None
+    assert claim_version(index, edited(article(1)), visit=2).claim is None
+    other = claim_version(index, article(2), visit=3)
+    assert other.kind == "unique"
+    assert other.claim is not None
+
+
+def drift(steps: int) -> list[str]:
+    """Versions each of which is near the one before, and the last nothing like the first."""
+    words = article(1, 200).split()
+    versions = []
+    for step in range(steps):
+        words[step * 8 : step * 8 + 4] = [f"new{step}{n}" for n in range(4)]
+        versions.append(" ".join(words))
+    return versions
+
+
+@pytest.mark.parametrize("same_url", ["pass", "drop"])
+def test_a_page_that_drifts_is_the_same_at_every_step(db: Database, same_url: Any) -> None:
+    index = Index(db, same_url=same_url, similarity=0.8)
+    versions = drift(20)
+    kinds = []
+    for visit, text in enumerate(versions):
+        verdict = claim_version(index, text, visit=visit)
+        kinds.append(verdict.kind)
+        index.confirm(verdict)
+    assert kinds[0] == "unique"
+    if same_url == "pass":
+        assert set(kinds[1:]) == {"same"}
+    else:
+        # What was left out was near what is stored, so a step too far is claimed anew.
+        assert "unique" in kinds[1:]
+        assert "same" in kinds[1:]
+    assert index.claim(versions[-1], key="b").kind == "duplicate"
+
+
+def test_a_return_to_a_version_before_the_last_is_not_unchanged(db: Database) -> None:
+    """With drop, what is stored last decides: a page that goes back has changed again."""
+    index = Index(db, same_url="drop")
+    for visit, text in enumerate([article(1), article(2)]):
+        index.confirm(claim_version(index, text, visit=visit))
+    back = claim_version(index, article(1), visit=3)
+    assert back.kind == "same"
+    assert back.claim is not None
+
+
+def test_two_equal_items_of_one_visit_are_duplicates(db: Database) -> None:
+    index = Index(db)
+    assert claim_version(index, article(1), visit=7, position=0).kind == "unique"
+    assert claim_version(index, article(1), visit=7, position=1).kind == "duplicate"
+
+
+def test_visits_of_two_owners_have_nothing_to_do_with_each_other(db: Database) -> None:
+    index = Index(db)
+    assert claim_version(index, article(1), key="a", visit=1).kind == "unique"
+    assert claim_version(index, article(1), key="b", visit=1).kind == "duplicate"
+
+
+def test_the_own_version_wins_over_a_nearer_page(db: Database) -> None:
+    index = Index(db)
+    index.confirm(claim_version(index, article(1), visit=1))
+    index.confirm(claim_version(index, edited(edited(article(1))), key="b", visit=1))
+    assert claim_version(index, edited(article(1)), visit=2).kind == "same"
