@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pkgutil
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["digest", "import_path", "load_object"]
+__all__ = ["digest", "import_path", "is_import_path", "load_object"]
+
+
+def is_import_path(name: str) -> bool:
+    """Whether a name reads as an import path; what has neither dot nor colon in it is none."""
+    return re.search(r"\w[.:]\w", name) is not None
 
 
 def load_object(option: str, path: str) -> Any:
-    """What an import path "package.module:name" stands for.
+    """What an import path stands for: "package.module:name" or "package.module.name".
 
     Raises:
         ValueError: If there is none; names the option that asked for it.

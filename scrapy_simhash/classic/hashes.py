@@ -10,7 +10,7 @@ from functools import lru_cache, wraps
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.loading import digest, import_path, load_object
+from scrapy_simhash.loading import digest, import_path, is_import_path, load_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -242,7 +242,7 @@ def _narrowed(function: Callable[[Any], int], mask: int) -> FeatureHash:
 
 
 def _named(name: str, bits: int) -> tuple[Any, str]:
-    if ":" in name:
+    if is_import_path(name):
         return load_object("hash", name), ""
     if name not in HASHES:
         raise ValueError(

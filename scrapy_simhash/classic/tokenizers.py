@@ -17,7 +17,7 @@ from scrapy_simhash.classic.jieba import (
     split_as_jieba,
 )
 from scrapy_simhash.features.tokens import tokens
-from scrapy_simhash.loading import import_path, load_object
+from scrapy_simhash.loading import import_path, is_import_path, load_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -49,7 +49,7 @@ def load_tokenizer(given: Any, user_words: list[UserWord]) -> Tokenizer:
         '"package.module:name" of one'
     )
     if isinstance(given, str):
-        if ":" not in given:
+        if not is_import_path(given):
             raise ValueError(f"tokenizer: there is no {given!r}; allowed are {allowed}")
         given = load_object("tokenizer", given)
     if not callable(given):

@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
-from scrapy_simhash.loading import load_object
+from scrapy_simhash.loading import is_import_path, load_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,7 +93,7 @@ def load_scheme(name: str = "shingles", options: Mapping[str, Any] | None = None
 
 
 def _imported(name: str) -> Callable[..., Scheme]:
-    if ":" not in name:
+    if not is_import_path(name):
         raise ValueError(
             f"there is no scheme {name!r}; there are {', '.join(map(repr, _SCHEMES))}, or the "
             'import path "package.module:Name" of one'

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pkgutil
-import re
 from collections.abc import Callable
 
 from lxml import etree
 from lxml.html import HtmlElement
 
+from scrapy_simhash.loading import is_import_path, load_object
 from scrapy_simhash.text.density import body, density
 from scrapy_simhash.text.html import parse_html
 
@@ -67,14 +66,12 @@ def load_extractor(name: str) -> Extractor:
     if name == "trafilatura":
         return _load_trafilatura()
     allowed = '"density", "body", "trafilatura" or an import path like "package.module:function"'
-    if not re.search(r"\w[.:]\w", name):
+    if not is_import_path(name):
         raise ValueError(f"unknown extractor {name!r}: it must be {allowed}")
     try:
-        extractor = pkgutil.resolve_name(name)
-    except (AttributeError, ImportError, ValueError) as error:
-        raise ValueError(
-            f"cannot import extractor {name!r} ({error}): it must be {allowed}"
-        ) from error
+        extractor = load_object("extractor", name)
+    except ValueError as error:
+        raise ValueError(f"{error}; it must be {allowed}") from error
     if not callable(extractor):
         raise TypeError(f"extractor {name!r} is {type(extractor).__name__}, not a callable")
     return extractor  # type: ignore[no-any-return]
