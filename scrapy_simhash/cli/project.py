@@ -6,28 +6,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.utils.project import data_path
-from sqlalchemy.engine import make_url
-
 from scrapy_simhash import history
-from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.index.index import Index
-from scrapy_simhash.keys.plan import choose_limits
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
-    from typing import Any
 
     from scrapy.settings import Settings as ScrapySettings
     from sqlalchemy.engine import URL
 
-__all__ = ["DAY", "Project"]
+    from scrapy_simhash.index.index import Index
+    from scrapy_simhash.index.runs import Run
 
-#: Seconds.
-DAY = 86400
+__all__ = ["DAY", "Project"]
 
 
 class Project:
@@ -42,8 +36,7 @@ class Project:
     @property
     def limit(self) -> int:
         """The distance up to which documents are near-duplicates."""
-        settings = self.settings
-        return choose_limits(settings.scheme, settings.similarity, settings.distance)[1]
+        return self.settings.limit
 
     @property
     def name(self) -> str | None:
@@ -84,9 +77,7 @@ class Project:
         if self._url is not None:
             # A file is what people have at hand.
             return check_url(self._url if "://" in self._url else f"sqlite:///{self._url}")
-        if self.settings.database_url is not None:
-            return self.settings.database_url
-        return make_url(f"sqlite:///{Path(data_path('simhash')) / 'index.db'}")
+        return self.settings.locate_database()
 
     @contextmanager
     def namespace(self) -> Iterator[tuple[Database, history.NamespaceRow]]:
@@ -94,15 +85,12 @@ class Project:
         with self.database() as database:
             yield database, history.choose_namespace(database, self.name)
 
-    def index(self, database: Database, namespace: str, **more: Any) -> Index:
+    def index(
+        self,
+        database: Database,
+        namespace: str,
+        run: Run | None = None,
+        text_budget: int | None = None,
+    ) -> Index:
         """An index with the project's settings."""
-        settings = self.settings
-        return Index(
-            database,
-            namespace=namespace,
-            similarity=settings.similarity,
-            distance=settings.distance,
-            candidates=settings.candidates,
-            scheme=settings.scheme,
-            **{"text_budget": settings.text_budget, **more},
-        )
+        return self.settings.open_index(database, namespace, run, text_budget)

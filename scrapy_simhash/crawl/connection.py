@@ -6,59 +6,57 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Literal
+    from scrapy.crawler import Crawler
 
-    from sqlalchemy.engine import URL
+    from scrapy_simhash.crawl.settings import Settings
+    from scrapy_simhash.index.index import Index
 
-__all__ = ["CrawlDatabase"]
+__all__ = ["CrawlDatabase", "connect"]
+
+
+def connect(crawler: Crawler, settings: Settings) -> CrawlDatabase:
+    """Open the database of a crawl; raises as :class:`CrawlDatabase` does."""
+    spider = crawler.spider
+    asked = getattr(spider, "simhash_reset", None)
+    return CrawlDatabase(
+        settings,
+        spider=spider.name if spider else "",
+        job=str(crawler.settings.get("JOBDIR") or ""),
+        reset=settings.reset if asked is None else asked in {True, "1", "True", "true"},
+    )
 
 
 class CrawlDatabase:
     """An open database with its run.
 
     Args:
-        url: of the database.
-        engine_options: for :func:`sqlalchemy.create_engine`.
-        timeout: seconds until a transaction is given up.
+        settings: of the crawl.
         spider: its name, for the run.
         job: what tells this crawl from others of the spider.
-        on_crash: see :meth:`Run.open`.
         reset: empty each namespace when it is opened.
-        expire: days after which a claim that was not met again is forgotten; None for never.
-        index_options: for each :class:`Index`.
 
     Raises:
         IndexUnavailable, SchemaMismatch, ValueError: see :class:`Database`.
     """
 
-    def __init__(
-        self,
-        url: str | URL,
-        *,
-        engine_options: Mapping[str, Any],
-        timeout: float,
-        spider: str,
-        job: str,
-        on_crash: Literal["release", "keep"],
-        reset: bool,
-        expire: float | None,
-        **index_options: Any,
-    ) -> None:
-        self._database = Database(url, options=engine_options, timeout=timeout)
-        self._on_crash = on_crash
+    def __init__(self, settings: Settings, *, spider: str, job: str, reset: bool) -> None:
+        self._settings = settings
         self._reset = reset
-        self._expire = expire
-        self._index_options = index_options
+        self._database = Database(
+            settings.locate_database(make_folder=True),
+            options=settings.engine_options,
+            # Its own words come before the one who waits gives up.
+            timeout=0.8 * settings.timeout,
+        )
         self._indexes: dict[str, Index] = {}
         try:
-            self.run = Run.open(self._database, spider=spider, job=job, on_crash=on_crash)
+            self.run = Run.open(self._database, spider=spider, job=job, on_crash=settings.on_crash)
         except BaseException:
             self._database.close()
             raise
@@ -68,9 +66,9 @@ class CrawlDatabase:
         if namespace not in self._indexes:
             if self._reset:
                 reset_namespace(self._database, namespace)
-            index = Index(self._database, namespace=namespace, run=self.run, **self._index_options)
-            if self._expire is not None:
-                before = self._database.now() - self._expire * 86400
+            index = self._settings.open_index(self._database, namespace, self.run)
+            if self._settings.expire is not None:
+                before = self._database.now() - self._settings.expire * DAY
                 expire_claims(index, before)
                 expire_duplicates(index, before)
             self._indexes[namespace] = index
@@ -88,7 +86,7 @@ class CrawlDatabase:
             IndexUnavailable: the database did not answer in time.
         """
         self.run.beat()
-        return self.run.recover(self._on_crash).claims
+        return self.run.recover(self._settings.on_crash).claims
 
     def sizes(self) -> dict[str, int]:
         """The number of claims in each namespace that was used."""

@@ -10,13 +10,13 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.stats import CrawlStats
 
 if TYPE_CHECKING:
     from typing import Self
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.statscollectors import StatsCollector
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
@@ -33,7 +33,7 @@ class SimhashLogStats:
         interval: seconds between two lines.
     """
 
-    def __init__(self, stats: StatsCollector, interval: float) -> None:
+    def __init__(self, stats: CrawlStats, interval: float) -> None:
         self._stats = stats
         self._interval = interval
         self._before = (0, 0)
@@ -48,21 +48,21 @@ class SimhashLogStats:
             SettingError: a setting is wrong.
         """
         interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
-        if not interval or not Settings.read(crawler.settings).enabled:
+        if not interval or not Settings.of(crawler).enabled:
             raise NotConfigured
-        extension = cls(crawler.stats, interval)
+        extension = cls(CrawlStats(crawler.stats), interval)
         crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
         return extension
 
     def spider_opened(self, spider: Spider) -> None:
-        """Called by Scrapy."""
+        """Handles the signal: a line every interval from now on."""
         self._task = create_looping_call(self._log, spider)
         # There is nothing to tell yet.
         self._task.start(self._interval, now=False)
 
     def spider_closed(self, spider: Spider) -> None:
-        """Called by Scrapy."""
+        """Handles the signal: the last line."""
         if self._task is not None and self._task.running:
             self._task.stop()
         unique, duplicates = self._sums()
@@ -70,7 +70,7 @@ class SimhashLogStats:
             "%d unique, %d near-duplicates of %d checked%s",
             unique,
             duplicates,
-            self._sum("checked"),
+            self._stats.get("checked"),
             self._rest(),
             extra={"spider": spider},
         )
@@ -90,22 +90,13 @@ class SimhashLogStats:
         self._before = unique, duplicates
 
     def _sums(self) -> tuple[int, int]:
-        return self._sum("unique"), self._sum("duplicates")
+        return self._stats.get("unique"), self._stats.get("duplicates")
 
     def _rest(self) -> str:
         """What the two sums leave out, if there is any."""
-        skipped = sum(
-            value
-            for name, value in self._stats.get_stats().items()
-            if name.startswith("simhash/skipped/")
-        )
         parts = {
-            "the same page again": self._sum("same"),
-            "not comparable": skipped,
-            "not checked, as the index did not answer": self._sum("failed_open"),
+            "the same page again": self._stats.get("same"),
+            "not comparable": self._stats.skipped(),
+            "not checked, as the index did not answer": self._stats.get("failed_open"),
         }
         return "".join(f", {count} {what}" for what, count in parts.items() if count)
-
-    def _sum(self, name: str) -> int:
-        count: int = self._stats.get_value(f"simhash/{name}", 0)
-        return count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.crawl.verdicts import Verdicts
+from scrapy_simhash.crawl.deduplicator import Deduplicator
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -17,13 +17,13 @@ __all__ = ["SimhashPipeline"]
 class SimhashPipeline:
     """Asks for the verdict on an item's page, or on the item itself, and drops the duplicates."""
 
-    def __init__(self, verdicts: Verdicts) -> None:
-        self._verdicts = verdicts
+    def __init__(self, deduplicator: Deduplicator) -> None:
+        self._deduplicator = deduplicator
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy; raises as :meth:`Verdicts.of` does."""
-        return cls(Verdicts.of(crawler))
+        """Built by Scrapy; raises as :meth:`Deduplicator.of` does."""
+        return cls(Deduplicator.of(crawler))
 
     async def process_item(self, item: Any) -> Any:
         """Called by Scrapy with each item.
@@ -31,4 +31,4 @@ class SimhashPipeline:
         Raises:
             NearDuplicateItem: what the item's page says is stored already.
         """
-        return await self._verdicts.process(item)
+        return await self._deduplicator.process(item)

@@ -3,73 +3,113 @@
 from __future__ import annotations
 
 import difflib
-import math
-from collections.abc import Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+from weakref import WeakKeyDictionary
 
-from scrapy.utils.misc import load_object
+from scrapy.utils.project import data_path
+from sqlalchemy.engine import make_url
 
+from scrapy_simhash.crawl import checks
+from scrapy_simhash.crawl.fields import Fields
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.exceptions import SettingError
+from scrapy_simhash.index.index import Index
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.text.extractor import load_extractor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, Literal, TypeVar
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, Literal
 
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
     from sqlalchemy.engine import URL
 
+    from scrapy_simhash.db.transactions import Database
+    from scrapy_simhash.index.runs import Run
+    from scrapy_simhash.index.verdict import Verdict
     from scrapy_simhash.simhash.scheme import Scheme
     from scrapy_simhash.text.extractor import Extractor
 
-    T = TypeVar("T")
+__all__ = ["DAY", "DEFAULTS", "Setting", "Settings"]
 
-__all__ = ["DEFAULTS", "Fields", "Settings"]
+#: Seconds; SIMHASH_EXPIRE is in days.
+DAY = 86400
 
-DEFAULTS: Mapping[str, Any] = {
-    "SIMHASH_ENABLED": True,
-    "SIMHASH_DATABASE_URL": None,
-    "SIMHASH_ENGINE_OPTIONS": {},
-    "SIMHASH_NAMESPACE": "{spider}",
-    "SIMHASH_ON_DUPLICATE": "drop",
-    "SIMHASH_FIELDS": None,
-    "SIMHASH_SIMILARITY": 0.9,
-    "SIMHASH_DISTANCE": None,
-    "SIMHASH_CANDIDATES": "auto",
-    "SIMHASH_SCHEME": "shingles",
-    "SIMHASH_SCHEME_OPTIONS": {},
-    "SIMHASH_EXTRACTOR": "density",
-    "SIMHASH_MIN_FEATURES": 8,
-    "SIMHASH_MAX_TEXT": 1_000_000,
-    "SIMHASH_SAME_URL": "pass",
-    "SIMHASH_ON_CRASH": "release",
-    "SIMHASH_ON_ERROR": "pass",
-    "SIMHASH_TIMEOUT": 10.0,
-    "SIMHASH_QUARANTINE": True,
-    "SIMHASH_TEXT_BUDGET": 256 << 20,
-    "SIMHASH_EXPECTED_SIZE": 1_000_000,
-    "SIMHASH_EXPIRE": None,
-    "SIMHASH_RESET": False,
-    "SIMHASH_REPORT": None,
-    "SIMHASH_LOG_LEVEL": "DEBUG",
-}
 
-_LEVELS = ("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting.
 
-#: What SIMHASH_QUARANTINE = True keeps, in bytes.
-_QUARANTINE = 1 << 30
+    Attributes:
+        name: as it is written in a project's settings.
+        default: what it is where nothing, or None, is given.
+        check: from what is given to what is used; raises where it can't be.
+    """
+
+    name: str
+    default: Any
+    check: Callable[[Any], Any]
+
+    @property
+    def field(self) -> str:
+        """What it is called in :class:`Settings`."""
+        return self.name.removeprefix("SIMHASH_").lower()
+
+    def read(self, settings: BaseSettings) -> Any:
+        """Read and check it.
+
+        Raises:
+            SettingError: its value is wrong.
+        """
+        given = settings.get(self.name, self.default)
+        with _blamed_on(self.name, given):
+            return self.check(given)
+
+
+_TABLE = (
+    Setting("SIMHASH_ENABLED", True, checks.flag),
+    Setting("SIMHASH_DATABASE_URL", None, lambda given: check_url(given) if given else None),
+    Setting("SIMHASH_ENGINE_OPTIONS", {}, checks.mapping),
+    Setting("SIMHASH_NAMESPACE", "{spider}", checks.namespace),
+    Setting("SIMHASH_ON_DUPLICATE", "drop", checks.one_of("drop", "skip", "report")),
+    Setting("SIMHASH_FIELDS", None, lambda given: None if given is None else Fields(given)),
+    Setting("SIMHASH_SIMILARITY", 0.9, checks.number(0.7, 1)),
+    Setting("SIMHASH_DISTANCE", None, checks.optional_whole(0, 160)),
+    Setting("SIMHASH_CANDIDATES", "auto", checks.one_of("auto", "bands", "blocks")),
+    Setting("SIMHASH_SCHEME", "shingles", checks.as_given),
+    Setting("SIMHASH_SCHEME_OPTIONS", {}, checks.mapping),
+    Setting("SIMHASH_EXTRACTOR", "density", load_extractor),
+    Setting("SIMHASH_MIN_FEATURES", 8, checks.whole(1, 10_000)),
+    Setting("SIMHASH_MAX_TEXT", 1_000_000, checks.whole(1, 100_000_000)),
+    Setting("SIMHASH_SAME_URL", "pass", checks.one_of("pass", "drop")),
+    Setting("SIMHASH_ON_CRASH", "release", checks.one_of("release", "keep")),
+    Setting("SIMHASH_ON_ERROR", "pass", checks.one_of("pass", "close")),
+    Setting("SIMHASH_TIMEOUT", 10.0, checks.number(0.1, 3600)),
+    Setting("SIMHASH_QUARANTINE", True, checks.number_of_bytes),
+    Setting("SIMHASH_TEXT_BUDGET", 256 << 20, checks.whole(0)),
+    Setting("SIMHASH_EXPECTED_SIZE", 1_000_000, checks.whole(1, 10**12)),
+    Setting("SIMHASH_EXPIRE", None, checks.optional_whole(0)),
+    Setting("SIMHASH_RESET", False, checks.flag),
+    Setting("SIMHASH_REPORT", None, checks.report_file),
+    Setting(
+        "SIMHASH_LOG_LEVEL", "DEBUG", checks.one_of("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
+    ),
+)
+
+DEFAULTS: Mapping[str, Any] = {setting.name: setting.default for setting in _TABLE}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of a crawl, checked. The fields are named after the settings."""
+
+    _of: ClassVar[WeakKeyDictionary[Crawler, Settings]] = WeakKeyDictionary()
 
     enabled: bool
     database_url: URL | None
@@ -97,8 +137,15 @@ class Settings:
     log_level: str
 
     @classmethod
+    def of(cls, crawler: Crawler) -> Settings:
+        """The settings of this crawler, read once; raises as :meth:`read` does."""
+        if crawler not in cls._of:
+            cls._of[crawler] = cls.read(crawler.settings)
+        return cls._of[crawler]
+
+    @classmethod
     def read(cls, settings: BaseSettings) -> Settings:
-        """Read and check the settings of a crawl.
+        """Read and check the settings of a project.
 
         Raises:
             SettingError: a value is wrong, or a name is unknown; names the setting, the value and
@@ -109,191 +156,82 @@ class Settings:
                 close = difflib.get_close_matches(str(name), DEFAULTS, 1)
                 hint = f"; did you mean {close[0]}?" if close else ""
                 raise SettingError(f"there is no setting {name}{hint}")
-        get = _Reader(settings)
-        distance = get.optional("DISTANCE", 0, 160)
-        similarity = get.number("SIMILARITY", 0.7, 1)
-        candidates = get.choice("CANDIDATES", "auto", "bands", "blocks")
-        scheme = get.checked(
-            "SCHEME", lambda name: load_scheme(name, get.mapping("SCHEME_OPTIONS"))
+        values = {setting.field: setting.read(settings) for setting in _TABLE}
+        return cls(**_together(values))
+
+    @property
+    def limit(self) -> int:
+        """The Hamming distance up to which documents are near-duplicates, in bits."""
+        return choose_limits(self.scheme, self.similarity, self.distance)[1]
+
+    def leaves_out(self, verdict: Verdict) -> bool:
+        """Whether what this verdict is on is not to be stored."""
+        if verdict.kind == "same":
+            return self.same_url == "drop" and verdict.claim is None
+        return verdict.kind == "duplicate" and self.on_duplicate != "report"
+
+    def namespace_of(self, spider: Spider | None) -> str:
+        """The namespace of a spider's pages, unless their requests say otherwise."""
+        return self.namespace.format(spider=spider.name if spider else "")
+
+    def locate_database(self, *, make_folder: bool = False) -> URL:
+        """Where the database is; by default it is a file in the folder of the project's data.
+
+        Raises:
+            NotConfigured: that folder is wanted, and there is no project.
+        """
+        if self.database_url is not None:
+            return self.database_url
+        return make_url(f"sqlite:///{Path(data_path('simhash', make_folder)) / 'index.db'}")
+
+    def open_index(
+        self,
+        database: Database,
+        namespace: str,
+        run: Run | None = None,
+        text_budget: int | None = None,
+    ) -> Index:
+        """The index of a namespace; raises as :class:`Index` does."""
+        return Index(
+            database,
+            namespace=namespace,
+            run=run,
+            similarity=self.similarity,
+            distance=self.distance,
+            candidates=self.candidates,
+            scheme=self.scheme,
+            same_url=self.same_url,
+            text_budget=self.text_budget if text_budget is None else text_budget,
+            item_budget=self.quarantine,
+            expected_size=self.expected_size,
         )
-        get.checked("DISTANCE", lambda given: choose_limits(scheme, similarity, distance))
-        get.checked("CANDIDATES", lambda given: choose_keys(scheme, similarity, distance, given))
-        on_duplicate = get.choice("ON_DUPLICATE", "drop", "skip", "report")
-        fields = get.checked("FIELDS", lambda given: None if given is None else Fields(given))
-        if fields and on_duplicate == "skip":
-            raise SettingError(
-                "SIMHASH_ON_DUPLICATE = 'skip' decides before there are items: with "
-                "SIMHASH_FIELDS it can be 'drop' or 'report'"
-            )
-        expire = get.optional("EXPIRE", 0, math.inf)
-        return cls(
-            enabled=get.flag("ENABLED"),
-            database_url=get.checked("DATABASE_URL", lambda url: check_url(url) if url else None),
-            engine_options=get.mapping("ENGINE_OPTIONS"),
-            namespace=get.checked("NAMESPACE", _namespace),
-            on_duplicate=on_duplicate,
-            fields=fields,
-            similarity=similarity,
-            distance=distance,
-            candidates=candidates,
-            scheme=scheme,
-            extractor=get.checked("EXTRACTOR", load_extractor),
-            min_features=get.whole("MIN_FEATURES", 1, 10_000),
-            max_text=get.whole("MAX_TEXT", 1, 100_000_000),
-            same_url=get.choice("SAME_URL", "pass", "drop"),
-            on_crash=get.choice("ON_CRASH", "release", "keep"),
-            on_error=get.choice("ON_ERROR", "pass", "close"),
-            timeout=get.number("TIMEOUT", 0.1, 3600),
-            quarantine=get.checked("QUARANTINE", _bytes),
-            text_budget=get.whole("TEXT_BUDGET", 0, math.inf),
-            expected_size=get.whole("EXPECTED_SIZE", 1, 10**12),
-            expire=expire,
-            reset=get.flag("RESET"),
-            report=get.checked("REPORT", _report),
-            log_level=get.choice("LOG_LEVEL", *_LEVELS),
+
+
+def _together(values: dict[str, Any]) -> dict[str, Any]:
+    """Check what depends on several settings: a scheme on its options, limits on the scheme."""
+    name, options = values["scheme"], values.pop("scheme_options")
+    with _blamed_on("SIMHASH_SCHEME", name):
+        scheme = values["scheme"] = load_scheme(name, options)
+    similarity, distance = values["similarity"], values["distance"]
+    with _blamed_on("SIMHASH_DISTANCE", distance):
+        choose_limits(scheme, similarity, distance)
+    candidates = values["candidates"]
+    with _blamed_on("SIMHASH_CANDIDATES", candidates):
+        choose_keys(scheme, similarity, distance, candidates)
+    if values["fields"] and values["on_duplicate"] == "skip":
+        raise SettingError(
+            "SIMHASH_ON_DUPLICATE = 'skip' decides before there are items: with "
+            "SIMHASH_FIELDS it can be 'drop' or 'report'"
         )
+    return values
 
 
-class Fields:
-    """Which fields of an item are compared.
-
-    Args:
-        given: a list of names for every item; or one for each item class, given as the class or
-            its import path, that also holds for its subclasses.
-    """
-
-    def __init__(self, given: Any) -> None:
-        if isinstance(given, str):
-            given = [name.strip() for name in given.split(",")]
-        if isinstance(given, Mapping):
-            self._of_class = [(load_object(kind), _names(names)) for kind, names in given.items()]
-        else:
-            self._of_class = [(object, _names(given))]
-
-    def of(self, item: Any) -> Sequence[str]:
-        """The fields of this item; none if nothing is said of its class."""
-        return next((names for kind, names in self._of_class if isinstance(item, kind)), ())
-
-
-class _Reader:
-    """Reads single settings and words their errors."""
-
-    def __init__(self, settings: BaseSettings) -> None:
-        self._settings = settings
-
-    def value(self, name: str) -> Any:
-        full = f"SIMHASH_{name}"
-        return self._settings.get(full, DEFAULTS[full])
-
-    def checked(self, name: str, check: Callable[[Any], T]) -> T:
-        value = self.value(name)
-        try:
-            return check(value)
-        except (ValueError, TypeError, ImportError, NameError) as error:
-            # A database URL may hold a password.
-            shown = "" if name == "DATABASE_URL" else f" = {value!r}"
-            raise SettingError(f"SIMHASH_{name}{shown}: {error}") from error
-
-    def flag(self, name: str) -> bool:
-        try:
-            return self._settings.getbool(f"SIMHASH_{name}", DEFAULTS[f"SIMHASH_{name}"])
-        except ValueError as error:
-            raise SettingError(
-                f"SIMHASH_{name} = {self.value(name)!r}: allowed are True and False"
-            ) from error
-
-    def choice(self, name: str, *allowed: str) -> Any:
-        value = self.value(name)
-        if value not in allowed:
-            listed = ", ".join(map(repr, allowed))
-            raise SettingError(f"SIMHASH_{name} = {value!r}: allowed are {listed}")
-        return value
-
-    def mapping(self, name: str) -> Mapping[str, Any]:
-        try:
-            return self._settings.getdict(f"SIMHASH_{name}")
-        except (ValueError, TypeError) as error:
-            raise SettingError(
-                f"SIMHASH_{name} = {self.value(name)!r}: a dictionary is wanted"
-            ) from error
-
-    def number(self, name: str, low: float, high: float) -> float:
-        return self.checked(name, partial(_number, low, high))
-
-    def whole(self, name: str, low: int, high: float) -> int:
-        return self.checked(name, partial(_whole, low, high))
-
-    def optional(self, name: str, low: int, high: float) -> int | None:
-        if self.value(name) in (None, "", "None"):
-            return None
-        return self.whole(name, low, high)
-
-
-def _number(low: float, high: float, given: Any) -> float:
+@contextmanager
+def _blamed_on(name: str, given: Any) -> Iterator[None]:
+    """Turn what is wrong with a value into an error that names the setting."""
     try:
-        number = math.nan if isinstance(given, bool) else float(given)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not low <= number <= high:
-        raise ValueError(f"a number {_range(low, high)} is allowed")
-    return number
-
-
-def _whole(low: int, high: float, given: Any) -> int:
-    try:
-        number = _number(low, high, given)
-    except ValueError:
-        number = math.nan
-    if number % 1 != 0:
-        raise ValueError(f"a whole number {_range(low, high)} is allowed")
-    return int(number)
-
-
-def _range(low: float, high: float) -> str:
-    return f"from {low:g} upwards" if math.isinf(high) else f"from {low:g} to {high:,g}"
-
-
-def _names(given: Any) -> tuple[str, ...]:
-    if isinstance(given, str):
-        given = [given]
-    names = tuple(given)
-    if not names or not all(isinstance(name, str) and name for name in names):
-        raise ValueError("a list of field names, or a dictionary of item class to such a list")
-    return names
-
-
-def _namespace(given: Any) -> str:
-    if not isinstance(given, str) or not given:
-        raise ValueError("a name is wanted; {spider} in it stands for the spider's")
-    try:
-        given.format(spider="")
-    except (KeyError, IndexError, ValueError) as error:
-        raise ValueError("the only placeholder is {spider}") from error
-    return given
-
-
-def _report(given: Any) -> Path | None:
-    if not given:
-        return None
-    for needed in ("jinja2", "vl_convert"):
-        if find_spec(needed) is None:
-            raise ValueError("the report needs more packages: pip install 'scrapy-simhash[report]'")
-    path = Path(given)
-    if not path.parent.is_dir():
-        raise ValueError(f"there is no folder {str(path.parent)!r} to write the report to")
-    return path
-
-
-def _bytes(given: Any) -> int:
-    allowed = "allowed are True, False or a number of bytes"
-    if given in (True, "True", "true", "1", 1):
-        return _QUARANTINE
-    if given in (False, "False", "false", "0", "", None):
-        return 0
-    try:
-        number = int(given)
-    except (TypeError, ValueError) as error:
-        raise ValueError(allowed) from error
-    if number < 0:
-        raise ValueError(allowed)
-    return number
+        yield
+    except (ValueError, TypeError, ImportError, NameError) as error:
+        # A database URL may hold a password.
+        shown = "" if name == "SIMHASH_DATABASE_URL" else f" = {given!r}"
+        raise SettingError(f"{name}{shown}: {error}") from error

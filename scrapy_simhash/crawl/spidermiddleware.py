@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.crawl.verdicts import Verdicts
+from scrapy_simhash.crawl.deduplicator import Deduplicator
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -19,17 +19,17 @@ __all__ = ["SimhashSpiderMiddleware"]
 class SimhashSpiderMiddleware:
     """Passes on what callbacks yield; with "skip", keeps them from running on a duplicate page."""
 
-    def __init__(self, verdicts: Verdicts) -> None:
-        self._verdicts = verdicts
+    def __init__(self, deduplicator: Deduplicator) -> None:
+        self._deduplicator = deduplicator
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy; raises as :meth:`Verdicts.of` does."""
-        return cls(Verdicts.of(crawler))
+        """Built by Scrapy; raises as :meth:`Deduplicator.of` does."""
+        return cls(Deduplicator.of(crawler))
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
         """Called by Scrapy with what a callback yields."""
-        async for output in self._verdicts.output(response, result):
+        async for output in self._deduplicator.output(response, result):
             yield output

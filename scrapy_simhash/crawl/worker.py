@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import queue
 import threading
 import time
 from collections import defaultdict
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DataError, IntegrityError
 
+from scrapy_simhash.crawl.gathering import Barrier, Gatherer, Job
 from scrapy_simhash.crawl.waiting import wait
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
-from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.runs import HEARTBEAT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
     from typing import Any
 
     from scrapy_simhash.crawl.connection import CrawlDatabase
@@ -31,10 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["Figures", "Worker"]
 
 logger = logging.getLogger(__name__)
-
-#: Seconds in which claims are gathered for one transaction, and in which outcomes, for which nobody
-#: waits, wait for a claim to share one with. A transaction costs as much as several claims in it.
-_GATHER, _OUTCOMES_WAIT = 0.02, 0.25
 
 #: Seconds in which nothing is tried again after the database did not answer, twice as long after
 #: each further time: as long as it is down, nobody should have to wait for the timeout once more.
@@ -54,29 +49,6 @@ class Figures:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True, eq=False)
-class _Job:
-    namespace: str
-    claim: Document | None = None
-    confirm: Claim | None = None
-    release: Claim | None = None
-    duplicate: Duplicate | None = None
-    answer: Future[Any] = field(default_factory=Future)
-
-    @property
-    def is_outcome(self) -> bool:
-        """Nobody waits for it, and it must not be lost while the database is away."""
-        return self.confirm is not None or self.release is not None
-
-
-@dataclass(slots=True, eq=False)
-class _Mark:
-    """A point in the queue before which everything is to be done; the end, if it closes the run."""
-
-    close: Callable[[Run], None] | None = None
-    answer: Future[bool] = field(default_factory=Future)
-
-
 class Worker:
     """Does what an index is asked for in a thread of its own.
 
@@ -92,11 +64,11 @@ class Worker:
         self._timeout = timeout
         #: What is left of it for the end.
         self._patience = timeout
-        self._jobs: queue.SimpleQueue[_Job | _Mark] = queue.SimpleQueue()
+        self._asked = Gatherer()
         self._thread: threading.Thread | None = None
         # Of the thread alone:
-        self._session: CrawlDatabase | None = None
-        self._backlog: list[_Job] = []
+        self._database: CrawlDatabase | None = None
+        self._backlog: list[Job] = []
         self._resting: tuple[float, Exception] | None = None
         self._rest = _REST
         self._next_beat = 0.0
@@ -108,7 +80,7 @@ class Worker:
             IndexUnavailable: none within the timeout. A claim that comes later is released.
             SchemeMismatch, SchemaMismatch: the database holds something else.
         """
-        job = self._submit(_Job(namespace, claim=document))
+        job = self._submit(Job(namespace, claim=document))
         try:
             verdict: Verdict = await wait(job.answer, self._timeout)
         except (TimeoutError, asyncio.CancelledError) as error:
@@ -129,7 +101,7 @@ class Worker:
         Raises:
             IndexUnavailable: it is not known to be kept.
         """
-        job = self._submit(_Job(namespace, duplicate=duplicate))
+        job = self._submit(Job(namespace, duplicate=duplicate))
         try:
             await wait(job.answer, self._timeout)
         except TimeoutError:
@@ -137,11 +109,11 @@ class Worker:
 
     def confirm(self, namespace: str, claim: Claim) -> None:
         """Confirm a claim as soon as the database can."""
-        self._submit(_Job(namespace, confirm=claim))
+        self._submit(Job(namespace, confirm=claim))
 
     def release(self, namespace: str, claim: Claim) -> None:
         """Release a claim as soon as the database can."""
-        self._submit(_Job(namespace, release=claim))
+        self._submit(Job(namespace, release=claim))
 
     async def flush(self) -> None:
         """Do what is left, and count the claims.
@@ -151,12 +123,12 @@ class Worker:
         """
         if self._thread is None:
             return
-        mark = _Mark()
-        self._jobs.put(mark)
+        barrier = Barrier()
+        self._asked.put(barrier)
         started = time.monotonic()
         # Whoever closes the database after this says what is wrong with it.
         with suppress(TimeoutError):
-            await wait(mark.answer, self._timeout / 2)
+            await wait(barrier.answer, self._timeout / 2)
         self._patience -= time.monotonic() - started
 
     async def close(
@@ -176,10 +148,10 @@ class Worker:
         """
         if self._thread is None:
             return False
-        stop = _Mark(lambda run: run.close(settled=settled, reason=reason, stats=stats))
-        self._jobs.put(stop)
+        barrier = Barrier(lambda run: run.close(settled=settled, reason=reason, stats=stats))
+        self._asked.put(barrier)
         try:
-            return await wait(stop.answer, self._patience)
+            return await wait(barrier.answer, self._patience)
         except TimeoutError:
             logger.error(  # noqa: TRY400 - the traceback says nothing
                 "The index did not close within %g s: its run counts as crashed, and what it "
@@ -188,62 +160,39 @@ class Worker:
             )
             return False
 
-    def _submit(self, job: _Job) -> _Job:
+    def _submit(self, job: Job) -> Job:
         if self._thread is None:
             # A daemon: a database that hangs must not keep the process.
             self._thread = threading.Thread(target=self._work, name="simhash", daemon=True)
             self._thread.start()
-        self._jobs.put(job)
+        self._asked.put(job)
         return job
 
     # In the thread
 
     def _work(self) -> None:
         while True:
-            jobs, mark = self._take()
+            jobs, barrier = self._asked.take(1.0 if self._backlog else HEARTBEAT)
             jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
             if jobs or self._backlog:
                 self._do(jobs)
             self._beat()
-            if mark is not None and mark.close is not None:
-                closed = self._end(mark.close)
-                if mark.answer.set_running_or_notify_cancel():
-                    mark.answer.set_result(closed)
+            if barrier is None:
+                continue
+            done = self._count() if barrier.close is None else self._end(barrier.close)
+            if barrier.answer.set_running_or_notify_cancel():
+                barrier.answer.set_result(done)
+            if barrier.close is not None:
                 return
-            if mark is not None:
-                self._count()
-                if mark.answer.set_running_or_notify_cancel():
-                    mark.answer.set_result(True)
 
-    def _take(self) -> tuple[list[_Job], _Mark | None]:
-        """What there is to do, at least one thing unless a heartbeat is due first."""
-        jobs: list[_Job] = []
-        patience: float = 1.0 if self._backlog else HEARTBEAT
-        gathered = False
-        try:
-            while len(jobs) < BATCH:
-                job = self._jobs.get(timeout=patience)
-                if isinstance(job, _Mark):
-                    return jobs, job
-                jobs.append(job)
-                if job.is_outcome and not gathered:
-                    patience = _OUTCOMES_WAIT
-                elif not gathered:
-                    # Asleep, the thread costs the others nothing; woken for each job it would.
-                    time.sleep(_GATHER)
-                    gathered, patience = True, 0
-        except queue.Empty:
-            pass
-        return jobs, None
-
-    def _do(self, jobs: list[_Job]) -> None:
+    def _do(self, jobs: list[Job]) -> None:
         jobs = self._backlog + jobs
         self._backlog = []
         if self._resting and time.monotonic() < self._resting[0]:
             self._fail(jobs, self._resting[1])
             return
         started = time.monotonic()
-        by_namespace: dict[str, list[_Job]] = defaultdict(list)
+        by_namespace: dict[str, list[Job]] = defaultdict(list)
         for job in jobs:
             by_namespace[job.namespace].append(job)
         for namespace, group in by_namespace.items():
@@ -253,7 +202,7 @@ class Worker:
         self.figures.seconds += spent
         self.figures.seconds_max = max(self.figures.seconds_max, spent)
 
-    def _do_group(self, namespace: str, jobs: Sequence[_Job]) -> None:
+    def _do_group(self, namespace: str, jobs: Sequence[Job]) -> None:
         try:
             verdicts = iter(
                 self._open()
@@ -280,7 +229,7 @@ class Worker:
         for job in jobs:
             job.answer.set_result(next(verdicts) if job.claim else None)
 
-    def _fail(self, jobs: Sequence[_Job], error: Exception) -> None:
+    def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
         for job in jobs:
             if job.is_outcome and _concerns_all(error):
                 self._backlog.append(job)
@@ -288,34 +237,36 @@ class Worker:
                 job.answer.set_exception(error)
 
     def _open(self) -> CrawlDatabase:
-        if self._session is None:
+        if self._database is None:
             try:
-                self._session = self._connect()
+                self._database = self._connect()
             except (IndexUnavailable, SchemaMismatch):
                 raise
             except Exception as error:  # noqa: BLE001 - no answer is no answer
                 # A driver that is not installed, an option that the engine does not know, a folder
                 # that can't be made.
                 raise IndexUnavailable(f"the database can't be opened: {error}") from None
-            self.figures.run = self._session.run.id
-            self.figures.recovered += self._session.run.recovery.claims
+            self.figures.run = self._database.run.id
+            self.figures.recovered += self._database.run.recovery.claims
             self._next_beat = time.monotonic() + HEARTBEAT
-        return self._session
+        return self._database
 
     def _beat(self) -> None:
-        if self._session is None or time.monotonic() < self._next_beat:
+        if self._database is None or time.monotonic() < self._next_beat:
             return
         self._next_beat = time.monotonic() + HEARTBEAT
         try:
-            self.figures.recovered += self._session.beat()
+            self.figures.recovered += self._database.beat()
         except IndexUnavailable as error:
             logger.warning("No sign of life could be given: %s", error)
 
-    def _count(self) -> None:
-        if self._session is not None:
+    def _count(self) -> bool:
+        """Count the claims, as far as the database answers."""
+        if self._database is not None:
             with suppress(IndexUnavailable):
-                self.figures.sizes = self._session.sizes()
-                self.figures.counts = self._session.counts()
+                self.figures.sizes = self._database.sizes()
+                self.figures.counts = self._database.counts()
+        return True
 
     def _end(self, close: Callable[[Run], None]) -> bool:
         """Close the run and the database; whether that worked."""
@@ -323,11 +274,11 @@ class Worker:
         try:
             if self._backlog:
                 self._do([])
-            if self._session is not None:
+            if self._database is not None:
                 # An outcome that could not be written leaves the run open: it counts as crashed.
                 if not self._backlog:
-                    close(self._session.run)
-                self._session.close()
+                    close(self._database.run)
+                self._database.close()
             if self._backlog:
                 logger.error(
                     "%d outcomes could not be written: this run counts as crashed, and what it "

@@ -13,14 +13,19 @@ import attrs
 import pydantic
 import pytest
 from loopback import Page, PageSpider, article, crawl, path_of, prose, serve
+from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Field, Item, Request, Spider, signals
-from scrapy.exceptions import DropItem
+from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash import Index, NearDuplicateItem, SettingError
+from scrapy_simhash.crawl.logstats import SimhashLogStats
+from scrapy_simhash.crawl.pipeline import SimhashPipeline
+from scrapy_simhash.crawl.spidermiddleware import SimhashSpiderMiddleware
+from scrapy_simhash.simhash.scheme import load_scheme
 
 
 @pytest.fixture
@@ -537,6 +542,45 @@ async def test_disabled_it_does_nothing(settings, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "component",
+    [SimhashPipeline, SimhashSpiderMiddleware, SimhashLogStats],
+    ids=lambda component: component.__name__,
+)
+def test_disabled_it_connects_nothing_to_any_signal(component):
+    crawler = get_crawler(Spider, {"SIMHASH_ENABLED": False})
+    crawler._apply_settings()
+    gc.disable()
+    try:
+        with pytest.raises(NotConfigured):
+            component.from_crawler(crawler)
+        connected = [
+            receiver
+            for name, signal in vars(signals).items()
+            if not name.startswith("_")
+            for receiver in liveReceivers(getAllReceivers(crawler.signals.sender, signal))
+            if receiver.__module__.startswith("scrapy_simhash.")
+        ]
+    finally:
+        gc.enable()
+    assert connected == []
+
+
+@deferred_f_from_coro_f
+async def test_the_settings_of_a_crawl_are_read_once(settings, monkeypatch):
+    """A scheme may have to load word lists."""
+    schemes = []
+
+    def load(*args):
+        schemes.append(load_scheme(*args))
+        return schemes[-1]
+
+    monkeypatch.setattr("scrapy_simhash.crawl.settings.load_scheme", load)
+    with serve({"/a": article(1)}) as site:
+        await crawl(PageSpider, settings, [f"{site}/a"])
+    assert len(schemes) == 1
+
+
 @deferred_f_from_coro_f
 async def test_the_components_work_where_the_project_puts_them(settings):
     manual = {
@@ -650,15 +694,15 @@ async def test_two_crawls_in_one_process_keep_apart(settings):
 
 
 def test_nothing_of_a_crawl_is_kept_alive_when_it_is_over():
-    """Verdicts are found by their crawler, and must not outlive it."""
-    from scrapy_simhash.crawl.verdicts import Verdicts
+    """It is found by its crawler, and must not outlive it."""
+    from scrapy_simhash.crawl.deduplicator import Deduplicator
 
     crawler = get_crawler(Spider)
     crawler._apply_settings()
     crawler.spider = None
-    verdicts = Verdicts.of(crawler)
-    assert Verdicts.of(crawler) is verdicts
+    found = Deduplicator.of(crawler)
+    assert Deduplicator.of(crawler) is found
     number = id(crawler)
-    del verdicts
+    del found
     gc.collect()
-    assert number not in Verdicts._of
+    assert number not in Deduplicator._of

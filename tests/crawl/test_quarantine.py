@@ -181,7 +181,7 @@ async def test_what_can_not_be_kept_is_not_dropped(tmp_path, monkeypatch):
     def fail(item):
         raise MemoryError("no room to pack it")
 
-    monkeypatch.setattr("scrapy_simhash.crawl.verdicts.pack", fail)
+    monkeypatch.setattr("scrapy_simhash.crawl.deduplicator.pack", fail)
     settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}"}
     with serve({"/a": article(1), "/b": article(1)}) as site:
         done = await crawl(PageSpider, settings, [f"{site}/a", f"{site}/b"])

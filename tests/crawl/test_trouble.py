@@ -13,6 +13,7 @@ import psutil
 import pytest
 from loopback import PageSpider, article, crawl, path_of, prose, serve
 from scrapy import Request, signals
+from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy import Engine, event
 from sqlalchemy.engine.default import DefaultDialect
@@ -253,7 +254,7 @@ async def test_back_again_it_takes_up_what_could_not_be_written(
     """The second third can't be checked; the outcomes of the first third are not forgotten."""
     monkeypatch.setattr("scrapy_simhash.crawl.worker._REST", 0.05)
     monkeypatch.setattr("scrapy_simhash.crawl.worker._REST_MAX", 0.05)
-    monkeypatch.setattr("scrapy_simhash.crawl.worker._OUTCOMES_WAIT", 5)
+    monkeypatch.setattr("scrapy_simhash.crawl.gathering._OUTCOMES_WAIT", 5)
     caplog.set_level("INFO")
     lock = locked(database)
 
@@ -520,6 +521,39 @@ async def test_a_feed_that_stores_a_choice_is_not_suspicious(settings, urls, tmp
 
 
 # Other components
+
+
+@deferred_f_from_coro_f
+async def test_an_error_in_counting_costs_no_item(settings, site, monkeypatch, caplog):
+    def fail(one, other):
+        raise AttributeError("an error in what tells sites apart")
+
+    monkeypatch.setattr("scrapy_simhash.crawl.stats.same_site", fail)
+    settings = settings | {"CONCURRENT_REQUESTS": 1}
+    done = await crawl(PageSpider, settings, [f"{site}/0/{twin}" for twin in range(TWINS)])
+    assert done.urls == ["/0/0"]
+    assert len(done.drops) == TWINS - 1, "they are in quarantine, as if all was counted"
+    (line,) = error_lines(caplog)
+    assert "could not be counted" in line
+
+
+class Uncounting(MemoryStatsCollector):
+    """Has lost what it counts in, for this package at least."""
+
+    def inc_value(self, key, *args, **kwargs):
+        if key.startswith("simhash/"):
+            raise ConnectionError("the stats can't be reached")
+        super().inc_value(key, *args, **kwargs)
+
+
+@deferred_f_from_coro_f
+async def test_stats_that_can_not_be_reached_cost_no_item_and_no_claim(database, settings, site):
+    settings = settings | {"STATS_CLASS": Uncounting, "CONCURRENT_REQUESTS": 1}
+    done = await crawl(PageSpider, settings, [f"{site}/0/{twin}" for twin in range(TWINS)])
+    assert done.urls == ["/0/0"]
+    assert rows(database, "SELECT state FROM simhash_claims") == [(1,)]
+    assert rows(database, "SELECT count(*) FROM simhash_duplicates") == [(TWINS - 1,)]
+    assert done.errors == 1
 
 
 class FailsToOpen:

@@ -11,8 +11,10 @@ import pytest
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy.exc import DataError, OperationalError
 
+from scrapy_simhash.crawl.gathering import Barrier, Gatherer, Job
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
+from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.verdict import Claim, Document, Verdict
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -284,3 +286,33 @@ async def test_without_work_no_database_is_opened():
         raise AssertionError("nobody asked for it")
 
     await close(Worker(connect, timeout=1))
+
+
+# What is done together
+
+
+def test_what_is_there_is_taken_up_to_a_barrier():
+    asked = Gatherer()
+    jobs, barrier = [Job("n", claim=document(name)) for name in "abc"], Barrier()
+    for job in (*jobs[:2], barrier, jobs[2]):
+        asked.put(job)
+    assert asked.take(5) == (jobs[:2], barrier)
+    assert asked.take(5) == (jobs[2:], None)
+    assert asked.take(0) == ([], None)
+
+
+def test_outcomes_that_trickle_in_are_not_put_off_for_ever(monkeypatch):
+    """Each comes before the one before it has waited long enough."""
+    monkeypatch.setattr("scrapy_simhash.crawl.gathering._OUTCOMES_WAIT", 0.1)
+    asked, is_over = Gatherer(), threading.Event()
+
+    def trickle():
+        while not is_over.wait(0.03):
+            asked.put(Job("n", confirm=claim(1)))
+
+    thread = threading.Thread(target=trickle)
+    thread.start()
+    jobs, _ = asked.take(5)
+    is_over.set()
+    thread.join()
+    assert 0 < len(jobs) < BATCH

@@ -1,0 +1,147 @@
+"""What the value of a setting may be: functions that return it ready for use, or raise."""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+__all__ = [
+    "as_given",
+    "flag",
+    "mapping",
+    "namespace",
+    "number",
+    "number_of_bytes",
+    "one_of",
+    "optional_whole",
+    "report_file",
+    "whole",
+]
+
+#: What SIMHASH_QUARANTINE = True keeps, in bytes.
+_QUARANTINE = 1 << 30
+
+
+def as_given(given: Any) -> Any:
+    """Anything; what it may be depends on other settings."""
+    return given
+
+
+def flag(given: Any) -> bool:
+    """A truth value, in any of the forms that Scrapy knows."""
+    if given in ("True", "true"):
+        return True
+    if given in ("False", "false"):
+        return False
+    try:
+        return bool(int(given))
+    except (TypeError, ValueError) as error:
+        raise ValueError("allowed are True and False") from error
+
+
+def mapping(given: Any) -> dict[str, Any]:
+    """A dictionary, also as JSON."""
+    try:
+        return dict(json.loads(given) if isinstance(given, str) else given)
+    except (TypeError, ValueError) as error:
+        raise ValueError("a dictionary is wanted") from error
+
+
+def one_of(*allowed: str) -> Callable[[Any], str]:
+    """One of these words."""
+
+    def check(given: Any) -> str:
+        if given not in allowed:
+            raise ValueError(f"allowed are {', '.join(map(repr, allowed))}")
+        return str(given)
+
+    return check
+
+
+def number(low: float, high: float) -> Callable[[Any], float]:
+    """A number in a closed range, also as text."""
+
+    def check(given: Any) -> float:
+        value = _float(given)
+        if not low <= value <= high:
+            raise ValueError(f"a number {_range(low, high)} is allowed")
+        return value
+
+    return check
+
+
+def whole(low: int, high: float = math.inf) -> Callable[[Any], int]:
+    """A whole number in a closed range, also as text."""
+
+    def check(given: Any) -> int:
+        value = _float(given)
+        if not low <= value <= high or value % 1 != 0:
+            raise ValueError(f"a whole number {_range(low, high)} is allowed")
+        return int(value)
+
+    return check
+
+
+def optional_whole(low: int, high: float = math.inf) -> Callable[[Any], int | None]:
+    """A whole number, or None, which the command line can only give as text."""
+    check = whole(low, high)
+    return lambda given: None if given in (None, "", "None") else check(given)
+
+
+def _float(given: Any) -> float:
+    """What it is as a number; one that is in no range where it is none."""
+    try:
+        return math.nan if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _range(low: float, high: float) -> str:
+    return f"from {low:g} upwards" if math.isinf(high) else f"from {low:g} to {high:,g}"
+
+
+def number_of_bytes(given: Any) -> int:
+    """A number of bytes; True for the usual one, False for none."""
+    allowed = "allowed are True, False or a number of bytes"
+    if given in (True, "True", "true", "1", 1):
+        return _QUARANTINE
+    if given in (False, "False", "false", "0", "", None):
+        return 0
+    try:
+        size = int(given)
+    except (TypeError, ValueError) as error:
+        raise ValueError(allowed) from error
+    if size < 0:
+        raise ValueError(allowed)
+    return size
+
+
+def namespace(given: Any) -> str:
+    """The name of a namespace, in which {spider} stands for that of the spider."""
+    if not isinstance(given, str) or not given:
+        raise ValueError("a name is wanted; {spider} in it stands for the spider's")
+    try:
+        given.format(spider="")
+    except (KeyError, IndexError, ValueError) as error:
+        raise ValueError("the only placeholder is {spider}") from error
+    return given
+
+
+def report_file(given: Any) -> Path | None:
+    """Where a report can be written, if what writes it is installed."""
+    if not given:
+        return None
+    for needed in ("jinja2", "vl_convert"):
+        if find_spec(needed) is None:
+            raise ValueError("the report needs more packages: pip install 'scrapy-simhash[report]'")
+    path = Path(given)
+    if not path.parent.is_dir():
+        raise ValueError(f"there is no folder {str(path.parent)!r} to write the report to")
+    return path

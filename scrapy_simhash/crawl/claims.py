@@ -1,0 +1,120 @@
+"""What this crawl has claimed and not settled yet: twins wait for it, outcomes settle it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.crawl.waiting import follow, wait
+
+if TYPE_CHECKING:
+    from scrapy_simhash.crawl.settings import Settings
+    from scrapy_simhash.crawl.stats import CrawlStats
+    from scrapy_simhash.crawl.tracking import Subject
+    from scrapy_simhash.crawl.trouble import Trouble
+    from scrapy_simhash.crawl.worker import Worker
+    from scrapy_simhash.index.verdict import Document, Match, Verdict
+
+__all__ = ["Claims"]
+
+logger = logging.getLogger(__name__)
+
+
+class Claims:
+    """The claims of a crawl that pend.
+
+    Args:
+        worker: asks the database.
+        settings: what is left out of storage, and how long anybody waits at most.
+        stats: where outcomes are counted.
+        trouble: is told of each answer.
+    """
+
+    def __init__(
+        self, worker: Worker, settings: Settings, stats: CrawlStats, trouble: Trouble
+    ) -> None:
+        self._worker = worker
+        self._settings = settings
+        self._stats = stats
+        self._trouble = trouble
+        self._held: dict[tuple[str, int], Subject] = {}
+        self._recovered = 0
+
+    async def claim(self, subject: Subject, document: Document) -> Verdict:
+        """The verdict on a document, which stands whatever becomes of what it was compared with.
+
+        The match of a duplicate may not be stored yet. Then there are three cases: it is held in
+        this crawl, and its outcome is waited for; it was, and its outcome was decided while this
+        verdict was on its way, so that the index is asked again; or it pends in another process:
+        the quarantine has the item, and lists it as an orphan if that claim is released.
+
+        Raises:
+            IndexUnavailable, SchemeMismatch, SchemaMismatch: see :meth:`Worker.claim`.
+        """
+        namespace = subject.page.namespace
+        deadline = time.monotonic() + self._settings.timeout
+        asked_again: int | None = None
+        while True:
+            verdict = await self._worker.claim(namespace, document)
+            self._note_answer()
+            if verdict.claim is not None:
+                self._held[namespace, verdict.claim.id] = subject
+                return verdict
+            match = verdict.match
+            if match is None or not match.pending or not self._settings.leaves_out(verdict):
+                return verdict
+            if twin := self._held.get((namespace, match.claim)):
+                if not await self._gives_way(twin, deadline):
+                    return verdict
+                # This one takes its place.
+            elif self._was_just_settled(match) and match.claim != asked_again:
+                asked_again = match.claim
+            else:
+                return verdict
+
+    async def _gives_way(self, twin: Subject, deadline: float) -> bool:
+        """Whether the first one turns out not to be stored, as far as that is known in time."""
+        patience = deadline - time.monotonic()
+        if patience <= 0:
+            return False
+        self._stats.count("twin_waits")
+        try:
+            return not await wait(follow(twin.outcome), patience)
+        except TimeoutError:
+            return False
+
+    def _was_just_settled(self, match: Match) -> bool:
+        """Whether what pended when it was met, and is held no more, was this crawl's own."""
+        return match.run == self._worker.figures.run
+
+    def settle(self, subject: Subject, stored: bool) -> None:
+        """Confirm or release what a subject has claimed, if anything."""
+        if subject.verdict is None or not subject.verdict.done():
+            return
+        verdict = subject.verdict.result()
+        if verdict.claim is None:
+            return
+        namespace = subject.page.namespace
+        self._held.pop((namespace, verdict.claim.id), None)
+        if stored:
+            self._worker.confirm(namespace, verdict.claim)
+        else:
+            self._worker.release(namespace, verdict.claim)
+        self._stats.count_outcome(verdict, stored=stored)
+
+    def open_count(self) -> int:
+        """How many unique ones have no outcome."""
+        verdicts = [subject.verdict for subject in self._held.values()]
+        return sum(verdict.result().kind == "unique" for verdict in verdicts if verdict is not None)
+
+    def _note_answer(self) -> None:
+        self._trouble.note_answer()
+        if count := self._worker.figures.recovered - self._recovered:
+            self._recovered += count
+            self._stats.count("claims/recovered", count)
+            logger.info(
+                "Released %d claims of earlier crawls that never closed: the pages they stood for "
+                "are stored again when they are met",
+                count,
+            )

@@ -1,0 +1,215 @@
+"""What happens to each page and item of a crawl.
+
+One object a crawler, shared by the spider middleware (which knows the response an item came from)
+and the item pipeline (which decides). Everything here runs in the crawl's own thread; only the
+worker touches the database.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, cast
+from weakref import WeakValueDictionary
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from scrapy_simhash.crawl.callbacks import is_lazy
+from scrapy_simhash.crawl.claims import Claims
+from scrapy_simhash.crawl.connection import connect
+from scrapy_simhash.crawl.document import DocumentMaker
+from scrapy_simhash.crawl.drop import NearDuplicateItem
+from scrapy_simhash.crawl.end import CrawlEnd
+from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.tracking import Tracker, is_item
+from scrapy_simhash.crawl.trouble import Trouble
+from scrapy_simhash.crawl.waiting import follow, wait
+from scrapy_simhash.crawl.worker import Worker
+from scrapy_simhash.index.verdict import Duplicate, Verdict
+from scrapy_simhash.signals import near_duplicate
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import Any
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from scrapy_simhash.crawl.tracking import Subject
+    from scrapy_simhash.index.verdict import Document, Match
+
+__all__ = ["Deduplicator"]
+
+
+class Deduplicator:
+    """Keeps the near-duplicates of one crawl out of storage. Get it with :meth:`of`.
+
+    A page goes through its parts in this order: the tracker knows which items are its own, the
+    document maker reads what is compared, the claims have the verdict on it, and what the tracker
+    sees become of the items settles the claim.
+
+    Args:
+        crawler: whose stats and signals are used.
+        settings: of the crawl.
+    """
+
+    # By the identity of the crawler, which lives as long as this: it is held by it.
+    _of: ClassVar[WeakValueDictionary[int, Deduplicator]] = WeakValueDictionary()
+
+    def __init__(self, crawler: Crawler, settings: Settings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._stats = CrawlStats(crawler.stats)
+        self._trouble = Trouble(crawler, self._stats, closes=settings.on_error == "close")
+        self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
+        self._claims = Claims(self._worker, settings, self._stats, self._trouble)
+        self._documents = DocumentMaker(settings, self._stats)
+        self._tracker = Tracker(crawler, settings, self._claims.settle)
+        self._end = CrawlEnd(crawler, settings, self._worker, self._claims, self._stats)
+        for handler, signal in (
+            (self._tracker.item_scraped, signals.item_scraped),
+            (self._tracker.item_dropped, signals.item_dropped),
+            (self._tracker.item_error, signals.item_error),
+            (self._end.feeds.slot_closed, signals.feed_slot_closed),
+            (self._end.spider_closed, signals.spider_closed),
+            (self._end.engine_stopped, signals.engine_stopped),
+        ):
+            crawler.signals.connect(handler, signal)
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Deduplicator:
+        """The one of this crawler, made on the first call.
+
+        Raises:
+            NotConfigured: SIMHASH_ENABLED is false; nothing is made, and nothing connected.
+            SettingError: a setting is wrong.
+        """
+        settings = Settings.of(crawler)
+        if not settings.enabled:
+            raise NotConfigured("SIMHASH_ENABLED is False")
+        found = cls._of.get(id(crawler))
+        if found is None:
+            found = cls._of[id(crawler)] = cls(crawler, settings)
+        return found
+
+    def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on what a callback yields, remembering which page each item came from."""
+        subject = self._tracker.open(response)
+        if self._settings.on_duplicate == "skip" and not subject.page.is_left_alone:
+            return self._output_unless_duplicate(subject, result)
+        return self._tracker.follow(subject, result)
+
+    async def _output_unless_duplicate(
+        self, subject: Subject, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        verdict = await self._verdict(subject, None)
+        if not self._settings.leaves_out(verdict) or not await self._keep_aside(
+            subject, verdict, None
+        ):
+            async for output in self._tracker.follow(subject, result):
+                yield output
+            return
+        self._stats.count("pages/skipped")
+        if not is_lazy(subject.page.response, self._crawler.spider):
+            # A generator's body does not run unless somebody asks for its first output; anything
+            # else has run already, and only what it gave back can be left out.
+            self._stats.count("pages/skipped_after_callback")
+            async for output in result:
+                if not is_item(output):
+                    continue
+                if await self._keep_aside(subject, verdict, output):
+                    self._announce(subject, verdict, output)
+                else:
+                    self._tracker.expect(output, subject)
+                    yield output
+        self._tracker.let_go(subject)
+
+    async def process(self, item: Any) -> Any:
+        """Let an item pass, or not.
+
+        Raises:
+            NearDuplicateItem: it is a duplicate, kept in quarantine, and to be dropped.
+        """
+        drop: NearDuplicateItem | None = None
+        with self._trouble.guard():
+            drop = await self._judge(item)
+        if drop is not None:
+            raise drop
+        return item
+
+    async def _judge(self, item: Any) -> NearDuplicateItem | None:
+        """What drops an item, if something does."""
+        subject = self._tracker.take(item)
+        verdict = await self._verdict(subject, item)
+        is_unwanted = self._settings.leaves_out(verdict)
+        match = verdict.match
+        if match is None or not (verdict.kind == "duplicate" or is_unwanted):
+            return None
+        self._announce(subject, verdict, item)
+        if not await self._keep_aside(subject, verdict, item) or not is_unwanted:
+            return None
+        what = "unchanged since" if verdict.kind == "same" else "near-duplicate of"
+        return NearDuplicateItem(
+            f"{what} {match.url or match.key} (similarity {match.similarity:.2f}, "
+            f"distance {match.distance}, first seen {match.first_seen:%Y-%m-%d %H:%M:%S} UTC)",
+            match,
+            self._settings.log_level,
+        )
+
+    async def _verdict(self, subject: Subject, item: Any) -> Verdict:
+        """The verdict on a subject, decided once and shared by all its items; never an error."""
+        if subject.verdict is not None:
+            try:
+                # Whoever decides waits twice at most, for the database and for a twin.
+                return await wait(follow(subject.verdict), 4 * self._settings.timeout)
+            except TimeoutError:
+                return Verdict("failed_open")
+        subject.verdict = Future()
+        verdict = Verdict("failed_open")
+        try:
+            with self._trouble.guard():
+                verdict = await self._decide(subject, item)
+        finally:
+            # Others may wait, even if this one was cancelled.
+            subject.verdict.set_result(verdict)
+            self._stats.count_verdict(subject.page.url, verdict)
+        return verdict
+
+    async def _decide(self, subject: Subject, item: Any) -> Verdict:
+        document = self._documents.make(subject, item)
+        if isinstance(document, str):
+            return Verdict("skipped", reason=document)
+        subject.document = document
+        return await self._claims.claim(subject, document)
+
+    def _announce(self, subject: Subject, verdict: Verdict, item: Any) -> None:
+        if verdict.kind == "duplicate":
+            self._crawler.signals.send_catch_log(
+                near_duplicate,
+                item=item,
+                response=subject.page.response,
+                match=verdict.match,
+                spider=self._crawler.spider,
+            )
+
+    async def _keep_aside(self, subject: Subject, verdict: Verdict, item: Any) -> bool:
+        """Remember a duplicate; whether it may be dropped, because that is done."""
+        match, document = cast("Match", verdict.match), cast("Document", subject.document)
+        action = "same" if verdict.kind == "same" else self._settings.on_duplicate
+        packed, kind = None, None
+        if subject.has_kept_text:
+            # One text is enough for all items of a page.
+            document = replace(document, text=None)
+        subject.has_kept_text = True
+        with self._trouble.guard():
+            if item is not None and action != "report" and self._settings.quarantine:
+                packed, kind = pack(item)
+            duplicate = Duplicate(document, match, action, packed, kind)
+            await self._worker.remember(subject.page.namespace, duplicate)
+            return True
+        self._stats.count("quarantine/failed")
+        return False

@@ -1,0 +1,86 @@
+"""What is asked of the worker, and how it is gathered for one transaction."""
+
+from __future__ import annotations
+
+import queue
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.index.index import BATCH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from scrapy_simhash.index.runs import Run
+    from scrapy_simhash.index.verdict import Claim, Document, Duplicate
+
+__all__ = ["Barrier", "Gatherer", "Job"]
+
+#: Seconds in which claims are gathered for one transaction, and in which outcomes, for which nobody
+#: waits, wait for a claim to share one with. A transaction costs as much as several claims in it.
+_GATHER, _OUTCOMES_WAIT = 0.02, 0.25
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One thing that an index is asked for."""
+
+    namespace: str
+    claim: Document | None = None
+    confirm: Claim | None = None
+    release: Claim | None = None
+    duplicate: Duplicate | None = None
+    answer: Future[Any] = field(default_factory=Future)
+
+    @property
+    def is_outcome(self) -> bool:
+        """Nobody waits for it, and it must not be lost while the database is away."""
+        return self.confirm is not None or self.release is not None
+
+
+@dataclass(slots=True, eq=False)
+class Barrier:
+    """What is asked for before it is done before it; the end, if it closes the run."""
+
+    close: Callable[[Run], None] | None = None
+    answer: Future[bool] = field(default_factory=Future)
+
+
+class Gatherer:
+    """A queue that gives what belongs into one transaction. One thread takes, others put."""
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[Job | Barrier] = queue.SimpleQueue()
+
+    def put(self, job: Job | Barrier) -> None:
+        """Add something; from any thread."""
+        self._queue.put(job)
+
+    def take(self, idle: float) -> tuple[list[Job], Barrier | None]:
+        """What there is to do now, and the barrier behind it, if that is reached.
+
+        Args:
+            idle: seconds after which it returns with nothing, if nothing comes.
+        """
+        jobs: list[Job] = []
+        deadline = time.monotonic() + idle
+        somebody_waits = False
+        while len(jobs) < BATCH:
+            try:
+                job = self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                break
+            if isinstance(job, Barrier):
+                return jobs, job
+            jobs.append(job)
+            if not job.is_outcome and not somebody_waits:
+                somebody_waits = True
+                # Asleep, the thread costs the others nothing; woken for each job it would.
+                time.sleep(_GATHER)
+                deadline = time.monotonic()
+            elif len(jobs) == 1:
+                deadline = time.monotonic() + _OUTCOMES_WAIT
+        return jobs, None

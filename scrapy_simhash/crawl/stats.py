@@ -1,0 +1,149 @@
+"""The stats of a crawl: every name of one, and what is counted under it.
+
+What goes wrong while something is counted stays in here, and is said once: no item may be lost
+for a number.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, cast
+
+from scrapy_simhash.item.sites import same_site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from scrapy.statscollectors import StatsCollector
+
+    from scrapy_simhash.crawl.worker import Figures
+    from scrapy_simhash.index.verdict import Match, Verdict
+
+__all__ = ["CrawlStats"]
+
+logger = logging.getLogger(__name__)
+
+#: Those that are counted one by one. The methods below have the others.
+_Counter = Literal[
+    "checked",
+    "unique",
+    "duplicates",
+    "same",
+    "failed_open",
+    "claims/recovered",
+    "pages/skipped",
+    "pages/skipped_after_callback",
+    "quarantine/failed",
+    "twin_waits",
+]
+_Seconds = Literal["text_seconds", "fingerprint_seconds"]
+
+
+class CrawlStats:
+    """The stats of a crawl.
+
+    Args:
+        collector: Scrapy's, in which they have the prefix "simhash/".
+    """
+
+    def __init__(self, collector: StatsCollector) -> None:
+        self._collector = collector
+        self._has_failed = False
+
+    def count(self, name: _Counter, count: int = 1) -> None:
+        """Count something, `count` times."""
+        with self._contained():
+            self._add(name, count)
+
+    def count_error(self, error: BaseException) -> None:
+        """Count trouble of the database, or in what was done with a page."""
+        with self._contained():
+            self._add(f"index/errors/{type(error).__name__}")
+
+    def count_verdict(self, url: str, verdict: Verdict) -> None:
+        """Count the verdict on what was found at a URL."""
+        with self._contained():
+            # All or none of them: otherwise the sums are wrong.
+            for name in list(_names(url, verdict)):
+                self._add(name)
+
+    def count_outcome(self, verdict: Verdict, *, stored: bool) -> None:
+        """Count what became of a claim."""
+        with self._contained():
+            if verdict.kind == "unique":
+                self._add("claims/confirmed" if stored else "claims/released")
+            elif stored:
+                self._add("claims/refreshed")
+
+    @contextmanager
+    def spent(self, name: _Seconds) -> Iterator[None]:
+        """Add the time that is spent inside."""
+        started = time.perf_counter()
+        yield
+        with self._contained():
+            spent = time.perf_counter() - started
+            total = self._collector.get_value(f"simhash/{name}", 0.0) + spent
+            self._collector.set_value(f"simhash/{name}", round(total, 6))
+
+    def finish(self, figures: Figures, open_claims: int) -> None:
+        """Set what is known at the end only."""
+        values = {
+            "claims/open": open_claims,
+            "index/batches": figures.batches,
+            "index/seconds": round(figures.seconds, 3),
+            "index/seconds_max": round(figures.seconds_max, 3),
+            "index/size": sum(figures.sizes.values()),
+        }
+        for name in ("candidates", "crowded", "exact_only"):
+            if count := figures.counts.get(name):
+                values[f"index/{name}"] = count
+        with self._contained():
+            for name, value in values.items():
+                self._collector.set_value(f"simhash/{name}", value)
+
+    def get(self, name: _Counter) -> int:
+        """What was counted so far."""
+        value: int = self._collector.get_value(f"simhash/{name}", 0)
+        return value
+
+    def skipped(self) -> int:
+        """The verdicts on what could not be compared, whatever the reason."""
+        return sum(
+            value for name, value in self.all().items() if name.startswith("simhash/skipped/")
+        )
+
+    def all(self) -> dict[str, Any]:
+        """Those of this package, under their full names."""
+        every = self._collector.get_stats()
+        return {name: value for name, value in every.items() if name.startswith("simhash/")}
+
+    def _add(self, name: str, count: int = 1) -> None:
+        self._collector.inc_value(f"simhash/{name}", count)
+
+    @contextmanager
+    def _contained(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception:
+            if not self._has_failed:
+                self._has_failed = True
+                logger.exception("Something could not be counted: the stats are too low")
+
+
+def _names(url: str, verdict: Verdict) -> Iterator[str]:
+    """What a verdict is counted as."""
+    yield "checked"
+    match verdict.kind:
+        case "skipped":
+            yield f"skipped/{verdict.reason}"
+        case "duplicate":
+            match = cast("Match", verdict.match)
+            yield "duplicates"
+            yield f"duplicates/distance/{match.distance}"
+            is_same = same_site(url, match.url)
+            yield "duplicates/same_site" if is_same else "duplicates/other_site"
+        case kind:
+            yield kind

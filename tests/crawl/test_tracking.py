@@ -1,0 +1,91 @@
+"""The ways an item can end, and that its page is held no longer than its items and callback."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from loopback import PageSpider, article, crawl, serve
+from scrapy.exceptions import DropItem
+from scrapy.utils.defer import deferred_f_from_coro_f
+
+
+class TwoItems(PageSpider):
+    """The second of a page's items is the odd one."""
+
+    def parse(self, response):
+        for is_odd in (False, True):
+            yield {"url": response.url, "odd": is_odd}
+
+
+class DropsTheEven:
+    """With this no item of the page is stored, unless the odd one is."""
+
+    async def process_item(self, item):
+        await asyncio.sleep(0.02)
+        if not item["odd"]:
+            raise DropItem("not the odd one")
+        return item
+
+
+class Drops:
+    def process_item(self, item):
+        if item["odd"]:
+            raise DropItem("not wanted")
+        return item
+
+
+class Fails:
+    def process_item(self, item):
+        if item["odd"]:
+            raise ValueError("an error in a pipeline")
+        return item
+
+
+class Replaces:
+    def process_item(self, item):
+        return dict(item) if item["odd"] else item
+
+
+BEFORE, AFTER, LAST = 50, 500, 900
+CONFIRMED, RELEASED = (1, 0), (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "outcome"),
+    [
+        ({}, CONFIRMED),
+        ({Replaces: AFTER}, CONFIRMED),
+        ({Drops: AFTER}, RELEASED),
+        ({Fails: AFTER}, RELEASED),
+        ({Replaces: AFTER, Drops: LAST}, RELEASED),
+        ({Drops: BEFORE}, RELEASED),
+        ({Fails: BEFORE}, RELEASED),
+        ({Replaces: BEFORE}, RELEASED),
+        ({Replaces: BEFORE, Drops: AFTER}, RELEASED),
+        ({Replaces: BEFORE, Fails: AFTER}, RELEASED),
+    ],
+    ids=[
+        "1 stored",
+        "1 stored, as another object",
+        "2 dropped later",
+        "2 failed later",
+        "2 dropped later, as another object",
+        "3 dropped before",
+        "3 failed before",
+        "4 replaced before and stored",
+        "5 replaced before and dropped",
+        "5 replaced before and failed",
+    ],
+)
+@deferred_f_from_coro_f
+async def test_however_an_item_ends_its_page_is_settled(tmp_path, pipelines, outcome):
+    settings = {
+        "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
+        "ITEM_PIPELINES": {**pipelines, DropsTheEven: LAST - 1},
+    }
+    with serve({"/a": article(1)}) as site:
+        done = await crawl(TwoItems, settings, [f"{site}/a"])
+    stats = done.stats
+    assert (stats.get("claims/confirmed", 0), stats.get("claims/released", 0)) == outcome
+    assert stats["claims/open"] == 0

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scrapy_simhash.classic.hashes import load_hash
+from scrapy_simhash.classic.tokenizers import load_tokenizer
+from scrapy_simhash.crawl.fields import Fields
+from scrapy_simhash.loading import is_import_path, load_object
+from scrapy_simhash.simhash.scheme import load_scheme
+from scrapy_simhash.text.extractor import load_extractor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Product(dict[str, str]):
+    class Part(dict[str, str]):
+        pass
+
+
+def constant(feature: Any) -> int:
+    return 5
+
+
+LOADERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "extractor": ("constant", load_extractor),
+    "hash": ("constant", lambda path: load_hash(path, 64)),
+    "tokenizer": ("constant", lambda path: load_tokenizer(path, [])),
+    "item class": ("Product", lambda path: Fields({path: ["name"]})),
+}
+
+
+@pytest.mark.parametrize("separator", [".", ":"])
+@pytest.mark.parametrize("loader", LOADERS)
+def test_import_path_is_taken_with_a_dot_and_with_a_colon(loader: str, separator: str) -> None:
+    name, load = LOADERS[loader]
+    load(f"{__name__}{separator}{name}")
+    with pytest.raises(ValueError, match=rf"{loader}: '{__name__}{separator}missing' cannot be"):
+        load(f"{__name__}{separator}missing")
+
+
+@pytest.mark.parametrize("separator", [".", ":"])
+def test_scheme_is_loaded_by_either_path(separator: str) -> None:
+    path = f"scrapy_simhash.simhash.shingles{separator}Shingles"
+    assert load_scheme(path).id == load_scheme("shingles").id
+
+
+def test_name_inside_a_class_is_reached() -> None:
+    assert load_object("item class", f"{__name__}.Product.Part") is Product.Part
+
+
+@pytest.mark.parametrize("name", ["", "shingles", "ooat-codepoints", ":", ".", "a:", ".a"])
+def test_plain_name_is_no_import_path(name: str) -> None:
+    assert not is_import_path(name)
+
+
+@pytest.mark.parametrize("kind", [constant, 5, f"{__name__}.constant", f"{__name__}"])
+def test_only_a_class_has_fields(kind: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="class"):
+        Fields({kind: ["name"]})
