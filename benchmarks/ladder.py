@@ -173,13 +173,16 @@ def ball(k: int) -> list[int]:
 
 def project(stored: Fingerprints, asked: Fingerprints, plan: Blocks) -> tuple[Rung, list[set[int]]]:
     """The project's: few wide blocks, each probed within a radius chosen for the distance."""
+    flips = plan.flips(K)
 
     def table(slot: int, shift: int, width: int) -> Table:
         mask = np.uint64((1 << width) - 1)
         return (
             lambda fingerprints: fingerprints >> np.uint64(shift) & mask,
             lambda query: (
-                plan.probes(Sketch(int(query), 1, None), K)[slot].view(np.uint32).astype(np.uint64)
+                (plan.keys(Sketch(int(query), 1, None))[slot] ^ flips[slot])
+                .view(np.uint32)
+                .astype(np.uint64)
             ),
         )
 

@@ -1,4 +1,4 @@
-"""SimHash of weighted features, as the literature describes it."""
+"""SimHash of weighted features and its comparison, as the literature describes them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simhash.classic.hashes import HASHES, load_hash
 from scrapy_simhash.simhash.majority import bit_sums, check_tie, check_weights, signs
+from scrapy_simhash.simhash.measure import differing_bits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.classic.hashes import FeatureHash
 
-__all__ = ["fingerprint_features"]
+__all__ = ["fingerprint_features", "within"]
 
 
 def fingerprint_features(
@@ -32,7 +33,7 @@ def fingerprint_features(
     Args:
         features: Any real weight of each feature: a word, or whatever a mapping or a function
             given as `hash` takes.
-        hash: See `scrapy_simhash.hashes.load_hash`.
+        hash: See `scrapy_simhash.classic.hashes.load_hash`.
         bits: The width of the fingerprint, 1 to 160.
         tie: The rule for a sum of 0: ">" makes it a 0, ">=" a 1.
 
@@ -58,3 +59,21 @@ def fingerprint_features(
         return None
     values, weights = zip(*counting, strict=True)
     return signs(bit_sums(values, weights, bits), tie)
+
+
+def within(a: int, b: int, n: int = 3) -> bool:
+    """Whether two fingerprints differ in at most `n` bits.
+
+    Clears one differing bit after the other and stops at the first one too many, as `isEqual` of
+    the literature does. `distance(a, b) <= n` says the same, and in Python sooner.
+
+    Raises:
+        TypeError: If a fingerprint is no integer.
+        ValueError: If a fingerprint is negative.
+    """
+    difference = differing_bits(a, b)
+    count = 0
+    while difference and count <= n:
+        difference &= difference - 1
+        count += 1
+    return count <= n

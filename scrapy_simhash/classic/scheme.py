@@ -57,7 +57,7 @@ class Keywords:
             idf: A file with a word and its inverse document frequency a line, instead of jieba's.
             top: How many of the heaviest words to keep: a number; "adaptive", one for 120 bytes of
                 text but 5 to 200; or None for all.
-            hash: See `scrapy_simhash.hashes.load_hash`.
+            hash: See `scrapy_simhash.classic.hashes.load_hash`.
             bits: The width of the fingerprint, 1 to 160.
             tie: The rule for a sum of 0: ">" makes it a 0, ">=" a 1.
 

@@ -1,7 +1,7 @@
 """The rule: what a document is, given the claims that it was compared with. Pure.
 
 `Index.claim`, and with it every crawl and `dedupe`, decides here and nowhere else; `compare` and
-`tune` share :func:`~scrapy_simhash.simhash.measure.is_near` with it.
+`tune` share :func:`~scrapy_simhash.simhash.measure.near` with it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_simhash.db.schema import CONFIRMED, PENDING
-from scrapy_simhash.simhash.measure import is_near
+from scrapy_simhash.simhash.measure import near
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,7 +90,7 @@ def decide(
         matches = [
             other
             for other in others
-            if is_near(other.distance, mine.size, other.claim.size, limit)
+            if near(other.distance, mine.size, other.claim.size, limit)
             and not _is_itself(mine, other.claim)
             and (before is None or other.claim.id < before)
         ]

@@ -85,7 +85,7 @@ class Bands:
         return 1 - (1 - similarity**self.rows) ** self.bands
 
     def keys(self, sketch: Sketch) -> NDArray[np.int32]:
-        """The keys to store.
+        """The keys to store, and to look up.
 
         Args:
             sketch: Of a text that has a shingle; their hashes sorted and evenly spread.
@@ -114,10 +114,6 @@ class Bands:
         terms = sketch.shingles[chosen] * factors
         keys = mix64(terms.reshape(self.rows, self.bands).sum(axis=0))
         return keys.astype(np.uint32).view(np.int32)
-
-    def probes(self, sketch: Sketch, distance: int) -> list[NDArray[np.int32]]:
-        """The keys to look up in each slot: the document's own, whatever the distance."""
-        return list(self.keys(sketch).reshape(-1, 1))
 
 
 @cache

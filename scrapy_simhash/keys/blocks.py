@@ -120,26 +120,16 @@ class Blocks:
             radii[block] += 1
         return tuple(radii)
 
-    def probes(self, sketch: Sketch, distance: int) -> list[NDArray[np.int32]]:
-        """The keys to look up in each slot, so that nothing within a distance is missed.
-
-        Args:
-            sketch: Of a text that has a fingerprint.
-            distance: The Hamming distance on the whole fingerprint.
-
-        Returns:
-            An array for each slot, with the document's own key first; empty where the slot need
-            not be looked at.
-
-        Raises:
-            ValueError: If there is no fingerprint, or as `flips` does.
-        """
-        return [
-            key ^ flips for key, flips in zip(self.keys(sketch), self.flips(distance), strict=True)
-        ]
-
     def flips(self, distance: int) -> list[NDArray[np.int32]]:
         """What a key is combined with, by exclusive or, to give the keys to look up.
+
+        Args:
+            distance: The Hamming distance on the whole fingerprint within which nothing may be
+                missed.
+
+        Returns:
+            An array for each slot, with 0 first, which leaves the key as it is; empty where the
+            slot need not be looked at.
 
         Raises:
             ValueError: If the distance is negative, or takes more lookups than are sensible.

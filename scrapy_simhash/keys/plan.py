@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_simhash.keys.bands import Bands, bands_for
 from scrapy_simhash.keys.blocks import Blocks, blocks_for
 from scrapy_simhash.simhash.measure import limits
+from scrapy_simhash.simhash.scheme import has_shingles, own_distance
 
 if TYPE_CHECKING:
     from scrapy_simhash.simhash.scheme import Scheme
@@ -38,7 +39,7 @@ def choose_limits(scheme: Scheme, similarity: float, distance: int | None) -> tu
         ValueError: the distance is out of range, or a similarity is asked of a scheme that has
             another measure.
     """
-    distance = _asked_for(scheme, distance)
+    distance = own_distance(scheme) if distance is None else distance
     if distance is None:
         if scheme.bits != 128:
             raise ValueError(
@@ -66,27 +67,20 @@ def choose_keys(
     """The keys for what is asked for, of so many documents in a database of that dialect.
 
     Raises:
-        ValueError: bands are asked for where there are no shingles or no similarity.
+        ValueError: bands are asked for where there are no shingles or no similarity, or
+            `candidates` is none of "auto", "bands" and "blocks".
     """
-    distance = _asked_for(scheme, distance)
-    has_shingles = scheme.id.startswith("shingles/")
-    match candidates:
-        case "auto" | "bands" | "blocks":
-            pass
-        case _:
-            raise ValueError(f"candidates {candidates!r}: allowed are 'auto', 'bands', 'blocks'")
-    if candidates == "bands" and (distance is not None or not has_shingles):
+    if candidates not in {"auto", "bands", "blocks"}:
+        raise ValueError(f"candidates {candidates!r}: allowed are 'auto', 'bands', 'blocks'")
+    distance = own_distance(scheme) if distance is None else distance
+    can_have_bands = has_shingles(scheme) and distance is None
+    if candidates == "bands" and not can_have_bands:
         raise ValueError(
-            "bands find texts by the similarity of their shingles: they need the scheme "
-            "'shingles' and a similarity, not a distance"
+            "bands find texts by the similarity of their shingles: they need a scheme that has "
+            "them, such as 'shingles', and a similarity, not a distance"
         )
-    if candidates == "bands" or (candidates == "auto" and has_shingles and distance is None):
+    if candidates != "blocks" and can_have_bands:
         return bands_for(similarity)
     # A similarity is a distance on the low 64 bits, as far as candidates are concerned.
     bits = 64 if distance is None else scheme.bits
     return blocks_for(bits, choose_limits(scheme, similarity, distance)[0], expected_size, engine)
-
-
-def _asked_for(scheme: Scheme, distance: int | None) -> int | None:
-    """A scheme may have a distance of its own, for when none is asked for: "keywords" has 3."""
-    return getattr(scheme, "distance", None) if distance is None else distance

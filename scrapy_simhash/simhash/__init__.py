@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from scrapy_simhash.simhash.majority import bit_sums
-from scrapy_simhash.simhash.measure import distance, similarity, within
+from scrapy_simhash.simhash.measure import distance, similarity
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, load_scheme
 from scrapy_simhash.simhash.shingles import fingerprint
 
@@ -23,6 +23,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Hand out what belongs to the classic pipeline, which nothing here needs."""
-    if name != "fingerprint_features":
+    if name not in {"fingerprint_features", "within"}:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("scrapy_simhash.classic.features").fingerprint_features
+    return getattr(import_module("scrapy_simhash.classic.features"), name)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Scheme", "Sketch", "load_scheme"]
+__all__ = ["Scheme", "Sketch", "has_shingles", "load_scheme", "own_distance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Sketch:
         fingerprint: An unsigned integer of the scheme's width; None for a text that has no
             feature, which is not to be compared with anything.
         size: How many distinct features the text has, of which a scheme may have chosen some.
-        shingles: Their hashes, sorted, where the scheme has them: 64 bits, evenly spread.
+        shingles: Their hashes where the scheme has them: distinct, sorted, 64 bits, evenly spread.
     """
 
     fingerprint: int | None
@@ -35,11 +35,24 @@ class Sketch:
 
 
 class Scheme(Protocol):
-    """A way from a text to its fingerprint."""
+    """A way from a text to its fingerprint.
+
+    A scheme may say more of itself; what it does not say is taken as written here:
+
+    - ``has_shingles: bool = False``: its sketches have their shingles, so that bands can be made of
+      them and the exact similarity of two texts is known.
+    - ``distance: int | None = None``: the distance up to which documents are near-duplicates where
+      none is asked for. Without one, a scheme of 128 bits is asked for a similarity.
+    - ``explain(text) -> Explanation``: how a fingerprint comes about, for people.
+    """
 
     @property
     def id(self) -> str:
-        """Everything two fingerprints must share to be compared."""
+        """Everything two fingerprints must share to be compared.
+
+        With a part ``bits=`` and the width in it, a program that has the database alone knows how
+        wide the fingerprints are to the bit; otherwise to the byte.
+        """
 
     @property
     def bits(self) -> int:
@@ -47,6 +60,16 @@ class Scheme(Protocol):
 
     def sketch(self, text: str) -> Sketch:
         """Reduce a text to what is compared."""
+
+
+def has_shingles(scheme: Scheme) -> bool:
+    """Whether the sketches of a scheme have shingles."""
+    return bool(getattr(scheme, "has_shingles", False))
+
+
+def own_distance(scheme: Scheme) -> int | None:
+    """The distance that a scheme has of its own, for when none is asked for: "keywords" has 3."""
+    return getattr(scheme, "distance", None)
 
 
 # By their import paths: the classic pipeline is loaded for whoever asks for it, and nobody else.

@@ -28,6 +28,7 @@ class Shingles:
     # The number changes with anything that changes a fingerprint; the rest is for people.
     id: ClassVar[str] = "shingles/1 tokens=2 hash=poly+splitmix64 bits=128 tie=least fold=unicode14"
     bits: ClassVar[int] = 128
+    has_shingles: ClassVar[bool] = True
 
     _SECOND = np.uint64(0x9E3779B97F4A7C15)
 

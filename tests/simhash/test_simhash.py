@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_simhash.classic.features import within
 from scrapy_simhash.simhash.majority import majority
 from scrapy_simhash.simhash.measure import (
     distance,
@@ -14,7 +15,6 @@ from scrapy_simhash.simhash.measure import (
     limits,
     similarity,
     similarity_at,
-    within,
 )
 
 fingerprints = st.integers(0, 2**128 - 1)

@@ -1,0 +1,66 @@
+"""The rule of what a near-duplicate is, and the distances it is asked about."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.simhash.measure import FEW_FEATURES, distance, hamming, jaccard, near
+
+
+def packed(values: list[int], width: int) -> np.ndarray:
+    data = b"".join(value.to_bytes(width, "big") for value in values)
+    return np.frombuffer(data, np.uint8).reshape(-1, width)
+
+
+@given(st.data(), st.sampled_from([1, 5, 8, 16, 20, 64]))
+def test_distances_of_many_fingerprints_are_those_of_each_pair(data, width: int) -> None:
+    values = st.lists(st.integers(0, 2 ** (8 * width) - 1), max_size=6)
+    rows, columns = data.draw(values), data.draw(values)
+    found = hamming(packed(rows, width)[:, None], packed(columns, width)[None])
+    assert found.shape == (len(rows), len(columns))
+    assert found.tolist() == [[distance(a, b) for b in columns] for a in rows]
+
+
+def test_all_bits_of_the_widest_fingerprints_may_differ() -> None:
+    ones, zeros = np.full((1, 64), 255, np.uint8), np.zeros((1, 64), np.uint8)
+    assert hamming(ones, zeros).tolist() == [512]
+
+
+@pytest.mark.parametrize(
+    ("apart", "size", "other", "expected"),
+    [
+        (0, 1, 1, True),
+        (3, FEW_FEATURES, FEW_FEATURES, True),
+        (4, FEW_FEATURES, FEW_FEATURES, False),
+        (1, FEW_FEATURES - 1, 1000, False),
+        (1, 1000, FEW_FEATURES - 1, False),
+        (0, 1, 1000, True),
+    ],
+)
+def test_few_features_are_near_only_where_fingerprints_are_equal(
+    apart: int, size: int, other: int, expected: bool
+) -> None:
+    assert near(apart, size, other, 3) is expected
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=9
+    ),
+    st.integers(0, 9),
+)
+def test_the_rule_is_the_same_for_one_pair_and_for_many(
+    pairs: list[tuple[int, int, int]], limit: int
+) -> None:
+    found = near(*np.array(pairs).T, limit)
+    assert found.dtype == bool
+    assert found.tolist() == [near(*pair, limit) for pair in pairs]
+
+
+@given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)))
+def test_jaccard_is_what_sets_share_of_what_they_have(a: set[int], b: set[int]) -> None:
+    one, other = (np.array(sorted(values), np.uint64) for values in (a, b))
+    assert jaccard(one, other) == (len(a & b) / len(a | b) if a | b else 0)
