@@ -13,7 +13,7 @@ from scrapy_simhash.loading import digest
 if TYPE_CHECKING:
     from typing import Any
 
-    from scrapy_simhash.classic.jieba import UserWord
+    from scrapy_simhash.classic.words import UserWord
 
 __all__ = ["file_digest", "load_stop_words", "load_user_dictionary", "read_file", "read_lines"]
 

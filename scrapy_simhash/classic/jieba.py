@@ -1,4 +1,4 @@
-"""jieba and rjieba: their dictionaries, their caches, and long runs without a mark."""
+"""jieba and rjieba as tokenizers: their dictionaries, their caches, long runs without a mark."""
 
 from __future__ import annotations
 
@@ -10,58 +10,73 @@ import stat
 import tempfile
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.classic.files import file_digest
+from scrapy_simhash.classic.words import Tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-__all__ = [
-    "LEFT_OUT",
-    "Tagged",
-    "Tokenizer",
-    "UserWord",
-    "in_parts",
-    "jieba_cutter",
-    "jieba_directory",
-    "jieba_tagger",
-    "rjieba_cutter",
-    "split_as_jieba",
-]
+    from scrapy_simhash.classic.words import Tagged, UserWord
 
-UserWord = tuple[str, int | None, str | None]  # a word, its frequency, its part of speech
+__all__ = ["jieba_directory", "jieba_tokenizer", "rjieba_tokenizer"]
 
 _LONG_RUN = re.compile(r"(\w{500})")
 _LATIN_PARTS = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
 
-Tagged = tuple[str, str]  # a word and its part of speech, "" where nobody asked for it
-LEFT_OUT: Tagged = ("", "")  # keeps the place of a stop word, a space or a mark
+
+def jieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
+    """jieba, with words of the user."""
+    package = jieba_directory()
+    words = tuple(user_words)
+    return Tokenizer(
+        f"jieba/{version('jieba')}/{file_digest(package / 'dict.txt')}",
+        _in_parts(
+            lambda text, hmm: ((word, "") for word in _jieba_cutter(words).cut(text, HMM=hmm))
+        ),
+        _in_parts(lambda text, hmm: map(tuple, _jieba_tagger(words).cut(text, HMM=hmm))),
+        shortest=2,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Tokenizer:
-    """A way to cut a text.
+def rjieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
+    """rjieba, with words of the user; it cuts as jieba does."""
+    if importlib.util.find_spec("rjieba") is None:
+        raise ValueError(
+            "tokenizer: 'rjieba' is not installed: pip install rjieba, or take 'jieba', which is "
+            "slower"
+        )
+    words = tuple(user_words)
+    return Tokenizer(
+        f"rjieba/{version('rjieba')}",
+        _in_parts(
+            lambda text, hmm: _split_as_jieba(
+                _rjieba_cutter(words), ((word, "") for word in _rjieba_cutter(words).cut(text, hmm))
+            )
+        ),
+        _in_parts(
+            lambda text, hmm: _split_as_jieba(
+                _rjieba_cutter(words), _rjieba_cutter(words).tag(text, hmm)
+            )
+        ),
+        shortest=2,
+    )
 
-    Attributes:
-        id: With the version of what cuts and a digest of its dictionary.
-        cut: From a text to its words, "" for the tags.
-        tag: The same with their parts of speech, where it knows them.
-        shortest: The length from which its words say something by themselves. jieba's lists of
-            word frequencies hold no single characters, which would pass for the rarest words.
-    """
 
-    id: str
-    cut: Callable[[str], Iterable[Tagged]]
-    tag: Callable[[str], Iterable[Tagged]] | None = None
-    shortest: int = 1
+def jieba_directory() -> Path:
+    """Where jieba and its dictionaries lie."""
+    spec = importlib.util.find_spec("jieba")
+    if spec is None or spec.origin is None:
+        raise ValueError("tokenizer: 'jieba' is not installed: pip install jieba")
+    return Path(spec.origin).parent
 
 
-def in_parts(
+def _in_parts(
     cut: Callable[[str, bool], Iterable[Tagged]],
 ) -> Callable[[str], Iterator[Tagged]]:
     """Spare what goes on for long without a mark the search for words that no dictionary has.
@@ -76,7 +91,7 @@ def in_parts(
     return cut_in_parts
 
 
-def split_as_jieba(cutter: Any, tagged: Iterable[Tagged]) -> Iterator[Tagged]:
+def _split_as_jieba(cutter: Any, tagged: Iterable[Tagged]) -> Iterator[Tagged]:
     """Take "event-listeners" and "main.rs" apart as jieba does, unless the dictionary has them."""
     for word, tag in tagged:
         if not _LATIN_PARTS.search(word) or word.isalnum() or cutter.has_word(word):
@@ -86,7 +101,7 @@ def split_as_jieba(cutter: Any, tagged: Iterable[Tagged]) -> Iterator[Tagged]:
 
 
 @cache
-def rjieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
+def _rjieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
     """Rjieba with these words in its dictionary."""
     import rjieba  # noqa: PLC0415  (an optional dependency)
 
@@ -96,16 +111,8 @@ def rjieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
     return cutter
 
 
-def jieba_directory() -> Path:
-    """Where jieba and its dictionaries lie."""
-    spec = importlib.util.find_spec("jieba")
-    if spec is None or spec.origin is None:
-        raise ValueError("tokenizer: 'jieba' is not installed: pip install jieba")
-    return Path(spec.origin).parent
-
-
 @cache
-def jieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
+def _jieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
     """A tokenizer of our own: what is added to jieba's global one shows in everybody's texts."""
     with _quiet_jieba() as jieba, _jieba_cache() as directory:
         tokenizer = jieba.Tokenizer()
@@ -118,9 +125,9 @@ def jieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
 
 
 @cache
-def jieba_tagger(user_words: tuple[UserWord, ...]) -> Any:
-    """What cuts as :func:`jieba_cutter` does and tells parts of speech as well."""
-    tokenizer = jieba_cutter(user_words)
+def _jieba_tagger(user_words: tuple[UserWord, ...]) -> Any:
+    """What cuts as :func:`_jieba_cutter` does and tells parts of speech as well."""
+    tokenizer = _jieba_cutter(user_words)
     with _quiet_jieba():
         from jieba.posseg import POSTokenizer  # noqa: PLC0415
 

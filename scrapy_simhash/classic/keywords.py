@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.classic.files import load_stop_words, load_user_dictionary
-from scrapy_simhash.classic.jieba import LEFT_OUT
 from scrapy_simhash.classic.tokenizers import load_tokenizer
 from scrapy_simhash.classic.weights import load_weights
+from scrapy_simhash.classic.words import LEFT_OUT
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any
 
-    from scrapy_simhash.classic.jieba import Tagged
+    from scrapy_simhash.classic.words import Tagged
 
 __all__ = ["Extraction", "KeywordExtractor"]
 

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.classic.files import file_digest, read_file, read_lines
-from scrapy_simhash.classic.jieba import Tagged, jieba_directory
+from scrapy_simhash.classic.jieba import jieba_directory
+from scrapy_simhash.classic.words import Tagged
 from scrapy_simhash.loading import digest
 from scrapy_simhash.simhash.majority import check_weights
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from scrapy_simhash.classic.jieba import Tokenizer
+    from scrapy_simhash.classic.words import Tokenizer
 
 __all__ = ["PARTS_OF_SPEECH", "WEIGHTS", "LoadIdf", "Weigh", "load_weights"]
 
