@@ -44,7 +44,6 @@ def run(project: Project, options: Namespace) -> None:
         figures = [
             {
                 **namespace._asdict(),
-                "bits": namespace.bits,
                 "runs": [row._asdict() for row in history.runs(database, namespace)],
             }
             for namespace in found

@@ -15,7 +15,7 @@ from scrapy_simhash.history.drops import (
     quarantined,
     unpack,
 )
-from scrapy_simhash.history.namespaces import NamespaceRow, choose_namespace, namespaces
+from scrapy_simhash.history.namespaces import NamespaceRow, NotFound, choose_namespace, namespaces
 from scrapy_simhash.history.pages import PageHistory, pages, texts, urls
 from scrapy_simhash.history.runs import RunRow, runs
 
@@ -24,6 +24,7 @@ __all__ = [
     "Documents",
     "Drop",
     "NamespaceRow",
+    "NotFound",
     "PageHistory",
     "RunRow",
     "choose_namespace",

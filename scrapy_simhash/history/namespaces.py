@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from sqlalchemy import Row, ScalarSelect, Table
+
     from scrapy_simhash.db.transactions import Database
 
-__all__ = ["NamespaceRow", "choose_namespace", "namespaces"]
+__all__ = ["NamespaceRow", "NotFound", "choose_namespace", "namespaces"]
+
+
+class NotFound(LookupError):
+    """The database has no such namespace, run or page; or several, of which one must be named."""
 
 
 class NamespaceRow(NamedTuple):
@@ -27,6 +35,7 @@ class NamespaceRow(NamedTuple):
         size: how many claims it has.
         text_bytes: compressed texts kept.
         item_bytes: compressed items kept.
+        bits: the width of its fingerprints: what its scheme says, or that of one that is stored.
     """
 
     id: int
@@ -37,12 +46,7 @@ class NamespaceRow(NamedTuple):
     size: int
     text_bytes: int
     item_bytes: int
-
-    @property
-    def bits(self) -> int:
-        """The width of its fingerprints."""
-        found = re.search(r"\bbits=(\d+)", self.scheme)
-        return int(found[1]) if found else 128
+    bits: int
 
 
 def namespaces(database: Database) -> list[NamespaceRow]:
@@ -57,25 +61,46 @@ def namespaces(database: Database) -> list[NamespaceRow]:
         row.size,
         row.text_bytes,
         row.item_bytes,
+        func.coalesce(_width(schema.claims), _width(schema.duplicates)).label("width"),
     ).order_by(row.name)
-    return database.read(
-        lambda connection: [NamespaceRow(*found) for found in connection.execute(query)]
+    return database.read(lambda connection: list(map(_row, connection.execute(query))))
+
+
+def _row(found: Row[Any]) -> NamespaceRow:
+    columns = found._asdict()
+    width = columns.pop("width")
+    return NamespaceRow(**columns, bits=_bits(found.scheme, width))
+
+
+def _width(table: Table) -> ScalarSelect[int]:
+    """The bytes of a fingerprint that is stored in the namespace."""
+    return (
+        select(func.length(table.c.fingerprint))
+        .where(table.c.namespace == schema.namespaces.c.id)
+        .limit(1)
+        .scalar_subquery()
     )
+
+
+def _bits(scheme: str, width: int | None) -> int:
+    if found := re.search(r"\bbits=(\d+)", scheme):
+        return int(found[1])
+    return 128 if width is None else 8 * width
 
 
 def choose_namespace(database: Database, name: str | None) -> NamespaceRow:
     """The namespace of that name; without a name, the only one there is.
 
     Raises:
-        LookupError: there is none of that name, or none at all, or no name and several.
+        NotFound: there is none of that name, or none at all, or no name and several.
     """
     found = namespaces(database)
     listed = ", ".join(repr(namespace.name) for namespace in found)
     if not found:
-        raise LookupError(f"{database} has no namespace yet: nothing was claimed in it")
+        raise NotFound(f"{database} has no namespace yet: nothing was claimed in it")
     if name is None and len(found) > 1:
-        raise LookupError(f"{database} has several namespaces, say which one: {listed}")
+        raise NotFound(f"{database} has several namespaces, say which one: {listed}")
     for namespace in found:
         if name in {None, namespace.name}:
             return namespace
-    raise LookupError(f"{database} has no namespace {name!r}; it has {listed}")
+    raise NotFound(f"{database} has no namespace {name!r}; it has {listed}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from sqlalchemy import func, or_, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.history.drops import Drop, claim_columns, drop_columns, select_drops
+from scrapy_simhash.text.packed import unpack_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,7 +53,7 @@ def texts(
             },
         )
         return {
-            (claim, duplicate): zlib.decompress(text).decode("utf-8", "replace")
+            (claim, duplicate): unpack_text(text)
             for claim, duplicate, text in found
             if (claim, duplicate) in pairs
         }

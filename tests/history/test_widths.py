@@ -1,0 +1,49 @@
+"""How wide the fingerprints of a namespace are, which only its scheme knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_simhash import history
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.simhash.scheme import Sketch
+
+
+class Lengths:
+    """A scheme of one's own, whose id does not say how wide its fingerprints are."""
+
+    id = "lengths/1"
+    bits = 32
+    distance = 3
+
+    def sketch(self, text: str) -> Sketch:
+        return Sketch(len(text), 10, None)
+
+
+@pytest.fixture
+def index():
+    with Index("sqlite://", scheme=Lengths()) as index:
+        yield index
+
+
+def test_a_scheme_that_does_not_say_its_width_has_that_of_what_is_stored(index) -> None:
+    index.claim("a text", key="1")
+    found = history.choose_namespace(index.database, None)
+    assert found.bits == 32
+    assert history.documents(index.database, found, limit=9).fingerprints.shape == (1, 4)
+
+
+def test_the_width_is_known_where_duplicates_alone_are_left(index) -> None:
+    claimed = index.claim("a text", key="1")
+    copy = index.document("another", key="2")
+    (verdict,) = index.execute(claims=[copy])
+    assert verdict.match
+    index.execute(duplicates=[Duplicate(copy, verdict.match, "drop", None, "")])
+    index.release(claimed)
+    assert history.choose_namespace(index.database, None).bits == 32
+
+
+def test_an_empty_namespace_of_an_unknown_width_can_be_looked_at(index) -> None:
+    found = history.choose_namespace(index.database, None)
+    assert len(history.documents(index.database, found, limit=9)) == 0
