@@ -3,7 +3,7 @@
 A part of the feed is claimed, written, then confirmed together with the claims of the next part,
 and only then noted down as done. Whatever stops it in between, the next call cuts the output back
 to what was noted and goes on from there; an item that was confirmed by then meets its own claim,
-and is kept again.
+and is kept again. An output that is not what was noted is left alone, and the call ends.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.feed.files import Output
+from scrapy_simhash.feed.files import FeedError
+from scrapy_simhash.feed.output import Output
 from scrapy_simhash.feed.progress import Progress
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.values import item_text
@@ -56,19 +57,21 @@ def dedupe(
         advance: called with the counts after each part.
 
     Raises:
-        ValueError: a line is no item, or no item has the fields.
+        FeedError: a line is no item, an item has none of the fields, or an output is not what an
+            earlier call has left.
         IndexUnavailable: the database did not answer in time; a further call goes on from there.
     """
     feed = source.identity()
+    header = source.header()
     progress = Progress.load(progress_file, feed, fields, len(outputs))
     counts = replace(progress.counts)
-    header = source.header()
     with ExitStack() as stack:
+        noted = zip(outputs, progress.lengths, progress.digests, strict=True)
+        files = [
+            stack.enter_context(closing(Output(path, progress_file, length, digest, header)))
+            for path, length, digest in noted
+        ]
         items = islice(stack.enter_context(closing(source.items())), counts.read, None)
-        files = []
-        for path, length in zip(outputs, progress.lengths, strict=True):
-            files.append(Output(path, length, header))
-            stack.callback(files[-1].close)
         stored: list[Claim] = []
         while part := list(islice(items, _PART)):
             documents = _documents(index, part, fields, feed, counts.read)
@@ -76,13 +79,9 @@ def dedupe(
             kept = [verdict is None or verdict.kind != "duplicate" for verdict in verdicts]
             # Not before what it claimed is confirmed is a part done for good.
             progress.save(progress_file)
-            for file, chosen in zip(files, (True, False), strict=False):
-                file.write(
-                    b"".join(
-                        line for (_, line), keep in zip(part, kept, strict=True) if keep is chosen
-                    )
-                )
+            _write(files, [line for _, line in part], kept)
             progress.lengths = [file.sync() for file in files]
+            progress.digests = [file.digest for file in files]
             counts.read += len(part)
             counts.kept += sum(kept)
             counts.dropped += len(part) - sum(kept)
@@ -91,8 +90,17 @@ def dedupe(
             stored = claims
             advance(counts)
         index.execute(confirm=stored)
+        if not counts.read:
+            # An empty feed makes empty outputs.
+            _write(files, [], [])
     progress_file.unlink(missing_ok=True)
     return counts
+
+
+def _write(files: Sequence[Output], lines: Sequence[bytes], kept: Sequence[bool]) -> None:
+    """What is kept goes to the first file, what is dropped to the second one, if there is one."""
+    for file, wanted in zip(files, (True, False), strict=False):
+        file.write(b"".join(line for line, keep in zip(lines, kept, strict=True) if keep is wanted))
 
 
 def _documents(
@@ -104,9 +112,12 @@ def _documents(
 ) -> list[Document]:
     documents = []
     for number, (item, _) in enumerate(part, first):
-        text = item_text(item, fields)
+        try:
+            text = item_text(item, fields)
+        except RecursionError as error:
+            raise FeedError(f"item {number + 1} is nested too deeply") from error
         if not text and not any(field in item for field in fields):
-            raise ValueError(
+            raise FeedError(
                 f"item {number + 1} has none of the fields {', '.join(fields)}; it has "
                 f"{', '.join(map(str, item)) or 'none'}"
             )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
+
+from scrapy_simhash.durable import replace_file
+from scrapy_simhash.feed.files import FeedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+    from typing import Any
 
 __all__ = ["FeedCounts", "Progress"]
 
@@ -32,27 +36,44 @@ class FeedCounts:
 
 @dataclass(slots=True)
 class Progress:
-    """What is done for good: counts, and the lengths of the outputs at that point."""
+    """What is done for good, and what the outputs hold by then.
+
+    Attributes:
+        feed: the identity of the feed.
+        fields: that are compared.
+        counts: of the items that are done.
+        lengths: of the outputs, in bytes.
+        digests: of these bytes.
+    """
 
     feed: str
     fields: list[str]
     counts: FeedCounts
     lengths: list[int]
+    digests: list[str] = field(default_factory=list)
 
     @classmethod
     def load(cls, path: Path, feed: str, fields: Sequence[str], outputs: int) -> Progress:
-        """Read what is noted; all zero where nothing is."""
+        """Read what is noted; all zero where nothing is.
+
+        Raises:
+            FeedError: it belongs to another call, or can't be read.
+        """
         try:
-            noted = json.loads(path.read_text(encoding="utf-8"))
+            progress = _read(path.read_bytes())
         except FileNotFoundError:
-            return cls(feed, list(fields), FeedCounts(), [0] * outputs)
-        progress = cls(**{**noted, "counts": FeedCounts(**noted["counts"])})
+            return cls(feed, list(fields), FeedCounts(), [0] * outputs, [""] * outputs)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise FeedError(
+                f"{path} is damaged: how far the earlier call came can't be read from it; remove "
+                "it and the output to begin anew"
+            ) from error
         if (progress.feed, progress.fields, len(progress.lengths)) != (
             feed,
             list(fields),
             outputs,
         ):
-            raise ValueError(
+            raise FeedError(
                 f"{path} belongs to an earlier call that was interrupted and had another input or "
                 "other options; repeat that one, or remove this file to begin anew"
             )
@@ -60,6 +81,24 @@ class Progress:
 
     def save(self, path: Path) -> None:
         """Note it, in the place of what was noted."""
-        beside = path.with_name(f"{path.name}.new")
-        beside.write_text(json.dumps(asdict(self)), encoding="utf-8")
-        beside.replace(path)
+        replace_file(path, json.dumps(asdict(self)).encode())
+
+
+def _read(content: bytes) -> Progress:
+    """What is noted.
+
+    Raises:
+        ValueError, TypeError, KeyError, RecursionError: this was never noted.
+    """
+    noted: dict[str, Any] = json.loads(content)
+    counts = FeedCounts(**noted["counts"])
+    numbers = [*asdict(counts).values(), *noted["lengths"]]
+    texts = [noted["feed"], *noted["fields"], *noted["digests"]]
+    if (
+        not all(type(number) is int and number >= 0 for number in numbers)
+        or not all(isinstance(text, str) for text in texts)
+        or not isinstance(noted["fields"], list)
+        or len(noted["lengths"]) != len(noted["digests"])
+    ):
+        raise ValueError(content)
+    return Progress(**{**noted, "counts": counts})

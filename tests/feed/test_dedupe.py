@@ -17,6 +17,7 @@ from loopback import prose
 from stored import changed
 
 from scrapy_simhash.feed import dedupe, files
+from scrapy_simhash.feed import output as feed_output
 from scrapy_simhash.feed import progress as feed_progress
 from scrapy_simhash.index.index import Index
 
@@ -98,8 +99,8 @@ def test_dedupe_goes_on_where_it_was_stopped(tmp_path_factory, stops):
     source, output, progress = (folder / name for name in ("in.jsonl", "out.jsonl", "progress"))
     source.write_bytes(jsonl(items))
     places = {
-        "write": (files.Output, "write"),
-        "sync": (files.Output, "sync"),
+        "write": (feed_output.Output, "write"),
+        "sync": (feed_output.Output, "sync"),
         "save": (feed_progress.Progress, "save"),
         "execute": (Index, "execute"),
     }

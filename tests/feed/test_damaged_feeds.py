@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from scrapy_simhash.feed.files import Feed, FeedError
+
+
+def read(feed: Feed) -> None:
+    feed.header()
+    list(feed.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("in.jsonl", b'{"text": "a"}\n{"text": ' + b"[" * 100_000, "line 2: nested too deeply"),
+        ("in.jsonl", b'{"text": "\xff"}\n', "line 1: no JSON"),
+        ("in.jsonl.gz", b"no gzip", "decompressed"),
+        ("in.jsonl.gz", gzip.compress(b'{"text": "a"}\n' * 99)[:-9], "decompressed"),
+        ("in.csv", b"text\r\n\xff\r\n", "not UTF-8"),
+        ("in.csv.gz", gzip.compress(b"text\r\na\r\n")[:-9], "decompressed"),
+    ],
+)
+def test_what_is_wrong_with_a_feed_is_said_with_its_name(
+    tmp_path, name: str, content: bytes, message: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(FeedError, match=message) as error:
+        read(Feed(path))
+    assert str(path) in str(error.value)
