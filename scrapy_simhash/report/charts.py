@@ -12,7 +12,7 @@ from markupsafe import Markup
 from scrapy_simhash import history
 from scrapy_simhash.item.sites import site
 from scrapy_simhash.report.figures import TOP
-from scrapy_simhash.report.subject import format_time
+from scrapy_simhash.report.times import format_time
 from scrapy_simhash.report.visible import shortened
 from scrapy_simhash.simhash.measure import similarity_at
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scrapy_simhash.report.subject import Report
+    from scrapy_simhash.report.subject import Subject
 
-__all__ = ["draw_charts"]
+__all__ = ["Chart", "draw_charts"]
 
 _WIDE, _NARROW = 560, 300
 
 
-class _Chart(NamedTuple):
+class Chart(NamedTuple):
     """A chart with what it says in words and as a table."""
 
     title: str
@@ -72,29 +72,22 @@ _CONFIG = {
 }
 
 
-def draw_charts(
-    report: Report, nearest: Mapping[int, int], stats: Mapping[str, float]
-) -> dict[str, _Chart]:
+def draw_charts(subject: Subject) -> dict[str, Chart]:
     """All charts, by their names in the template."""
-    charts = {"distances": _distances(report, nearest)}
-    kept = history.kept_times(report.database, report.namespace, report.run)
-    dropped = np.array([drop.created for drop in report.duplicates])
+    charts = {"distances": _distances(subject)}
+    kept = history.kept_times(subject.database, subject.namespace, subject.run)
+    dropped = np.array([drop.created for drop in subject.duplicates])
     if len(kept) + len(dropped):
         charts["time"] = _over_time(kept, dropped)
-    if report.duplicates:
-        sites = Counter(site(drop.url) or "(no site)" for drop in report.duplicates)
-        charts["sites"] = _bars(
-            "Near-duplicates by site",
-            "site",
-            [(shortened(name, 60), count) for name, count in sites.most_common(TOP)],
-            rest=sites.total() - sum(count for _, count in sites.most_common(TOP)),
-        )
-    if stats.get("checked"):
-        charts["cost"] = _cost(stats)
+    if subject.duplicates:
+        sites = Counter(site(drop.url) or "(no site)" for drop in subject.duplicates)
+        charts["sites"] = _by_site(sites)
+    if subject.stats.get("checked"):
+        charts["cost"] = _cost(subject.stats)
     return charts
 
 
-def _over_time(kept: NDArray[np.float64], dropped: NDArray[np.float64]) -> _Chart:
+def _over_time(kept: NDArray[np.float64], dropped: NDArray[np.float64]) -> Chart:
     times = np.concatenate([kept, dropped])
     first, last = times.min(), max(times.max(), times.min() + 1)
     edges = np.linspace(first, last, min(60, int(last - first) + 1) + 1)
@@ -132,7 +125,7 @@ def _over_time(kept: NDArray[np.float64], dropped: NDArray[np.float64]) -> _Char
             edges[:-1].tolist(), counts["kept"], counts["near-duplicates"], strict=True
         )
     ]
-    return _Chart(
+    return Chart(
         "Kept and dropped over time",
         f"{len(kept):,} kept and {len(dropped):,} near-duplicates from {format_time(first)} to "
         f"{format_time(last)} UTC",
@@ -143,11 +136,11 @@ def _over_time(kept: NDArray[np.float64], dropped: NDArray[np.float64]) -> _Char
     )
 
 
-def _distances(report: Report, nearest: Mapping[int, int]) -> _Chart:
-    dropped = Counter(drop.distance for drop in report.duplicates)
+def _distances(subject: Subject) -> Chart:
+    dropped = Counter(drop.distance for drop in subject.duplicates)
     # Beyond twice the threshold lies nothing that it could be set to.
-    far = max(2 * report.limit + 2, 8)
-    kept = {distance: count for distance, count in nearest.items() if distance <= far}
+    far = max(2 * subject.limit + 2, 8)
+    kept = {distance: count for distance, count in subject.nearest.items() if distance <= far}
     values = [
         {"distance": distance, "kind": kind, "count": counted.get(distance, 0)}
         for kind, counted in (("near-duplicates", dropped), ("kept", kept))
@@ -162,7 +155,7 @@ def _distances(report: Report, nearest: Mapping[int, int]) -> _Chart:
         },
     }
     threshold = {
-        "transform": [{"filter": f"datum.distance == {report.limit} && datum.kind == 'kept'"}],
+        "transform": [{"filter": f"datum.distance == {subject.limit} && datum.kind == 'kept'"}],
         "mark": {"type": "rule", "color": "var(--ink)", "strokeWidth": 2, "strokeDash": [5, 3]},
         "encoding": {
             "x": {"field": "distance", "type": "ordinal", "bandPosition": 1.05},
@@ -175,16 +168,16 @@ def _distances(report: Report, nearest: Mapping[int, int]) -> _Chart:
         if closest is None
         else f"the nearest pair that was kept is {closest} bits apart"
     )
-    return _Chart(
+    return Chart(
         "Distance to the nearest page",
-        f"Near-duplicates are up to {report.limit} bits apart (dashed line); {words}",
+        f"Near-duplicates are up to {subject.limit} bits apart (dashed line); {words}",
         wide,
         narrow,
         ("distance in bits", "similarity about", "near-duplicates", "kept, at least"),
         [
             (
                 distance,
-                f"{similarity_at(distance, report.namespace.bits):.2f}",
+                f"{similarity_at(distance, subject.namespace.bits):.2f}",
                 dropped.get(distance, 0),
                 kept.get(distance, 0),
             )
@@ -194,12 +187,53 @@ def _distances(report: Report, nearest: Mapping[int, int]) -> _Chart:
     )
 
 
-def _bars(title: str, name: str, counted: Sequence[tuple[str, int]], rest: int) -> _Chart:
-    rows = [*counted, *([("all others", rest)] if rest else [])]
-    wide, narrow = _drawn(
+def _by_site(sites: Counter[str]) -> Chart:
+    rows = [(shortened(name, 60), count) for name, count in sites.most_common(TOP)]
+    if rest := sites.total() - sum(count for _, count in rows):
+        rows.append(("all others", rest))
+    axis = {"title": "near-duplicates", "tickMinStep": 1}
+    wide, narrow = _bars(rows, axis, "var(--dropped)", 24 * len(rows))
+    top, count = rows[0]
+    return Chart(
+        "Near-duplicates by site",
+        f"{top} has the most, {count:,}",
+        wide,
+        narrow,
+        ("site", "near-duplicates"),
+        rows,
+    )
+
+
+def _cost(stats: Mapping[str, float]) -> Chart:
+    checked = max(1.0, stats["checked"])
+    parts = [
+        (name, 1000 * stats.get(key, 0.0) / checked)
+        for name, key in (
+            ("text", "text_seconds"),
+            ("fingerprint", "fingerprint_seconds"),
+            ("index", "index/seconds"),
+        )
+    ]
+    wide, narrow = _bars(parts, {"title": "ms per page"}, "var(--kept)", 90)
+    return Chart(
+        "Time spent per page",
+        f"{sum(value for _, value in parts):.2f} ms per page in all; the index works in a thread "
+        "of its own",
+        wide,
+        narrow,
+        ("part", "ms per page"),
+        [(name, f"{value:.3f}") for name, value in parts],
+    )
+
+
+def _bars(
+    rows: Sequence[tuple[str, float]], axis: Mapping[str, Any], color: str, height: int
+) -> tuple[Markup, Markup]:
+    """Named bars, one below the other."""
+    return _drawn(
         {
-            "data": {"values": [{"name": one, "count": count} for one, count in rows]},
-            "mark": {"type": "bar", "color": "var(--dropped)"},
+            "data": {"values": [{"name": name, "count": count} for name, count in rows]},
+            "mark": {"type": "bar", "color": color},
             "encoding": {
                 "y": {
                     "field": "name",
@@ -210,51 +244,11 @@ def _bars(title: str, name: str, counted: Sequence[tuple[str, int]], rest: int) 
                 "x": {
                     "field": "count",
                     "type": "quantitative",
-                    "axis": {"title": "near-duplicates", "tickCount": 5, "tickMinStep": 1},
+                    "axis": {"tickCount": 5, **axis},
                 },
             },
         },
-        24 * len(rows),
-    )
-    top, count = rows[0]
-    return _Chart(
-        title, f"{top} has the most, {count:,}", wide, narrow, (name, "near-duplicates"), rows
-    )
-
-
-def _cost(stats: Mapping[str, float]) -> _Chart:
-    checked = max(1.0, stats["checked"])
-    parts = [
-        (name, 1000 * stats.get(key, 0.0) / checked)
-        for name, key in (
-            ("text", "text_seconds"),
-            ("fingerprint", "fingerprint_seconds"),
-            ("index", "index/seconds"),
-        )
-    ]
-    wide, narrow = _drawn(
-        {
-            "data": {"values": [{"name": name, "count": value} for name, value in parts]},
-            "mark": {"type": "bar", "color": "var(--kept)"},
-            "encoding": {
-                "y": {"field": "name", "type": "nominal", "sort": None, "axis": {"title": None}},
-                "x": {
-                    "field": "count",
-                    "type": "quantitative",
-                    "axis": {"title": "ms per page", "tickCount": 5},
-                },
-            },
-        },
-        90,
-    )
-    return _Chart(
-        "Time spent per page",
-        f"{sum(value for _, value in parts):.2f} ms per page in all; the index works in a thread "
-        "of its own",
-        wide,
-        narrow,
-        ("part", "ms per page"),
-        [(name, f"{value:.3f}") for name, value in parts],
+        height,
     )
 
 

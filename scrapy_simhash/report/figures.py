@@ -1,75 +1,104 @@
-"""Figures of a report: sums, other thresholds, groups, patterns of URLs."""
+"""Figures of a report: key figures, other thresholds, groups, patterns of URLs."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from scrapy_simhash import history
-from scrapy_simhash.history.drops import SAME
 from scrapy_simhash.item.sites import same_site, site
 from scrapy_simhash.report.visible import shortened
-from scrapy_simhash.simhash.measure import limits, similarity_at
+from scrapy_simhash.simhash.measure import SIMILARITIES, limits, similarity_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+    from collections.abc import Mapping
 
-    from scrapy_simhash.report.subject import Report
+    from scrapy_simhash.report.subject import Subject
 
 __all__ = [
     "TOP",
+    "Figure",
+    "Group",
+    "Threshold",
     "key_figures",
     "list_groups",
     "other_thresholds",
     "shares",
     "similarity_of_limit",
     "skipped_counts",
-    "sum_stats",
     "url_pattern",
 ]
 
+#: Of sites and patterns of URLs so many are listed.
 TOP = 15
 
-_SIMILARITIES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
+
+class Figure(NamedTuple):
+    """A number that stands by itself, as it is shown."""
+
+    name: str
+    value: str
+    remark: str
 
 
-def sum_stats(stats: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """The stats of several runs in one."""
-    total: dict[str, float] = {}
-    for one in stats:
-        for name, value in one.items():
-            if isinstance(value, (int, float)):
-                short = name.removeprefix("simhash/")
-                total[short] = total.get(short, 0) + value
-    return total
+class Threshold(NamedTuple):
+    """A threshold that could be set instead, and what it would have changed.
+
+    Attributes:
+        name: what would be set.
+        limit: the distance that it means.
+        kept: what was dropped and would have been kept.
+        dropped: what was kept and would have been dropped.
+        is_present: whether it is the present one.
+    """
+
+    name: str
+    limit: int
+    kept: int
+    dropped: int
+    is_present: bool
 
 
-def key_figures(report: Report, stats: Mapping[str, float]) -> list[tuple[str, str, str]]:
-    """Name, value and a remark."""
-    claims = sum(row.claims for row in report.runs)
-    orphans = sum(row.orphans for row in report.runs)
-    pending = sum(row.pending for row in report.runs)
-    unchanged = report.counts.get(SAME, 0)
-    total = sum(report.counts.values()) - unchanged
+class Group(NamedTuple):
+    """A page with its near-duplicates.
+
+    Attributes:
+        name: its URL as it is shown, and searched for.
+        link: its URL, if it is safe to follow.
+        duplicates: how many it has.
+    """
+
+    name: str
+    link: str | None
+    duplicates: int
+
+
+def key_figures(subject: Subject) -> list[Figure]:
+    """The numbers at the top of a report."""
+    stats = subject.stats
+    claims = sum(row.claims for row in subject.runs)
+    orphans = sum(row.orphans for row in subject.runs)
+    pending = sum(row.pending for row in subject.runs)
+    unchanged = subject.counts.get(history.SAME, 0)
+    total = sum(subject.counts.values()) - unchanged
     checked = stats.get("checked", 0)
     share = f"{stats.get('duplicates', 0) / checked:.1%} of what was checked" if checked else ""
     still = f", {pending:,} pending" if pending else ""
     found = [
-        ("Kept", f"{claims:,}", f"claims in the index{still}"),
-        ("Near-duplicates", f"{total:,}", share or "are remembered"),
+        Figure("Kept", f"{claims:,}", f"claims in the index{still}"),
+        Figure("Near-duplicates", f"{total:,}", share or "are remembered"),
     ]
-    if report.duplicates:
-        same = sum(same_site(drop.url, drop.original or "") for drop in report.duplicates)
-        on_site = same / len(report.duplicates)
+    if subject.duplicates:
+        same = sum(same_site(drop.url, drop.original or "") for drop in subject.duplicates)
+        on_site = same / len(subject.duplicates)
         found += [
-            ("On the same site", f"{on_site:.1%}", "of the near-duplicates"),
-            ("Across sites", f"{1 - on_site:.1%}", "of the near-duplicates"),
+            Figure("On the same site", f"{on_site:.1%}", "of the near-duplicates"),
+            Figure("Across sites", f"{1 - on_site:.1%}", "of the near-duplicates"),
         ]
     if unchanged:
-        found.append(("Unchanged", f"{unchanged:,}", "fetched again and dropped"))
+        found.append(Figure("Unchanged", f"{unchanged:,}", "fetched again and dropped"))
     for title, name, remark in (
         ("Checked", "checked", "pages or items, in all"),
         ("Same page again", "same", "its owner's own earlier version"),
@@ -77,10 +106,12 @@ def key_figures(report: Report, stats: Mapping[str, float]) -> list[tuple[str, s
         ("Not checked", "failed_open", "the index did not answer"),
     ):
         if stats.get(name):
-            found.append((title, f"{stats[name]:,.0f}", remark))
+            found.append(Figure(title, f"{stats[name]:,.0f}", remark))
     remedy = "scrapy simhash restore --orphans" if orphans else "nothing was left uncovered"
-    found.append(("Orphans", f"{orphans:,}", remedy))
-    found.append(("Index", f"{report.namespace.size:,}", f"claims, {report.namespace.plan}"))
+    found.append(Figure("Orphans", f"{orphans:,}", remedy))
+    found.append(
+        Figure("Index", f"{subject.namespace.size:,}", f"claims, {subject.namespace.plan}")
+    )
     return found
 
 
@@ -93,34 +124,32 @@ def skipped_counts(stats: Mapping[str, float]) -> list[tuple[str, int]]:
     ]
 
 
-def other_thresholds(
-    report: Report, nearest: Mapping[int, int]
-) -> list[tuple[str, int, int, int, bool]]:
-    """Threshold, its distance, what it would have kept, what dropped, whether it is the present."""
-    if report.namespace.bits == 128:
-        tried = [(f"{one:g}", limits(one)[1]) for one in _SIMILARITIES]
+def other_thresholds(subject: Subject) -> list[Threshold]:
+    """What other thresholds would have changed, as far as that is known from what was met."""
+    if subject.namespace.bits == 128:
+        tried = [(f"{one:g}", limits(one)[1]) for one in SIMILARITIES]
     else:
-        around = range(max(0, report.limit - 3), report.limit + 4)
+        around = range(max(0, subject.limit - 3), subject.limit + 4)
         tried = [(f"distance {one}", one) for one in around]
-    distances = Counter(drop.distance for drop in report.duplicates)
+    distances = Counter(drop.distance for drop in subject.duplicates)
     return [
-        (
+        Threshold(
             name,
             limit,
             sum(count for distance, count in distances.items() if distance > limit),
-            sum(count for distance, count in nearest.items() if distance <= limit),
-            limit == report.limit,
+            sum(count for distance, count in subject.nearest.items() if distance <= limit),
+            limit == subject.limit,
         )
         for name, limit in tried
     ]
 
 
-def list_groups(report: Report) -> list[tuple[str, str | None, int]]:
-    """The original's URL as it is searched for and as a link, and how many duplicates it has."""
+def list_groups(subject: Subject) -> list[Group]:
+    """The pages with the most near-duplicates."""
     return [
-        (shortened(url or f"claim {claim}, gone", 500), _link(url), count)
+        Group(shortened(url or f"claim {claim}, gone", 500), _link(url), count)
         for claim, count, url in history.largest_groups(
-            report.database, report.namespace, report.run
+            subject.database, subject.namespace, subject.run
         )
     ]
 
@@ -165,7 +194,7 @@ def _segment(segment: str) -> str:
 def similarity_of_limit(distance: int, bits: int) -> str:
     """The similarity that was set, if a usual one means this distance; else what it is about."""
     if bits == 128:
-        for percent in range(70, 101):
-            if limits(percent / 100)[1] == distance and percent % 5 == 0:
-                return f"{percent / 100:g}"
+        for similarity in SIMILARITIES:
+            if limits(similarity)[1] == distance:
+                return f"{similarity:g}"
     return f"about {similarity_at(distance, bits):.2f}"

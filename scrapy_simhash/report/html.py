@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from scrapy_simhash import history
+from scrapy_simhash.durable import replace_file
 from scrapy_simhash.report.charts import draw_charts
 from scrapy_simhash.report.difference import LONGEST
-from scrapy_simhash.report.differences import BLOCK, pack_differences, packed, table_rows
 from scrapy_simhash.report.figures import (
     key_figures,
     list_groups,
@@ -31,15 +30,16 @@ from scrapy_simhash.report.figures import (
     shares,
     similarity_of_limit,
     skipped_counts,
-    sum_stats,
     url_pattern,
 )
-from scrapy_simhash.report.subject import MOST_ROWS, Report, format_time
+from scrapy_simhash.report.packing import pack_differences, pack_table
+from scrapy_simhash.report.subject import read_subject
+from scrapy_simhash.report.times import format_time
 from scrapy_simhash.report.visible import shortened
-from scrapy_simhash.simhash.measure import limits
 
 if TYPE_CHECKING:
     from scrapy_simhash.db.transactions import Database
+    from scrapy_simhash.report.subject import Subject
 
 __all__ = ["write_report"]
 
@@ -63,28 +63,15 @@ def write_report(
             a drop, or what a similarity of 0.9 means if nothing was dropped.
 
     Raises:
-        LookupError: there is no such namespace or run.
+        NotFound: there is no such namespace or run.
         OSError: the file can't be written.
         IndexUnavailable: the database did not answer in time.
     """
-    chosen = history.choose_namespace(database, namespace)
-    runs = history.runs(database, chosen)
-    if run is not None:
-        runs = [row for row in runs if row.id == run]
-        if not runs:
-            raise LookupError(f"the namespace {chosen.name!r} has nothing of a run {run}")
-    drops = history.drops(database, chosen, run, limit=MOST_ROWS)
-    if limit is None:
-        limit = max((drop.distance for drop in drops), default=limits(0.9)[1])
-    counts = history.count_drops(database, chosen, run)
-    page = _render(Report(database, chosen, run, runs, drops, counts, limit))
-    target = Path(path)
-    beside = target.with_name(f"{target.name}.new")
-    beside.write_text(page, encoding="utf-8", newline="\n")
-    beside.replace(target)
+    subject = read_subject(database, namespace, run, limit)
+    replace_file(Path(path), _render(subject).encode())
 
 
-def _render(report: Report) -> str:
+def _render(subject: Subject) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -92,40 +79,30 @@ def _render(report: Report) -> str:
     environment.filters["time"] = format_time
     environment.filters["shortened"] = shortened
     style, script = _template("report.css"), _template("report.js")
-    blocks, explained = pack_differences(report)
-    rows, originals = table_rows(report, explained)
-    nearest = history.nearest_kept(report.database, report.namespace, report.run)
-    stats = sum_stats([row.stats for row in report.runs])
+    blocks, explained = pack_differences(subject)
     return environment.from_string(_template("report.html")).render(
         policy=_policy(style, script),
         # Both are ours, and neither has a closing tag in it.
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
-        namespace=report.namespace,
-        database=str(report.database),
-        limit=report.limit,
-        similarity=similarity_of_limit(report.limit, report.namespace.bits),
-        run=report.runs[0] if report.run is not None else None,
-        runs=report.runs,
+        namespace=subject.namespace,
+        database=str(subject.database),
+        limit=subject.limit,
+        similarity=similarity_of_limit(subject.limit, subject.namespace.bits),
+        run=subject.runs[0] if subject.run is not None else None,
+        runs=subject.runs,
         written=datetime.now(UTC).timestamp(),
-        figures=key_figures(report, stats),
-        skipped=skipped_counts(stats),
-        charts=draw_charts(report, nearest, stats),
-        others=other_thresholds(report, nearest),
-        patterns=shares(Counter(url_pattern(drop.url) for drop in report.duplicates)),
-        groups=list_groups(report),
-        total=sum(report.counts.values()),
-        shown=len(report.drops),
+        figures=key_figures(subject),
+        skipped=skipped_counts(subject.stats),
+        charts=draw_charts(subject),
+        others=other_thresholds(subject),
+        patterns=shares(Counter(url_pattern(drop.url) for drop in subject.duplicates)),
+        groups=list_groups(subject),
+        total=sum(subject.counts.values()),
+        shown=len(subject.drops),
         explained=len(explained),
-        without=len(report.drops) - len(explained),
-        rows=packed(
-            {
-                "rows": rows,
-                "originals": originals,
-                "bits": report.namespace.bits,
-                "block": BLOCK,
-            }
-        ),
+        without=len(subject.drops) - len(explained),
+        rows=pack_table(subject, explained),
         blocks=blocks,
         longest=LONGEST,
     )

@@ -1,4 +1,4 @@
-"""The rows of a report's table, and their differences, packed."""
+"""What the script of a report unpacks: the rows of its table, and their differences."""
 
 from __future__ import annotations
 
@@ -16,33 +16,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from scrapy_simhash.report.subject import Report
+    from scrapy_simhash.report.subject import Subject
 
-__all__ = [
-    "BLOCK",
-    "MOST_BYTES",
-    "MOST_DIFFERENCES",
-    "MOST_ROWS",
-    "pack_differences",
-    "packed",
-    "table_rows",
-]
+__all__ = ["BLOCK", "pack_differences", "pack_table"]
 
-#: Bounds of what is in one file: rows of the table, differences, and bytes of these.
-MOST_ROWS, MOST_DIFFERENCES, MOST_BYTES = 50_000, 5_000, 8_000_000
-
-# Differences that are unpacked together.
+#: Differences that are unpacked together.
 BLOCK = 40
 
+# Bounds of what is in one file: differences, and bytes of these.
+MOST_DIFFERENCES, MOST_BYTES = 5_000, 8_000_000
 
-def table_rows(
-    report: Report, explained: Mapping[int, int]
-) -> tuple[list[list[Any]], list[list[Any]]]:
-    """The rows of the table, each with the place of its original in a list of these."""
+
+def pack_table(subject: Subject, explained: Mapping[int, int]) -> str:
+    """The rows of the table, each with the place of its original in a list of these.
+
+    Args:
+        subject: whose drops.
+        explained: the number of the difference of a drop, by the drop's own number.
+    """
     originals: dict[int, int] = {}
     listed: list[list[Any]] = []
     rows: list[list[Any]] = []
-    for drop in report.drops:
+    for drop in subject.drops:
         place = originals.setdefault(drop.claim, len(originals))
         if place == len(listed):
             seen = None if drop.first_seen is None else int(drop.first_seen)
@@ -58,15 +53,22 @@ def table_rows(
                 explained.get(drop.id, -1),
             ]
         )
-    return rows, listed
+    return _packed(
+        {
+            "rows": rows,
+            "originals": listed,
+            "bits": subject.namespace.bits,
+            "block": BLOCK,
+        }
+    )
 
 
-def pack_differences(report: Report) -> tuple[list[str], dict[int, int]]:
+def pack_differences(subject: Subject) -> tuple[list[str], dict[int, int]]:
     """The differences, packed in blocks, and which drop has which number.
 
     The drops that are farthest from their original come first: they are what to look at.
     """
-    ordered = iter(sorted(report.drops, key=lambda drop: (-drop.distance, drop.claim)))
+    ordered = iter(sorted(subject.drops, key=lambda drop: (-drop.distance, drop.claim)))
     blocks: list[str] = []
     explained: dict[int, int] = {}
     left = MOST_BYTES
@@ -75,7 +77,7 @@ def pack_differences(report: Report) -> tuple[list[str], dict[int, int]]:
         if not part:
             break
         wanted = [(drop.claim, number) for drop in part for number in (0, drop.id)]
-        kept = history.texts(report.database, report.namespace, wanted)
+        kept = history.texts(subject.database, subject.namespace, wanted)
         originals: dict[str, str] = {}
         changes: dict[int, Any] = {}
         for drop in part:
@@ -88,12 +90,12 @@ def pack_differences(report: Report) -> tuple[list[str], dict[int, int]]:
             changes[number] = [str(drop.claim), difference(first, second)]
             explained[drop.id] = number
         if changes:
-            blocks.append(packed({"originals": originals, "changes": changes}))
+            blocks.append(_packed({"originals": originals, "changes": changes}))
             left -= len(blocks[-1])
     return blocks, explained
 
 
-def packed(value: Any) -> str:
+def _packed(value: Any) -> str:
     """A value as compressed JSON in Base64."""
     encoded = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
         "utf-8", "replace"

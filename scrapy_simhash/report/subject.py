@@ -1,43 +1,91 @@
-"""What a report is about."""
+"""What a report is about, read from the database."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simhash.history.drops import SAME
+from scrapy_simhash import history
+from scrapy_simhash.simhash.measure import limits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.drops import Drop
-    from scrapy_simhash.history.namespaces import NamespaceRow
-    from scrapy_simhash.history.runs import RunRow
 
-__all__ = ["MOST_BYTES", "MOST_DIFFERENCES", "MOST_ROWS", "Report", "format_time"]
+__all__ = ["MOST_ROWS", "Subject", "read_subject"]
 
-#: Bounds of what is in one file: rows of the table, differences, and bytes of these.
-MOST_ROWS, MOST_DIFFERENCES, MOST_BYTES = 50_000, 5_000, 8_000_000
+#: So many of the newest drops are in one file.
+MOST_ROWS = 50_000
 
 
-class Report(NamedTuple):
-    """What a report is about."""
+class Subject(NamedTuple):
+    """What a report is about.
+
+    Attributes:
+        database: where it is.
+        namespace: in which one.
+        run: the run that it is about; None for all of them.
+        runs: that run, or all of them, the newest first.
+        drops: the newest of those that are remembered, in their order.
+        counts: how many are remembered, by what was done to them.
+        limit: the distance up to which documents are near-duplicates.
+        nearest: how many claims had their nearest other claim at each distance.
+        stats: the sums of the stats of the runs, without their prefix.
+    """
 
     database: Database
-    namespace: NamespaceRow
+    namespace: history.NamespaceRow
     run: int | None
-    runs: Sequence[RunRow]
-    drops: Sequence[Drop]
+    runs: Sequence[history.RunRow]
+    drops: Sequence[history.Drop]
     counts: Mapping[str, int]
     limit: int
+    nearest: Mapping[int, int]
+    stats: Mapping[str, float]
 
     @property
-    def duplicates(self) -> list[Drop]:
+    def duplicates(self) -> list[history.Drop]:
         """The drops that are another page's near-duplicates, not their own unchanged selves."""
-        return [drop for drop in self.drops if drop.action != SAME]
+        return [drop for drop in self.drops if drop.action != history.SAME]
 
 
-def format_time(seconds: float) -> str:
-    """UTC, to the second."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
+def read_subject(
+    database: Database, name: str | None, run: int | None, limit: int | None
+) -> Subject:
+    """Read what a report is about; see `write_report` for what is asked for.
+
+    Raises:
+        NotFound: there is no such namespace or run.
+        IndexUnavailable: the database did not answer in time.
+    """
+    namespace = history.choose_namespace(database, name)
+    runs = history.runs(database, namespace)
+    if run is not None:
+        runs = [row for row in runs if row.id == run]
+        if not runs:
+            raise history.NotFound(f"the namespace {namespace.name!r} has nothing of a run {run}")
+    drops = history.drops(database, namespace, run, limit=MOST_ROWS)
+    if limit is None:
+        limit = max((drop.distance for drop in drops), default=limits(0.9)[1])
+    return Subject(
+        database,
+        namespace,
+        run,
+        runs,
+        drops,
+        history.count_drops(database, namespace, run),
+        limit,
+        history.nearest_kept(database, namespace, run),
+        _sum_stats(row.stats for row in runs),
+    )
+
+
+def _sum_stats(stats: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for one in stats:
+        for name, value in one.items():
+            if isinstance(value, (int, float)):
+                short = name.removeprefix("simhash/")
+                total[short] = total.get(short, 0) + value
+    return total

@@ -17,8 +17,7 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
-from scrapy_simhash.report import differences
-from scrapy_simhash.report import html as report
+from scrapy_simhash.report import packing, subject
 from scrapy_simhash.report.figures import url_pattern
 from scrapy_simhash.report.html import write_report
 
@@ -149,9 +148,9 @@ def test_a_run_that_is_not_there_leaves_the_old_file(address, tmp_path):
 
 
 def test_what_is_left_out_is_said(address, tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "MOST_ROWS", 5)
-    monkeypatch.setattr(differences, "MOST_DIFFERENCES", 3)
-    monkeypatch.setattr(differences, "BLOCK", 2)
+    monkeypatch.setattr(subject, "MOST_ROWS", 5)
+    monkeypatch.setattr(packing, "MOST_DIFFERENCES", 3)
+    monkeypatch.setattr(packing, "BLOCK", 2)
     with Index(address) as index:
         for number in range(8):
             text = prose(number, 150)
