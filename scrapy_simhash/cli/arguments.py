@@ -8,18 +8,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-__all__ = ["add_database", "add_json", "positive"]
+__all__ = ["add_database", "add_json", "add_run", "positive"]
+
+# Whole numbers of a database go no further.
+_MOST = (1 << 63) - 1
 
 
 def add_database(parser: ArgumentParser) -> None:
     """For a command that works on a namespace."""
     parser.add_argument("--database", metavar="URL", help="instead of SIMHASH_DATABASE_URL")
-    parser.add_argument("--namespace", metavar="NAME", help="instead of SIMHASH_NAMESPACE")
+    parser.add_argument(
+        "--namespace", metavar="NAME", type=_namespace, help="instead of SIMHASH_NAMESPACE"
+    )
 
 
 def add_json(parser: ArgumentParser) -> None:
     """For a command whose output a program may read."""
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+
+
+def add_run(parser: ArgumentParser) -> None:
+    """For a command that may be about a single run."""
+    parser.add_argument("--run", type=positive, metavar="N", help="of this run only")
 
 
 def positive(given: str) -> int:
@@ -28,7 +38,13 @@ def positive(given: str) -> int:
     Raises:
         ArgumentTypeError: it is none.
     """
-    number = int(given) if given.isdecimal() else 0
-    if number < 1:
+    number = int(given) if given.isdecimal() and len(given) < 20 else 0
+    if not 1 <= number <= _MOST:
         raise ArgumentTypeError(f"{given!r}: a whole number from 1 upwards is allowed")
     return number
+
+
+def _namespace(given: str) -> str:
+    if not 1 <= len(given) <= 255:
+        raise ArgumentTypeError("a name of 1 to 255 characters is wanted")
+    return given

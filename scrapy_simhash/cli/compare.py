@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
@@ -16,15 +16,18 @@ from scrapy_simhash.cli.output import (
     print_json,
     text_changes,
 )
-from scrapy_simhash.cli.texts import jaccard, texts_of
+from scrapy_simhash.cli.texts import texts_of
 from scrapy_simhash.report.visible import shortened
-from scrapy_simhash.simhash.measure import distance, similarity_at
+from scrapy_simhash.simhash.measure import distance, jaccard, near, similarity_at
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from scrapy_simhash.cli.project import Project
+    from scrapy_simhash.crawl.settings import Settings
+    from scrapy_simhash.simhash.scheme import Sketch
 
 __all__ = ["add_arguments", "run"]
 
@@ -38,17 +41,30 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    scheme, limit = project.settings.scheme, project.limit
-    texts = texts_of(project, (options.a, options.b))
+    sources = (options.a, options.b)
+    texts = texts_of(project, sources)
+    figures = _figures(project, sources, texts)
+    changes = text_changes(*texts) or []
+    if options.json:
+        print_json({**figures, "difference": changes})
+        return
+    _print_figures(figures, project.settings.scheme.bits)
+    open_console().print(marked_difference(texts[0], changes))
+
+
+def _figures(project: Project, sources: Sequence[str], texts: Sequence[str]) -> dict[str, Any]:
+    scheme = project.settings.scheme
     sketches = [scheme.sketch(text) for text in texts]
-    prints = [sketch.fingerprint for sketch in sketches]
-    few = min(sketch.size for sketch in sketches) < project.settings.min_features
-    apart = None if None in prints else distance(*cast("list[int]", prints))
-    same = apart is not None and apart <= limit and not few
-    verdict = "near-duplicates" if same else "different"
-    if apart is None or few:
-        verdict = "not compared: too little text"
-    known: dict[str, Any] = {
+    a, b = sketches
+    apart = None
+    if a.fingerprint is not None and b.fingerprint is not None:
+        apart = distance(a.fingerprint, b.fingerprint)
+    exact = None
+    if a.shingles is not None and b.shingles is not None:
+        exact = jaccard(a.shingles, b.shingles)
+    is_near = apart is not None and near(apart, a.size, b.size, project.limit)
+    verdict = _not_compared(project.settings, texts, sketches)
+    return {
         "scheme": scheme.id,
         "texts": [
             {
@@ -59,27 +75,47 @@ def run(project: Project, options: Namespace) -> None:
                 if sketch.fingerprint is None
                 else f"{sketch.fingerprint:0{-(-scheme.bits // 4)}x}",
             }
-            for source, text, sketch in zip((options.a, options.b), texts, sketches, strict=True)
+            for source, text, sketch in zip(sources, texts, sketches, strict=True)
         ],
         "distance": apart,
-        "limit": limit,
+        "limit": project.limit,
         "similarity": None if apart is None else similarity_at(apart, scheme.bits),
-        "jaccard": jaccard(*texts) if scheme.id.startswith("shingles/") else None,
-        "verdict": verdict,
+        "jaccard": exact,
+        "verdict": verdict or ("near-duplicates" if is_near else "different"),
     }
-    if options.json:
-        print_json({**known, "difference": text_changes(*texts)})
-        return
+
+
+def _not_compared(
+    settings: Settings, texts: Sequence[str], sketches: Sequence[Sketch]
+) -> str | None:
+    """Why a crawl would not compare these texts; None where it would."""
+    for name, text, sketch in zip("AB", texts, sketches, strict=True):
+        if len(text) > settings.max_text:
+            return (
+                f"not compared: {name} has {len(text):,} characters, more than SIMHASH_MAX_TEXT = "
+                f"{settings.max_text:,}"
+            )
+        if sketch.fingerprint is None:
+            return f"not compared: {name} has too little text for a fingerprint"
+        if sketch.size < settings.min_features:
+            return (
+                f"not compared: {name} has {sketch.size:,} features, fewer than "
+                f"SIMHASH_MIN_FEATURES = {settings.min_features:,}"
+            )
+    return None
+
+
+def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
     console = open_console()
     table = Table("", "A", "B")
     for name in ("source", "characters", "features", "fingerprint"):
-        table.add_row(name, *(Text(shortened(str(text[name]))) for text in known["texts"]))
+        table.add_row(name, *(Text(shortened(str(text[name]))) for text in figures["texts"]))
     console.print(table)
-    facts = facts_table(verdict)
-    facts.add_row("scheme", scheme.id)
-    facts.add_row("distance", format_distance(apart, scheme.bits))
-    facts.add_row("near-duplicates up to", str(limit))
-    if known["jaccard"] is not None:
-        facts.add_row("shingles in common", f"{known['jaccard']:.3f}")
+    facts = facts_table()
+    facts.add_row("verdict", figures["verdict"])
+    facts.add_row("scheme", figures["scheme"])
+    facts.add_row("distance", format_distance(figures["distance"], bits))
+    facts.add_row("near-duplicates up to", str(figures["limit"]))
+    if figures["jaccard"] is not None:
+        facts.add_row("shingles in common", f"{figures['jaccard']:.3f}")
     console.print(facts)
-    console.print(marked_difference(texts[0], text_changes(*texts) or []))

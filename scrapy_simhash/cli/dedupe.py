@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_database, add_json
+from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json, progress_bar
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.feed.dedupe import dedupe
@@ -15,10 +17,11 @@ from scrapy_simhash.index.runs import Run
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from scrapy_simhash.cli.project import Project
     from scrapy_simhash.feed.progress import FeedCounts
+    from scrapy_simhash.index.index import Index
 
 __all__ = ["add_arguments", "run"]
 
@@ -43,41 +46,28 @@ def run(project: Project, options: Namespace) -> None:
     outputs = [output, *([Path(options.dropped)] if options.dropped else [])]
     fields = _fields(project, options)
     progress_file = output.with_name(f"{output.name}.progress")
-    own = output.with_name(f"{output.name}.index")
-    _check_feeds(source, outputs, resumes=progress_file.exists())
-    if not project.given_database and not progress_file.exists():
-        own.unlink(missing_ok=True)
-    database = Database(
-        project.database_url if project.given_database else f"sqlite:///{own}",
-        options=project.settings.engine_options if project.given_database else None,
-        # Nobody waits for a single answer here.
-        timeout=max(60.0, project.settings.timeout),
-    )
-    try:
-        # What was confirmed is stored, whatever became of the call that did it.
-        run = Run.open(database, spider="dedupe", job=str(output), on_crash="keep")
-        # The feed has the texts.
-        index = project.index(database, options.namespace or "dedupe", run=run, text_budget=0)
-        with progress_bar() as progress:
-            task = progress.add_task("Comparing", total=None)
+    resumes = progress_file.exists()
+    _check_feeds(source, outputs, resumes=resumes)
+    own = None if project.given_database else output.with_name(f"{output.name}.index")
+    if own is not None:
+        _check_own_index(own, progress_file, resumes=resumes)
+    with _index(project, options, own, job=str(output)) as index, progress_bar() as progress:
+        task = progress.add_task("Comparing", total=None)
 
-            def advance(counts: FeedCounts) -> None:
-                done = f"{counts.dropped:,} near-duplicates dropped"
-                progress.update(task, completed=counts.read, description=done)
+        def advance(counts: FeedCounts) -> None:
+            done = f"{counts.dropped:,} near-duplicates dropped"
+            progress.update(task, completed=counts.read, description=done)
 
-            counts = dedupe(
-                index,
-                source,
-                outputs,
-                fields,
-                progress_file,
-                min_features=project.settings.min_features,
-                advance=advance,
-            )
-        run.close(settled=True, reason="finished")
-    finally:
-        database.close()
-    if not project.given_database:
+        counts = dedupe(
+            index,
+            source,
+            outputs,
+            fields,
+            progress_file,
+            min_features=project.settings.min_features,
+            advance=advance,
+        )
+    if own is not None:
         own.unlink()
     if options.json:
         print_json(asdict(counts))
@@ -88,24 +78,60 @@ def run(project: Project, options: Namespace) -> None:
         )
 
 
+@contextmanager
+def _index(project: Project, options: Namespace, own: Path | None, job: str) -> Iterator[Index]:
+    """The index of the project, or one for this call alone; its run is settled at the end."""
+    database = Database(
+        project.database_url if own is None else f"sqlite:///{own}",
+        options=project.settings.engine_options if own is None else None,
+        # Nobody waits for a single answer here.
+        timeout=max(60.0, project.settings.timeout),
+    )
+    with closing(database):
+        # What was confirmed is stored, whatever became of the call that did it.
+        run = Run.open(database, spider="dedupe", job=job, on_crash="keep")
+        # The feed has the texts.
+        yield project.index(database, options.namespace or "dedupe", run=run, text_budget=0)
+        run.close(settled=True, reason="finished")
+
+
+def _check_own_index(own: Path, progress_file: Path, *, resumes: bool) -> None:
+    """Begin with an empty index, or go on with the one that there was."""
+    if not resumes:
+        # A log that a killed call has left would be read into the new one.
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            own.with_name(f"{own.name}{suffix}").unlink(missing_ok=True)
+    elif not own.exists():
+        raise CommandError(
+            f"{own} is gone: an earlier call that was interrupted has what it knows in it. Put it "
+            f"back, or remove what it has written and {progress_file} to begin anew"
+        )
+
+
 def _fields(project: Project, options: Namespace) -> list[str]:
     given = options.fields or project.scrapy.get("SIMHASH_FIELDS")
     fields = given.split(",") if isinstance(given, str) else given
-    if not isinstance(fields, (list, tuple)) or not all(map(str.strip, fields)):
-        raise ValueError(
+    if not isinstance(fields, (list, tuple)) or not all(map(_is_name, fields)):
+        raise CommandError(
             "--fields is wanted: which fields of an item are compared, such as title,text"
         )
     return [name.strip() for name in fields]
 
 
+def _is_name(given: object) -> bool:
+    return isinstance(given, str) and bool(given.strip())
+
+
 def _check_feeds(source: Feed, outputs: Sequence[Path], *, resumes: bool) -> None:
     """Refuse what would overwrite something."""
     if not source.path.is_file():
-        raise FileNotFoundError(f"there is no file {source.path}")
+        raise CommandError(f"there is no file {source.path}")
+    if len({path.resolve() for path in outputs}) < len(outputs):
+        raise CommandError(f"-o and --dropped are the same file, {outputs[0]}")
     for path in outputs:
         if Feed(path).is_csv != source.is_csv:
-            raise ValueError(f"{path} and {source.path} must have the same form")
+            raise CommandError(f"{path} and {source.path} must have the same form")
         if path.exists() and path.samefile(source.path):
-            raise ValueError(f"{path} is the input")
+            raise CommandError(f"{path} is the input")
         if path.exists() and not resumes:
-            raise FileExistsError(f"{path} is there already; remove it, or name another one")
+            raise CommandError(f"{path} is there already; remove it, or name another one")

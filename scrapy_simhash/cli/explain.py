@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_json
+from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json
 from scrapy_simhash.report.visible import visible
 
@@ -28,7 +29,7 @@ def run(project: Project, options: Namespace) -> None:
     scheme = project.settings.scheme
     explain = getattr(scheme, "explain", None)
     if explain is None:
-        raise TypeError(f"the scheme {scheme.id!r} does not explain itself")
+        raise CommandError(f"the scheme {scheme.id!r} does not explain itself")
     explanation = explain(options.text)
     if options.json:
         print_json(asdict(explanation))

@@ -1,10 +1,9 @@
-"""What the commands print: tables, JSON, times, bytes, differences."""
+"""What the commands print: tables, JSON, bytes, differences."""
 
 from __future__ import annotations
 
 import json
 import sys
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -33,7 +32,6 @@ __all__ = [
     "facts_table",
     "format_bytes",
     "format_distance",
-    "format_time",
     "json_line",
     "marked_difference",
     "open_console",
@@ -65,7 +63,7 @@ def progress_bar() -> Progress:
     )
 
 
-def facts_table(title: str) -> Table:
+def facts_table(title: str | None = None) -> Table:
     """A table of names and values."""
     table = Table(title=title, title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
@@ -84,13 +82,6 @@ def json_line(value: Any, indent: int | None = None) -> bytes:
     # Escaped, control characters of any kind reach neither a terminal nor an editor.
     text = visible(json.dumps(value, ensure_ascii=False, indent=indent))
     return text.encode() + b"\n"
-
-
-def format_time(seconds: float | None) -> str:
-    """UTC, to the second; "-" for None."""
-    if seconds is None:
-        return "-"
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def format_bytes(count: int) -> str:

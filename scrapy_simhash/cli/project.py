@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash import history
-from scrapy_simhash.crawl.settings import DAY, Settings
+from scrapy_simhash.cli.errors import CommandError
+from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.transactions import Database
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.runs import Run
 
-__all__ = ["DAY", "Project"]
+__all__ = ["Project"]
 
 
 class Project:
@@ -55,7 +56,7 @@ class Project:
             and not path.startswith("file:")
             and not Path(path).exists()
         ):
-            raise FileNotFoundError(
+            raise CommandError(
                 f"there is no database {path} yet: nothing was crawled, or --database is wanted"
             )
         database = Database(
@@ -76,7 +77,11 @@ class Project:
         """That of the command line, of the project, or of its own file."""
         if self._url is not None:
             # A file is what people have at hand.
-            return check_url(self._url if "://" in self._url else f"sqlite:///{self._url}")
+            url = self._url if "://" in self._url else f"sqlite:///{self._url}"
+            try:
+                return check_url(url)
+            except ValueError as error:
+                raise CommandError(f"--database: {error}") from error
         return self.settings.locate_database()
 
     @contextmanager

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_database, add_json, positive
+from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json, progress_bar
-from scrapy_simhash.cli.project import DAY
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates
 
 if TYPE_CHECKING:
@@ -30,11 +31,11 @@ def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     days = options.older_than or project.settings.expire
     if days is None:
-        raise ValueError("--older-than DAYS is wanted, as SIMHASH_EXPIRE is not set")
+        raise CommandError("--older-than DAYS is wanted, as SIMHASH_EXPIRE is not set")
     with project.namespace() as (database, namespace), progress_bar() as progress:
         progress.add_task("Forgetting", total=None)
         index = project.index(database, namespace.name)
-        before = database.now() - days * DAY
+        before = database.now() - timedelta(days=days).total_seconds()
         count, drops = expire_claims(index, before), expire_duplicates(index, before)
         left = len(index)
     if options.json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_database, add_json
+from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json, progress_bar
 from scrapy_simhash.index.upkeep import rebuild_keys
 from scrapy_simhash.report.visible import shortened
@@ -28,6 +29,11 @@ def run(project: Project, options: Namespace) -> None:
     with project.namespace() as (database, namespace), progress_bar() as progress:
         task = progress.add_task("Making keys", total=None)
         index = project.index(database, namespace.name)
+        if index.keys.needs_shingles:
+            raise CommandError(
+                f"namespace {namespace.name!r} has {namespace.plan!r}, made of texts, which are "
+                "not kept for ever; bands need no other size. Exact blocks can be made anew"
+            )
         plan = rebuild_keys(
             index,
             progress=lambda done, total: progress.update(task, completed=done, total=total),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simhash.simhash.measure import FEW_FEATURES, limits
+from scrapy_simhash.simhash.measure import SIMILARITIES, hamming, limits, near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,12 +17,20 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.history.documents import Documents
 
-__all__ = ["Level", "Pair", "Scores", "levels", "recommend", "replay", "scores", "steps"]
-
-_SIMILARITIES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
+__all__ = [
+    "Judged",
+    "Level",
+    "Pair",
+    "Scores",
+    "levels",
+    "recommend",
+    "replay",
+    "scores",
+    "steps",
+]
 
 # Documents that are compared with all earlier ones at a time; bounds the memory.
-_CHUNK = 128
+_CHUNK = 64
 
 
 class Level(NamedTuple):
@@ -57,7 +65,7 @@ def levels(similarity: float, distance: int | None, bits: int) -> tuple[list[Lev
     Similarities where a similarity is what is set, distances otherwise.
     """
     if distance is None:
-        tried = sorted({*_SIMILARITIES, similarity})
+        tried = sorted({*SIMILARITIES, similarity})
         return [Level(f"{one:g}", limits(one)[1]) for one in tried], tried.index(similarity)
     around = range(min(distance + 4, bits // 2), max(distance - 4, 0) - 1, -1)
     return [Level(str(one), one) for one in around], around.index(distance)
@@ -83,27 +91,27 @@ def replay(
     """
     count = len(documents)
     kept = np.zeros((len(tried), count), bool)
-    several = documents.sizes >= FEW_FEATURES
+    farthest = max(limit for _, limit in tried)
     for start in range(0, count, _CHUNK):
         stop = min(start + _CHUNK, count)
-        chunk = np.arange(start, stop)
-        distances = _distances(documents, chunk, np.arange(stop))
-        # Of few features only an equal fingerprint counts.
-        distances[(distances > 0) & ~(several[chunk, None] & several[None, :stop])] = 255
-        is_own = documents.owners[chunk, None] == documents.owners[None, :stop]
+        # What no level has kept is nobody's match.
+        kept_before = np.flatnonzero(kept[:, :start].any(axis=0))
+        candidates = np.append(kept_before, np.arange(start, stop))
+        prints = documents.fingerprints
+        distances = hamming(prints[start:stop, None], prints[None, candidates])
+        # Pairs of a document and an earlier one, in the order of the former. Few are near enough.
+        rows, columns = np.nonzero(distances <= farthest)
+        earlier = candidates[columns] < rows + start
+        rows, columns = rows[earlier], columns[earlier]
+        ours, others, apart = rows + start, candidates[columns], distances[rows, columns]
+        pairs_of = np.searchsorted(ours, np.arange(start, stop + 1))
+        is_own = documents.owners[ours] == documents.owners[others]
         for level, (_, limit) in enumerate(tried):
-            near = distances <= limit
-            earlier = near[:, :start] & kept[level, :start]
-            has_own = (earlier & is_own[:, :start]).any(axis=1)
-            has_other = (earlier & ~is_own[:, :start]).any(axis=1)
-            for row in range(stop - start):
-                among_us = near[row, start : start + row] & kept[level, start : start + row]
-                own = is_own[row, start : start + row]
-                kept[level, start + row] = (
-                    has_own[row]
-                    or (among_us & own).any()
-                    or not (has_other[row] or (among_us & ~own).any())
-                )
+            is_near = near(apart, documents.sizes[ours], documents.sizes[others], limit)
+            for document in range(start, stop):
+                pairs = slice(*pairs_of[document - start : document - start + 2])
+                met = is_near[pairs] & kept[level, others[pairs]]
+                kept[level, document] = not met.any() or (met & is_own[pairs]).any()
         advance(stop - start)
     return kept
 
@@ -125,7 +133,8 @@ def steps(
         for document in np.flatnonzero(~looser & stricter & counted)[:examples].tolist():
             others = np.flatnonzero(looser[:document])
             others = others[documents.owners[others] != documents.owners[document]]
-            distances = _distances(documents, np.array([document]), others)[0]
+            prints = documents.fingerprints
+            distances = hamming(prints[document, None], prints[others])
             nearest = int(distances.argmin())
             pairs.append(Pair(document, int(others[nearest]), int(distances[nearest])))
         found.append(pairs)
@@ -180,13 +189,34 @@ class Scores:
         return 2 * self.found / max(1, 2 * self.found + self.missed + self.wrong)
 
 
-def scores(
-    distances: NDArray[np.int64], labels: NDArray[np.bool_], tried: Sequence[Level]
-) -> list[Scores]:
-    """Judge labelled pairs at each level; those without a fingerprint have the distance -1."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Labelled pairs: element i of each array belongs to pair i.
+
+    Attributes:
+        distances: of their fingerprints; -1 where one has none.
+        sizes: how many features the first text has.
+        other_sizes: the same of the second one.
+        compared: whether a crawl compares such texts at all.
+        labels: whether they are near-duplicates to whoever labelled them.
+    """
+
+    distances: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    other_sizes: NDArray[np.int64]
+    compared: NDArray[np.bool_]
+    labels: NDArray[np.bool_]
+
+    def called(self, limit: int) -> NDArray[np.bool_]:
+        """Whether a crawl calls them near-duplicates."""
+        return self.compared & near(self.distances, self.sizes, self.other_sizes, limit)
+
+
+def scores(pairs: Judged, tried: Sequence[Level]) -> list[Scores]:
+    """Judge labelled pairs at each level."""
     judged = []
     for _, limit in tried:
-        called = (distances >= 0) & (distances <= limit)
+        called, labels = pairs.called(limit), pairs.labels
         judged.append(
             Scores(
                 int((called & labels).sum()),
@@ -196,19 +226,3 @@ def scores(
             )
         )
     return judged
-
-
-def _distances(
-    documents: Documents, rows: NDArray[np.intp], columns: NDArray[np.intp]
-) -> NDArray[np.uint8]:
-    """The distances of documents to others: an array of shape (rows, columns)."""
-    ours, others = documents.fingerprints[rows], documents.fingerprints[columns]
-    width = ours.shape[1]
-    total = np.zeros((len(rows), len(columns)), np.uint8)
-    # Eight bytes at a time where there are as many.
-    size = 8 if width % 8 == 0 else 1
-    kind = np.uint64 if size == 8 else np.uint8
-    ours, others = ours.view(kind), others.view(kind)
-    for part in range(width // size):
-        total += np.bitwise_count(ours[:, part, None] ^ others[None, :, part])
-    return total

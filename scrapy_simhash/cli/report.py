@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.cli.arguments import add_database
+from scrapy_simhash.cli.arguments import add_database, add_run
+from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import progress_bar
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """What its command line may say."""
     add_database(parser)
     parser.add_argument("-o", "--output", required=True, metavar="FILE")
-    parser.add_argument("--run", type=int, metavar="N", help="of this run only")
+    add_run(parser)
 
 
 def run(project: Project, options: Namespace) -> None:
@@ -27,7 +28,7 @@ def run(project: Project, options: Namespace) -> None:
     try:
         from scrapy_simhash.report.html import write_report  # noqa: PLC0415 - an extra of its own
     except ImportError as error:
-        raise ImportError(
+        raise CommandError(
             f"the report needs {error.name}: pip install 'scrapy-simhash[report]'"
         ) from error
     with project.namespace() as (database, namespace), progress_bar() as progress:

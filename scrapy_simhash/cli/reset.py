@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_database, add_json
+from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json
 from scrapy_simhash.index.upkeep import reset_namespace
 from scrapy_simhash.report.visible import shortened
@@ -30,11 +31,14 @@ def run(project: Project, options: Namespace) -> None:
     with project.namespace() as (database, namespace):
         if not options.yes:
             if not sys.stdin.isatty():
-                raise ValueError("--yes is wanted where nobody can be asked")
+                raise CommandError("--yes is wanted where nobody can be asked")
             name = shortened(namespace.name)
-            answer = input(f"Forget {namespace.size:,} claims of {name} in {database}? [y/N] ")
+            try:
+                answer = input(f"Forget {namespace.size:,} claims of {name} in {database}? [y/N] ")
+            except EOFError:
+                answer = ""
             if answer.strip().lower() not in {"y", "yes"}:
-                raise ValueError("nothing was forgotten")
+                raise CommandError("nothing was forgotten")
         reset_namespace(database, namespace.name)
     if options.json:
         print_json({"namespace": namespace.name, "forgotten": namespace.size})

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash import history
-from scrapy_simhash.cli.arguments import add_database
+from scrapy_simhash.cli.arguments import add_database, positive
+from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import json_line, progress_bar
 from scrapy_simhash.history.drops import unpack
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from typing import BinaryIO
 
     from scrapy_simhash.cli.project import Project
 
@@ -28,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--orphans", action="store_true", help="only those that no claim stands for any more"
     )
-    parser.add_argument("--run", type=int, metavar="N", help="only those of this run")
+    parser.add_argument("--run", type=positive, metavar="N", help="only those of this run")
     parser.add_argument(
         "--since", metavar="TIME", help="only those since then: 2030-01-31 or 2030-01-31T12:00"
     )
@@ -39,23 +41,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    since = None
-    if options.since is not None:
-        try:
-            given = datetime.fromisoformat(options.since)
-        except ValueError as error:
-            raise ValueError(
-                f"--since {options.since}: wanted is a time such as 2030-01-31 or 2030-01-31T12:00"
-            ) from error
-        since = given.astimezone().timestamp()
+    since = None if options.since is None else _seconds(options.since)
     restored = gone = incomplete = 0
     with ExitStack() as stack:
         database, namespace = stack.enter_context(project.namespace())
         if options.output is None:
             stream = sys.stdout.buffer
         else:
-            # Never over another file: what is restored may be all that there is.
-            stream = stack.enter_context(Path(options.output).open("xb"))
+            stream = stack.enter_context(_new_file(Path(options.output)))
         progress = stack.enter_context(progress_bar())
         task = progress.add_task("Restoring", total=None)
         for row in history.quarantined(
@@ -82,3 +75,21 @@ def run(project: Project, options: Namespace) -> None:
             f"{incomplete:,} of them have values that could not be kept as they were",
             file=sys.stderr,
         )
+
+
+def _seconds(given: str) -> float:
+    """A time of the command line, in seconds since the epoch; the machine's zone unless it says."""
+    try:
+        return datetime.fromisoformat(given).astimezone().timestamp()
+    except (ValueError, OverflowError) as error:
+        raise CommandError(
+            f"--since {given}: wanted is a time such as 2030-01-31 or 2030-01-31T12:00"
+        ) from error
+
+
+def _new_file(path: Path) -> BinaryIO:
+    """Never over another file: what is restored may be all that there is."""
+    try:
+        return path.open("xb")
+    except FileExistsError as error:
+        raise CommandError(f"{path} is there already; remove it, or name another one") from error

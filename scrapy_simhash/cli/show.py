@@ -14,19 +14,22 @@ from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import (
     facts_table,
     format_distance,
-    format_time,
     marked_difference,
     open_console,
     print_json,
     text_changes,
 )
 from scrapy_simhash.index.batch import owner_of
+from scrapy_simhash.report.times import format_time
 from scrapy_simhash.report.visible import shortened
 from scrapy_simhash.simhash.measure import similarity_at
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping, Sequence
     from typing import Any
+
+    from sqlalchemy import Row
 
     from scrapy_simhash.cli.project import Project
 
@@ -49,82 +52,93 @@ def run(project: Project, options: Namespace) -> None:
     with project.namespace() as (database, namespace):
         page = history.pages(database, namespace, url, owners)
         if not page.claims and not page.drops:
-            raise LookupError(f"nothing is known of {url} in the namespace {namespace.name!r}")
+            raise history.NotFound(f"nothing is known of {url} in the namespace {namespace.name!r}")
         wanted = {(claim.id, 0) for claim in page.claims}
         wanted |= {(drop.claim, number) for drop in page.drops for number in (0, drop.id)}
-        kept = history.texts(database, namespace, wanted)
-    known = {
+        texts = history.texts(database, namespace, wanted)
+    figures = {
         "url": url,
         "namespace": namespace.name,
-        "versions": [
-            {
-                "claim": claim.id,
-                "url": claim.url,
-                "key": claim.key,
-                "run": claim.run,
-                "state": "confirmed" if claim.state else "pending",
-                "fingerprint": bytes(claim.fingerprint).hex(),
-                "features": claim.size,
-                "nearest": claim.nearest,
-                "created": claim.created,
-                "seen": claim.seen,
-                "text": kept.get((claim.id, 0)),
-            }
-            for claim in page.claims
-        ],
-        "duplicate_of": [
-            {
-                **drop._asdict(),
-                "similarity": similarity_at(drop.distance, namespace.bits),
-                "text_of_original": kept.get((drop.claim, 0)),
-                "difference": text_changes(
-                    kept.get((drop.claim, 0)), kept.get((drop.claim, drop.id))
-                ),
-            }
-            for drop in page.drops
-        ],
+        "versions": [_version(claim, texts) for claim in page.claims],
+        "duplicate_of": [_drop(drop, texts, namespace.bits) for drop in page.drops],
         "duplicates": [drop._asdict() for drop in page.duplicates],
         "duplicate_count": page.duplicate_count,
     }
     if options.json:
-        print_json(known)
-    else:
-        _print_page(known, namespace.bits)
+        print_json(figures)
+        return
+    for version in figures["versions"]:
+        _print_version(version, namespace.bits)
+    for drop in figures["duplicate_of"]:
+        _print_drop(drop, namespace.bits)
+    if figures["duplicates"]:
+        _print_duplicates(figures["duplicates"], figures["duplicate_count"])
 
 
-def _print_page(known: dict[str, Any], bits: int) -> None:
+def _version(claim: Row[Any], texts: Mapping[tuple[int, int], str]) -> dict[str, Any]:
+    """A claim of the page's own."""
+    return {
+        "claim": claim.id,
+        "url": claim.url,
+        "key": claim.key,
+        "run": claim.run,
+        "state": "confirmed" if claim.state else "pending",
+        "fingerprint": bytes(claim.fingerprint).hex(),
+        "features": claim.size,
+        "nearest": claim.nearest,
+        "created": claim.created,
+        "seen": claim.seen,
+        "text": texts.get((claim.id, 0)),
+    }
+
+
+def _drop(drop: history.Drop, texts: Mapping[tuple[int, int], str], bits: int) -> dict[str, Any]:
+    """What the page was a near-duplicate of."""
+    original = texts.get((drop.claim, 0))
+    return {
+        **drop._asdict(),
+        "similarity": similarity_at(drop.distance, bits),
+        "text_of_original": original,
+        "difference": text_changes(original, texts.get((drop.claim, drop.id))),
+    }
+
+
+def _print_version(version: Mapping[str, Any], bits: int) -> None:
+    facts = facts_table(f"Claim {version['claim']} ({version['state']})")
+    for name in ("url", "key", "fingerprint", "features"):
+        facts.add_row(name, Text(shortened(str(version[name]))))
+    facts.add_row("run", str(version["run"]))
+    facts.add_row("made", format_time(version["created"]))
+    facts.add_row("met again", format_time(version["seen"]))
+    facts.add_row("nearest other", format_distance(version["nearest"], bits))
+    if version["text"]:
+        facts.add_row("text", Text(shortened(version["text"])))
+    open_console().print(facts)
+
+
+def _print_drop(drop: Mapping[str, Any], bits: int) -> None:
     console = open_console()
-    for version in known["versions"]:
-        facts = facts_table(f"Claim {version['claim']} ({version['state']})")
-        for name in ("url", "key", "fingerprint", "features"):
-            facts.add_row(name, Text(shortened(str(version[name]))))
-        facts.add_row("run", str(version["run"]))
-        facts.add_row("made", format_time(version["created"]))
-        facts.add_row("met again", format_time(version["seen"]))
-        facts.add_row("nearest other", format_distance(version["nearest"], bits))
-        if version["text"]:
-            facts.add_row("text", Text(shortened(version["text"])))
-        console.print(facts)
-    for drop in known["duplicate_of"]:
-        met = f"run {drop['run']}, {format_time(drop['created'])}"
-        facts = facts_table(f"Near-duplicate in {met}: {drop['action']}")
-        facts.add_row("of", Text(shortened(drop["original"] or "a claim that is gone")))
-        facts.add_row("distance", format_distance(drop["distance"], bits))
-        if drop["orphaned"]:
-            facts.add_row("orphan", "that claim was released; `restore --orphans` gives it back")
-        console.print(facts)
-        if drop["difference"] is not None:
-            console.print(marked_difference(drop["text_of_original"], drop["difference"]))
-    duplicates = known["duplicates"]
-    if duplicates:
-        table = Table("near-duplicate", "distance", "run", "met", title="Its own near-duplicates")
-        for drop in duplicates:
-            table.add_row(
-                Text(shortened(drop["url"])),
-                str(drop["distance"]),
-                str(drop["run"]),
-                format_time(drop["created"]),
-            )
-        console.print(table)
-        if known["duplicate_count"] > len(duplicates):
-            console.print(f"The newest {len(duplicates)} of {known['duplicate_count']:,}.")
+    met = f"run {drop['run']}, {format_time(drop['created'])}"
+    facts = facts_table(f"Near-duplicate in {met}: {drop['action']}")
+    facts.add_row("of", Text(shortened(drop["original"] or "a claim that is gone")))
+    facts.add_row("distance", format_distance(drop["distance"], bits))
+    if drop["orphaned"]:
+        facts.add_row("orphan", "that claim was released; `restore --orphans` gives it back")
+    console.print(facts)
+    if drop["difference"] is not None:
+        console.print(marked_difference(drop["text_of_original"], drop["difference"]))
+
+
+def _print_duplicates(duplicates: Sequence[Mapping[str, Any]], count: int) -> None:
+    console = open_console()
+    table = Table("near-duplicate", "distance", "run", "met", title="Its own near-duplicates")
+    for drop in duplicates:
+        table.add_row(
+            Text(shortened(drop["url"])),
+            str(drop["distance"]),
+            str(drop["run"]),
+            format_time(drop["created"]),
+        )
+    console.print(table)
+    if count > len(duplicates):
+        console.print(f"The newest {len(duplicates)} of {count:,}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -9,23 +10,22 @@ from rich.text import Text
 
 from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, add_json
-from scrapy_simhash.cli.output import (
-    facts_table,
-    format_bytes,
-    format_time,
-    open_console,
-    print_json,
-)
-from scrapy_simhash.cli.project import DAY
+from scrapy_simhash.cli.output import facts_table, format_bytes, open_console, print_json
+from scrapy_simhash.report.times import format_time
 from scrapy_simhash.report.visible import shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from scrapy_simhash.cli.project import Project
+    from scrapy_simhash.db.transactions import Database
 
 __all__ = ["add_arguments", "run"]
+
+# Growth is told over so many days.
+_DAYS = (1, 7, 30)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,56 +40,61 @@ def run(project: Project, options: Namespace) -> None:
         found = history.namespaces(database)
         if project.name is not None:
             found = [history.choose_namespace(database, project.name)]
-        now = database.now()
-        figures = [
-            {
-                **namespace._asdict(),
-                "runs": [row._asdict() for row in history.runs(database, namespace)],
-            }
-            for namespace in found
-        ]
+        figures = [_figures(database, namespace) for namespace in found]
         shown = str(database)
-    for one in figures:
-        for days in (1, 7, 30):
-            one[f"claims_last_{days}_days"] = sum(
-                row["claims"] for row in one["runs"] if row["opened"] >= now - days * DAY
-            )
     if options.json:
         print_json({"database": shown, "namespaces": figures})
         return
-    console = open_console()
-    console.print(f"{shown}: {len(figures)} namespace{'s' * (len(figures) != 1)}")
+    open_console().print(f"{shown}: {len(figures)} namespace{'s' * (len(figures) != 1)}")
     for one in figures:
-        facts = facts_table(f"Namespace {shortened(one['name'])}")
-        facts.add_row("claims", f"{one['size']:,}")
-        facts.add_row("scheme", one["scheme"])
-        facts.add_row("keys", one["plan"])
-        facts.add_row("texts kept", format_bytes(one["text_bytes"]))
-        facts.add_row("items kept", format_bytes(one["item_bytes"]))
-        facts.add_row("since", format_time(one["created"]))
-        facts.add_row(
-            "growth",
-            ", ".join(
-                f"{one[f'claims_last_{days}_days']:,} in {days} {'day' if days == 1 else 'days'}"
-                for days in (1, 7, 30)
-            ),
+        _print_namespace(one)
+        _print_runs(one["runs"])
+
+
+def _figures(database: Database, namespace: history.NamespaceRow) -> dict[str, Any]:
+    runs = history.runs(database, namespace)
+    now = database.now()
+    growth = {
+        f"claims_last_{days}_days": sum(
+            run.claims for run in runs if run.opened >= now - timedelta(days=days).total_seconds()
         )
-        console.print(facts)
-        runs = Table("run", "spider", "opened", "ended", title="Runs", title_justify="left")
-        for title in ("claims", "pending", "dropped", "orphans"):
-            runs.add_column(title, justify="right")
-        for row in one["runs"]:
-            runs.add_row(
-                str(row["id"]),
-                Text(shortened(row["spider"], 60)),
-                format_time(row["opened"]),
-                _ending(row),
-                *(f"{row[name]:,}" for name in ("claims", "pending", "drops", "orphans")),
-            )
-        console.print(runs)
+        for days in _DAYS
+    }
+    return {**namespace._asdict(), "runs": [run._asdict() for run in runs], **growth}
 
 
-def _ending(row: dict[str, Any]) -> str:
-    if row["closed"] is None:
-        return "recovered" if row["recovered"] is not None else "open"
-    return shortened(row["reason"] or "closed", 40) + ("" if row["settled"] else " (not settled)")
+def _print_namespace(figures: Mapping[str, Any]) -> None:
+    facts = facts_table(f"Namespace {shortened(figures['name'])}")
+    facts.add_row("claims", f"{figures['size']:,}")
+    facts.add_row("scheme", figures["scheme"])
+    facts.add_row("keys", figures["plan"])
+    facts.add_row("texts kept", format_bytes(figures["text_bytes"]))
+    facts.add_row("items kept", format_bytes(figures["item_bytes"]))
+    facts.add_row("since", format_time(figures["created"]))
+    growth = [
+        f"{figures[f'claims_last_{days}_days']:,} in {days} {'day' if days == 1 else 'days'}"
+        for days in _DAYS
+    ]
+    facts.add_row("growth", ", ".join(growth))
+    open_console().print(facts)
+
+
+def _print_runs(runs: Sequence[Mapping[str, Any]]) -> None:
+    table = Table("run", "spider", "opened", "ended", title="Runs", title_justify="left")
+    for title in ("claims", "pending", "dropped", "orphans"):
+        table.add_column(title, justify="right")
+    for run in runs:
+        table.add_row(
+            str(run["id"]),
+            Text(shortened(run["spider"], 60)),
+            format_time(run["opened"]),
+            _ending(run),
+            *(f"{run[name]:,}" for name in ("claims", "pending", "drops", "orphans")),
+        )
+    open_console().print(table)
+
+
+def _ending(run: Mapping[str, Any]) -> str:
+    if run["closed"] is None:
+        return "recovered" if run["recovered"] is not None else "open"
+    return shortened(run["reason"] or "closed", 40) + ("" if run["settled"] else " (not settled)")

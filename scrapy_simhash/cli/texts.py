@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 
-from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.text.extractor import page_text
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.cli.project import Project
 
-__all__ = ["jaccard", "texts_of"]
+__all__ = ["texts_of"]
 
 
 def texts_of(project: Project, sources: Sequence[str]) -> list[str]:
@@ -78,10 +76,3 @@ def _download(settings: ScrapySettings, urls: Iterable[str]) -> dict[str, bytes]
         if url not in bodies:
             raise ConnectionError(f"{url} could not be fetched")
     return bodies
-
-
-def jaccard(a: str, b: str) -> float:
-    """The exact Jaccard similarity of the shingles of two texts."""
-    one, other = shingles(a), shingles(b)
-    common = np.intersect1d(one, other, assume_unique=True).size
-    return common / max(1, one.size + other.size - common)

@@ -1,0 +1,96 @@
+"""What `compare` says of two texts is what a crawl would have decided."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from scrapy.cmdline import execute
+from scrapy.settings import Settings
+
+from scrapy_simhash.cli.replay import Judged, Level, scores
+from scrapy_simhash.index.index import Index
+
+NUMBERS = "one two three four five six seven"
+
+
+@pytest.fixture
+def call(capsys):
+    def call(*arguments, **given):
+        with pytest.raises(SystemExit) as ended:
+            execute(["scrapy", "simhash", *map(str, arguments)], Settings(given))
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    return call
+
+
+@pytest.fixture
+def compare(call, tmp_path):
+    """Compare two texts; gives what is said of them, as JSON."""
+
+    def compare(a: str, b: str, **given):
+        for name, text in (("a", a), ("b", b)):
+            (tmp_path / name).write_text(text)
+        return json.loads(call("compare", tmp_path / "a", tmp_path / "b", "--json", **given))
+
+    return compare
+
+
+def test_a_text_below_the_least_features_is_not_compared(compare) -> None:
+    long = f"{NUMBERS} eight nine ten"
+    said = compare(long, NUMBERS)
+    assert said["verdict"] == "not compared: B has 6 features, fewer than SIMHASH_MIN_FEATURES = 8"
+    assert said["distance"] is not None
+    said = compare(long, long, SIMHASH_MIN_FEATURES=10)
+    assert said["verdict"].startswith("not compared: A has 9 features")
+
+
+def test_a_text_above_the_most_characters_is_not_compared(compare) -> None:
+    said = compare(NUMBERS, f"{NUMBERS} eight", SIMHASH_MAX_TEXT=35, SIMHASH_MIN_FEATURES=1)
+    assert "B has 39 characters, more than SIMHASH_MAX_TEXT = 35" in said["verdict"]
+
+
+def test_a_text_without_a_fingerprint_is_not_compared(compare) -> None:
+    assert compare("", "word")["verdict"].startswith("not compared: A has too little text")
+
+
+@pytest.mark.parametrize("changes", range(5))
+def test_compare_decides_as_the_index_does(compare, changes: int) -> None:
+    """Also on texts of so few features that a distance says nothing."""
+    for words in (5, 8, 9, 30):
+        a = [f"w{random.Random(number).randrange(10**6)}" for number in range(words)]
+        b = [f"other{number}" if number < changes else word for number, word in enumerate(a)]
+        one, other = " ".join(a), " ".join(b)
+        # At a similarity of 0.7 words in other places are near enough.
+        said = compare(one, other, SIMHASH_SIMILARITY=0.7, SIMHASH_MIN_FEATURES=1)
+        with Index("sqlite://", similarity=0.7, candidates="blocks") as index:
+            index.claim(one, key="1")
+            kind = index.claim(other, key="2").kind
+        assert said["verdict"] == {"duplicate": "near-duplicates", "unique": "different"}[kind]
+
+
+def test_pairs_that_a_crawl_does_not_compare_are_missed_at_every_threshold(call, tmp_path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    long = " ".join(f"w{number}" for number in range(40))
+    pairs = [(NUMBERS, NUMBERS), (long, long), ("", "")]
+    path.write_text("\n".join(json.dumps({"a": a, "b": b, "label": 1}) for a, b in pairs))
+    tuned = json.loads(call("tune", "--pairs", path, "--json"))
+    assert tuned["not_compared"] == 2
+    assert {(level["found"], level["missed"]) for level in tuned["levels"]} == {(1, 2)}
+    assert "2 of them have too little text" in call("tune", "--pairs", path)
+
+
+def test_pairs_of_few_features_are_judged_by_the_rule_of_the_index() -> None:
+    import numpy as np
+
+    pairs = Judged(
+        distances=np.array([0, 2, 2, -1]),
+        sizes=np.array([3, 3, 30, 0]),
+        other_sizes=np.array([3, 30, 30, 30]),
+        compared=np.array([True, True, True, False]),
+        labels=np.array([True, True, True, True]),
+    )
+    (score,) = scores(pairs, [Level("", 5)])
+    assert (score.found, score.missed) == (2, 2)

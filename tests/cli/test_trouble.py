@@ -1,0 +1,220 @@
+"""Trouble as it is told: in one line where it lies with the user, as a bug where it is ours."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from scrapy.cmdline import execute
+from scrapy.settings import Settings
+
+from scrapy_simhash.cli import explain
+from scrapy_simhash.feed import dedupe as feed_dedupe
+from scrapy_simhash.index.index import Index
+
+
+@pytest.fixture
+def call(capsys):
+    """Call the command; gives its exit code, standard output and standard error."""
+
+    def call(*arguments, **given):
+        with pytest.raises(SystemExit) as ended:
+            execute(["scrapy", "simhash", *map(str, arguments)], Settings(given))
+        out, err = capsys.readouterr()
+        return ended.value.code, out, err
+
+    return call
+
+
+def text(seed: object, words: int = 40) -> str:
+    chosen = random.Random(str(seed))
+    return " ".join(f"w{chosen.randrange(10**6)}" for _ in range(words))
+
+
+def one_line(answer) -> str:
+    code, _, err = answer
+    assert code == 1
+    assert err.startswith("scrapy simhash ")
+    assert err.count("\n") == 1
+    return err
+
+
+# Ours
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), TypeError("x"), ValueError("x"), IndexError("x")])
+def test_an_error_of_ours_is_shown_as_a_bug_with_its_traceback(call, monkeypatch, error) -> None:
+    def fail(*arguments, **more):
+        raise error
+
+    monkeypatch.setattr(explain, "print_json", fail)
+    code, _, err = call("explain", "two words", "--json")
+    assert code == 1
+    assert "Traceback" in err
+    assert "this is a bug" in err.splitlines()[-1]
+
+
+# The user's
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a": 1, "b": "x", "label": true}',
+        '{"a": "x", "b": null, "label": true}',
+        '{"a": "x", "b": "y", "label": []}',
+        '{"a": "x", "b": "y"}',
+        '"text"',
+        "\udcff",
+        '{"a": ' + "[" * 100_000,
+    ],
+    ids=range(7),
+)
+def test_a_pair_that_is_none_is_named(call, tmp_path, line: str) -> None:
+    path = tmp_path / "pairs.jsonl"
+    content = '{"a": "x", "b": "y", "label": true}\n' + line
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    assert f"{path}, line 2: wanted is" in one_line(call("tune", "--pairs", path))
+
+
+def test_a_feed_that_is_nested_too_deeply_is_named(call, tmp_path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(b'{"text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n")
+    answer = call("dedupe", path, "-o", tmp_path / "out.jsonl", "--fields", "text")
+    assert f"{path}, line 1: nested too deeply" in one_line(answer)
+
+
+def test_fields_that_are_nested_too_deeply_are_named(call, tmp_path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(b'{"text": ' + b"[" * 700 + b"]" * 700 + b"}\n")
+    code, _, err = call("dedupe", path, "-o", tmp_path / "out.jsonl", "--fields", "text")
+    assert "Traceback" not in err
+    assert code == 0 or "nested too deeply" in err
+
+
+def test_a_database_that_can_not_be_read_is_told_without_its_password(call) -> None:
+    said = one_line(call("stats", "--database", "nothing://user:secret@host/name"))
+    assert "--database" in said
+    assert "secret" not in said
+
+
+def test_a_file_that_is_there_is_not_restored_over(call, tmp_path) -> None:
+    database, path = tmp_path / "seen.db", tmp_path / "back.jsonl"
+    with Index(f"sqlite:///{database}") as index:
+        index.claim(text(1), key="1")
+    path.touch()
+    said = one_line(call("restore", "--database", database, "-o", path))
+    assert f"{path} is there already" in said
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "1" * 30])
+def test_the_number_of_a_run_is_checked(call, tmp_path, number: str) -> None:
+    database = tmp_path / "seen.db"
+    with Index(f"sqlite:///{database}") as index:
+        index.claim(text(1), key="1")
+    for command in (["tune"], ["restore"], ["report", "-o", tmp_path / "report.html"]):
+        code, _, err = call(*command, "--database", database, "--run", number)
+        assert code == 2
+        assert "a whole number from 1 upwards" in err
+
+
+def test_a_namespace_without_a_name_is_refused(call, tmp_path) -> None:
+    code, _, err = call("stats", "--database", tmp_path / "seen.db", "--namespace", "")
+    assert code == 2
+    assert "1 to 255 characters" in err
+
+
+# dedupe, stopped and called again
+
+
+@pytest.fixture
+def stopped(call, tmp_path, monkeypatch):
+    """A call that was interrupted; gives its arguments."""
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    lines = [json.dumps({"text": text(number), "n": number}) + "\n" for number in range(40)]
+    source.write_text("".join(lines))
+    arguments = ["dedupe", source, "-o", output, "--fields", "text"]
+    monkeypatch.setattr(feed_dedupe, "_PART", 5)
+    works, left = Index.execute, iter(range(4))
+
+    def execute(*given, **more):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return works(*given, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Index, "execute", execute)
+        assert call(*arguments)[0] == 130
+    assert len(output.read_bytes().splitlines()) == 20
+    return arguments
+
+
+def numbers(path) -> list[int]:
+    return [json.loads(line)["n"] for line in path.read_bytes().splitlines()]
+
+
+def test_dedupe_goes_on_with_its_output_as_it_was(call, stopped, tmp_path) -> None:
+    assert call(*stopped)[0] == 0
+    assert numbers(tmp_path / "out.jsonl") == list(range(40))
+
+
+def test_dedupe_does_not_go_on_without_its_output(call, stopped, tmp_path) -> None:
+    output = tmp_path / "out.jsonl"
+    output.rename(tmp_path / "moved.jsonl")
+    said = one_line(call(*stopped))
+    assert f"{output} is gone" in said
+    assert f"{output}.progress" in said
+    assert not output.exists()
+    (tmp_path / "moved.jsonl").rename(output)
+    assert call(*stopped)[0] == 0
+    assert numbers(output) == list(range(40))
+
+
+def test_dedupe_does_not_go_on_with_an_output_that_is_shorter(call, stopped, tmp_path) -> None:
+    output = tmp_path / "out.jsonl"
+    with output.open("r+b") as stream:
+        stream.truncate(1000)
+    assert f"{output} has become shorter, 1,000 bytes" in one_line(call(*stopped))
+    assert output.stat().st_size == 1000
+
+
+def test_dedupe_cuts_off_nothing_that_somebody_else_has_written(call, stopped, tmp_path) -> None:
+    output = tmp_path / "out.jsonl"
+    with output.open("ab") as stream:
+        stream.write(b"precious\n")
+    assert f"{output} has more than" in one_line(call(*stopped))
+    assert output.read_bytes().endswith(b"precious\n")
+
+
+def test_dedupe_does_not_go_on_with_an_output_that_was_changed(call, stopped, tmp_path) -> None:
+    output = tmp_path / "out.jsonl"
+    output.write_bytes(output.read_bytes().replace(b"w", b"v", 1))
+    assert f"{output} was changed" in one_line(call(*stopped))
+
+
+def test_dedupe_does_not_go_on_without_what_it_knew(call, stopped, tmp_path) -> None:
+    (tmp_path / "out.jsonl.index").unlink()
+    assert "out.jsonl.index is gone" in one_line(call(*stopped))
+    assert not (tmp_path / "out.jsonl.index").exists()
+
+
+def test_dedupe_says_where_its_progress_can_not_be_read(call, stopped, tmp_path) -> None:
+    (tmp_path / "out.jsonl.progress").write_bytes(b'{"feed": ')
+    assert "out.jsonl.progress is damaged" in one_line(call(*stopped))
+
+
+def test_dedupe_begins_anew_as_it_is_told(call, stopped, tmp_path) -> None:
+    output = tmp_path / "out.jsonl"
+    output.unlink()
+    one_line(call(*stopped))
+    (tmp_path / "out.jsonl.progress").unlink()
+    assert call(*stopped)[0] == 0
+    assert numbers(output) == list(range(40))
+
+
+def test_what_is_kept_and_what_is_dropped_are_two_files(call, tmp_path) -> None:
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text('{"text": "a"}\n')
+    said = one_line(call("dedupe", source, "-o", output, "--dropped", output, "--fields", "text"))
+    assert "the same file" in said
