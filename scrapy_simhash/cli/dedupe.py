@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json, progress_bar
-from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.cli.project import open_database
 from scrapy_simhash.feed.dedupe import dedupe
 from scrapy_simhash.feed.files import Feed
 from scrapy_simhash.index.runs import Run
@@ -81,7 +81,7 @@ def run(project: Project, options: Namespace) -> None:
 @contextmanager
 def _index(project: Project, options: Namespace, own: Path | None, job: str) -> Iterator[Index]:
     """The index of the project, or one for this call alone; its run is settled at the end."""
-    database = Database(
+    database = open_database(
         project.database_url if own is None else f"sqlite:///{own}",
         options=project.settings.engine_options if own is None else None,
         # Nobody waits for a single answer here.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scrapy_simhash import history
 from scrapy_simhash.cli.errors import CommandError
@@ -14,7 +15,7 @@ from scrapy_simhash.db.transactions import Database
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.settings import Settings as ScrapySettings
     from sqlalchemy.engine import URL
@@ -22,7 +23,27 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.runs import Run
 
-__all__ = ["Project"]
+__all__ = ["Project", "open_database"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _or_command_error(build: Callable[P, T]) -> Callable[P, T]:
+    """What is built of what the user has given, and raises a ValueError where that is wrong."""
+
+    @wraps(build)
+    def built(*arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return build(*arguments, **options)
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+
+    return built
+
+
+open_database = _or_command_error(Database)
+_checked = _or_command_error(check_url)
 
 
 class Project:
@@ -59,13 +80,9 @@ class Project:
             raise CommandError(
                 f"there is no database {path} yet: nothing was crawled, or --database is wanted"
             )
-        database = Database(
-            url, options=self.settings.engine_options, timeout=self.settings.timeout
-        )
-        try:
+        options, timeout = self.settings.engine_options, self.settings.timeout
+        with closing(open_database(url, options=options, timeout=timeout)) as database:
             yield database
-        finally:
-            database.close()
 
     @property
     def given_database(self) -> bool:
@@ -77,11 +94,7 @@ class Project:
         """That of the command line, of the project, or of its own file."""
         if self._url is not None:
             # A file is what people have at hand.
-            url = self._url if "://" in self._url else f"sqlite:///{self._url}"
-            try:
-                return check_url(url)
-            except ValueError as error:
-                raise CommandError(f"--database: {error}") from error
+            return _checked(self._url if "://" in self._url else f"sqlite:///{self._url}")
         return self.settings.locate_database()
 
     @contextmanager
@@ -90,6 +103,7 @@ class Project:
         with self.database() as database:
             yield database, history.choose_namespace(database, self.name)
 
+    @_or_command_error
     def index(
         self,
         database: Database,

@@ -12,7 +12,6 @@ from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, positive
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import json_line, progress_bar
-from scrapy_simhash.history.drops import unpack
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -62,7 +61,7 @@ def run(project: Project, options: Namespace) -> None:
             if row.item is None:
                 gone += 1
                 continue
-            stream.write(json_line(unpack(bytes(row.item))))
+            stream.write(json_line(history.unpack(bytes(row.item))))
             restored += 1
             incomplete += row.item_type.endswith("(incomplete)")
             progress.advance(task)

@@ -82,10 +82,7 @@ def dedupe(
             _write(files, [line for _, line in part], kept)
             progress.lengths = [file.sync() for file in files]
             progress.digests = [file.digest for file in files]
-            counts.read += len(part)
-            counts.kept += sum(kept)
-            counts.dropped += len(part) - sum(kept)
-            counts.unchecked += verdicts.count(None)
+            counts.add(kept, unchecked=verdicts.count(None))
             progress.counts = replace(counts)
             stored = claims
             advance(counts)

@@ -33,6 +33,13 @@ class FeedCounts:
     dropped: int = 0
     unchecked: int = 0
 
+    def add(self, kept: Sequence[bool], unchecked: int) -> None:
+        """Count a part: whether each of its items was kept, and how many without a check."""
+        self.read += len(kept)
+        self.kept += sum(kept)
+        self.dropped += len(kept) - sum(kept)
+        self.unchecked += unchecked
+
 
 @dataclass(slots=True)
 class Progress:

@@ -93,10 +93,21 @@ def test_fields_that_are_nested_too_deeply_are_named(call, tmp_path) -> None:
     assert code == 0 or "nested too deeply" in err
 
 
-def test_a_database_that_can_not_be_read_is_told_without_its_password(call) -> None:
-    said = one_line(call("stats", "--database", "nothing://user:secret@host/name"))
-    assert "--database" in said
+@pytest.mark.parametrize(
+    "url", ["nothing://u:secret@host/name", "mysql+pymysql://u:secret@/name?host=:"]
+)
+def test_a_database_that_can_not_be_read_is_told_without_its_password(call, url: str) -> None:
+    said = one_line(call("stats", "--database", url))
+    assert "host" in said or "driver" in said
     assert "secret" not in said
+
+
+def test_keys_that_do_not_serve_the_distance_are_the_users_trouble(call, tmp_path) -> None:
+    path = tmp_path / "seen.db"
+    with Index(f"sqlite:///{path}", distance=0, scheme="keywords") as index:
+        index.claim(text(1), key="1")
+    given = {"SIMHASH_SCHEME": "keywords", "SIMHASH_DISTANCE": 30}
+    assert "lookups" in one_line(call("prune", "--older-than", 1, "--database", path, **given))
 
 
 def test_a_file_that_is_there_is_not_restored_over(call, tmp_path) -> None:
