@@ -29,7 +29,7 @@ def run(project: Project, options: Namespace) -> None:
     with project.namespace() as (database, namespace), progress_bar() as progress:
         task = progress.add_task("Making keys", total=None)
         index = project.index(database, namespace.name)
-        if index.keys.needs_shingles:
+        if index.lookup.keys.needs_shingles:
             raise CommandError(
                 f"namespace {namespace.name!r} has {namespace.plan!r}, made of texts, which are "
                 "not kept for ever; bands need no other size. Exact blocks can be made anew"

@@ -127,10 +127,8 @@ def namespace(given: Any) -> str:
     """The name of a namespace, in which {spider} stands for that of the spider."""
     if not isinstance(given, str) or not given:
         raise ValueError("a name is wanted; {spider} in it stands for the spider's")
-    try:
-        given.format(spider="")
-    except (KeyError, IndexError, ValueError) as error:
-        raise ValueError("the only placeholder is {spider}") from error
+    if set(given.replace("{spider}", "")) & {"{", "}"}:
+        raise ValueError("the only placeholder is {spider}")
     return given
 
 

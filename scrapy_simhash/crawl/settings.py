@@ -172,7 +172,7 @@ class Settings:
 
     def namespace_of(self, spider: Spider | None) -> str:
         """The namespace of a spider's pages, unless their requests say otherwise."""
-        return self.namespace.format(spider=spider.name if spider else "")
+        return self.namespace.replace("{spider}", spider.name if spider else "")
 
     def locate_database(self, *, make_folder: bool = False) -> URL:
         """Where the database is; by default it is a file in the folder of the project's data.

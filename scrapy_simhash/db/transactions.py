@@ -90,7 +90,8 @@ class Database:
             )
         except ModuleNotFoundError as error:
             raise ValueError(missing_driver(self.url, error)) from error
-        except ArgumentError as error:
+        except (ArgumentError, TypeError) as error:
+            # A TypeError is what it says of an option that there is not.
             raise ValueError(str(error)) from error
         if self._hosts:
             event.listen(self.engine, "do_connect", self._connect)

@@ -5,7 +5,6 @@ Pure arithmetic: fingerprints, keys, what to look up, and who is near whom insid
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +14,7 @@ import numpy as np
 from scrapy_simhash.db.schema import PENDING
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
 from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.text.packed import pack_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,6 @@ __all__ = [
     "Row",
     "bare_sketch",
     "clean",
-    "compress",
     "duplicate_row",
     "exact_key",
     "key_row",
@@ -141,7 +140,10 @@ def make_batch(
         )
         for document, fingerprint, mine in zip(documents, fingerprints, own, strict=True)
     ]
-    texts = [compress(document.text) if keep_texts else None for document in documents]
+    texts = [
+        pack_text(document.text) if keep_texts and document.text is not None else None
+        for document in documents
+    ]
     return Batch(fingerprints, own, *_probes(own, flips), rows, _twins(fingerprints, limit), texts)
 
 
@@ -201,7 +203,7 @@ def duplicate_row(
         "item_type": duplicate.item_type,
         "item": duplicate.item,
     }
-    return row, compress(document.text) if keep_text else None
+    return row, _text(document) if keep_text else None
 
 
 def _twins(fingerprints: NDArray[np.uint8], limit: int) -> list[list[tuple[int, int]]]:
@@ -253,9 +255,8 @@ def exact_key(fingerprint: bytes) -> int:
     return int.from_bytes(fingerprint[-4:], "big", signed=True)
 
 
-def compress(text: str | None) -> bytes | None:
-    """A text as it is kept."""
-    return None if text is None else zlib.compress(text.encode("utf-8", "replace"), 1)
+def _text(document: Document) -> bytes | None:
+    return None if document.text is None else pack_text(document.text)
 
 
 def clean(text: str) -> str:

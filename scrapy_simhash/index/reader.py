@@ -153,7 +153,7 @@ class Reader:
             ids, place = np.unique(pairs[:, 1], return_inverse=True)
         packed = b"".join(map(stored.__getitem__, ids.tolist()))
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self._width)
-        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed[place])
+        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed[place]).astype(np.int64)
         return Found(pairs[:, 0], pairs[:, 1], distances)
 
     def details(self, connection: Connection, claims: NDArray[np.int64]) -> dict[int, Any]:

@@ -706,3 +706,13 @@ def test_nothing_of_a_crawl_is_kept_alive_when_it_is_over():
     del found
     gc.collect()
     assert number not in Deduplicator._of
+
+
+@pytest.mark.parametrize("name", ["{spider.name}", "{spider:>1000000000}", "{job}", "{", "a}"])
+def test_a_namespace_is_no_format_string(name):
+    with pytest.raises(
+        SettingError, match=r"SIMHASH_NAMESPACE.*the only placeholder is \{spider\}"
+    ):
+        get_crawler(
+            PageSpider, {"ADDONS": {"scrapy_simhash.Addon": 1}, "SIMHASH_NAMESPACE": name}
+        )._apply_settings()
