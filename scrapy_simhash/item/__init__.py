@@ -1,1 +1,9 @@
-"""Items to what they say."""
+"""What an item says: its text, its facts, its own address, and whether two items conflict."""
+
+from __future__ import annotations
+
+from scrapy_simhash.item.facts import Facts, conflict
+from scrapy_simhash.item.says import Said, read_item
+from scrapy_simhash.item.values import item_text
+
+__all__ = ["Facts", "Said", "conflict", "item_text", "read_item"]

@@ -15,19 +15,23 @@ _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 def site(url: str) -> str:
     """The site of a URL; the host where it has none, as for an address; all of what is no URL."""
-    try:
-        return _site_of_host(urlsplit(url).hostname or "")
-    except ValueError:
-        return url
+    host = _host(url)
+    return url if host is None else _site_of_host(host)
 
 
 def same_site(one: str, other: str) -> bool:
     """Whether two URLs are of one site. Reading the list takes a while: equal hosts spare it."""
+    host = _host(one)
+    return (host is not None and host == _host(other)) or site(one) == site(other)
+
+
+@lru_cache(maxsize=4096)
+def _host(url: str) -> str | None:
+    """The host of a URL; None where it is none."""
     try:
-        equal = urlsplit(one).hostname == urlsplit(other).hostname
+        return urlsplit(url).hostname or ""
     except ValueError:
-        equal = False
-    return equal or site(one) == site(other)
+        return None
 
 
 @lru_cache(maxsize=1024)

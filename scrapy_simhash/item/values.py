@@ -1,16 +1,175 @@
-"""The fields of an item as text."""
+"""An item of any kind as plain values: by name, bounded, and safe to look at.
+
+Whatever a spider puts into an item, what `read_fields` returns consists of `dict` with names as
+keys, `list`, and scalars. Everything else in this folder works on that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from decimal import Decimal
+from hashlib import blake2b
+from itertools import islice
+from types import NoneType
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+__all__ = ["MAX_DEPTH", "MAX_VALUES", "Fields", "Printed", "flat", "item_text", "read_fields"]
 
-__all__ = ["item_text"]
+#: Levels of nesting that are read: JSON-LD of shops has about six. Ends what contains itself.
+MAX_DEPTH = 16
+#: Values that are read of an item, in all its levels: some 50 ms of work at most.
+MAX_VALUES = 10_000
+
+_SCALARS = frozenset({str, bool, float, NoneType, bytes, dt.date, dt.time, dt.timedelta, Decimal})
+_NAME_LENGTH = 256  # of a dotted name; a longer one ends in its hash
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A value of any other type: the name of the type, and what `str` makes of the value."""
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class Fields(NamedTuple):
+    """The fields of an item.
+
+    Attributes:
+        tree: Names to values, in the order of the names. A value is a dict of the same kind, a
+            list of values, None, str, bytes, bool, int, float, Decimal, a date or a time of
+            `datetime`, or `Printed`.
+        complete: Whether that is all the item holds. False where a value could not be read, or
+            where there is more than `MAX_DEPTH` and `MAX_VALUES` allow.
+    """
+
+    tree: dict[str, Any]
+    complete: bool
+
+
+def read_fields(item: Any) -> Fields:
+    """Read the fields of an item.
+
+    Args:
+        item: A dict, Scrapy item, dataclass, attrs or pydantic object, or whatever else itemadapter
+            knows.
+
+    Raises:
+        TypeError: If the item is of another type. Nothing inside an item raises.
+    """
+    if type(item) is not dict:
+        _check_item(item)
+    copier = _Copier()
+    tree = copier.copy(item, 0)
+    return Fields(tree if isinstance(tree, dict) else {}, copier.complete)
+
+
+def flat(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Name nested fields by their path, as in `offer.price`; lists stay as they are."""
+    fields: dict[str, Any] = {}
+    _flatten(tree, "", fields)
+    return fields
+
+
+def _flatten(tree: Mapping[str, Any], path: str, fields: dict[str, Any]) -> None:
+    for key, value in tree.items():
+        name = path + key
+        if type(value) is dict:
+            _flatten(value, f"{name}.", fields)
+            continue
+        if len(name) > _NAME_LENGTH:
+            digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+            name = f"{name[: _NAME_LENGTH - 17]}~{digest}"
+        # A field may itself be called "offer.price".
+        fields[name] = [fields[name], value] if name in fields else value
+
+
+class _Copier:
+    """Copies an item into plain values, and notes what had to be left out."""
+
+    __slots__ = ("complete", "left")
+
+    def __init__(self) -> None:
+        self.complete = True
+        self.left = MAX_VALUES
+
+    def copy(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind in _SCALARS:
+            return value
+        if kind is int:
+            # Python refuses to print what is longer than 4,300 digits.
+            return value if value.bit_length() < 1024 else Printed("int", hex(value))
+        try:
+            return self._copy(value, depth)
+        except Exception:  # noqa: BLE001 - anything may happen in the code of a value's class
+            return self._unreadable(value)
+
+    def _copy(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return str.__str__(value)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return bytes(value)
+        if type(value) is dt.datetime:
+            value.isoformat()  # a time zone is code of others
+            return value
+        if isinstance(value, (list, tuple, AbstractSet)):
+            return self._list(value, depth)
+        if isinstance(value, Mapping):
+            return self._dict(value, depth)
+        if _is_item(value):
+            return self._dict(_adapter(value), depth)
+        if _prints_its_place(type(value)):
+            return self._unreadable(value)
+        return Printed(type(value).__name__, str(value))
+
+    def _list(self, value: Iterable[Any], depth: int) -> Any:
+        if depth >= MAX_DEPTH:
+            return self._unreadable(value)
+        copies = [self.copy(inner, depth + 1) for inner in self._take(value)]
+        if isinstance(value, AbstractSet):
+            # Only the order of text matters, later.
+            copies.sort(key=lambda copy: copy if isinstance(copy, str) else "")
+        return copies
+
+    def _dict(self, value: Mapping[Any, Any], depth: int) -> Any:
+        if depth >= MAX_DEPTH:
+            return self._unreadable(value)
+        keys = {str(key): key for key in value}
+        if len(keys) < len(value):
+            self.complete = False  # such as 1 and "1"
+        return {name: self._field(value, keys[name], depth) for name in self._take(sorted(keys))}
+
+    def _field(self, value: Mapping[Any, Any], key: Any, depth: int) -> Any:
+        try:
+            inner = value[key]
+        except Exception:  # noqa: BLE001 - as above
+            return self._unreadable(value)
+        return self.copy(inner, depth + 1)
+
+    def _take(self, values: Iterable[Any]) -> list[Any]:
+        taken = list(islice(values, self.left + 1))
+        if len(taken) > self.left:
+            taken.pop()
+            self.complete = False
+        self.left -= len(taken)
+        return taken
+
+    def _unreadable(self, value: Any) -> Printed:
+        self.complete = False
+        return Printed(type(value).__name__, "")
 
 
 def item_text(item: Any, fields: Sequence[str]) -> str:
@@ -30,39 +189,62 @@ def item_text(item: Any, fields: Sequence[str]) -> str:
     """
     if isinstance(fields, str):
         raise TypeError(f"fields must be a list of names, not the single str {fields!r}")
-    named = item if isinstance(item, dict) else _adapted(item)
-    if named is None:
-        raise TypeError(
-            "an item is a dict, Scrapy Item, dataclass, attrs or pydantic object, "
-            f"not {type(item).__name__}"
-        )
-    return "\n".join(line for name in fields for line in _values(named.get(name)))
+    if type(item) is not dict:
+        _check_item(item)
+        item = _adapter(item)
+    return "\n".join(line for name in fields for line in _lines(item.get(name)))
 
 
-def _adapted(value: Any) -> Mapping[str, Any] | None:
-    """The fields of what is an item; None for what is none."""
-    # itemadapter imports Scrapy, which takes a while and which plain values do not need.
-    from itemadapter import ItemAdapter  # noqa: PLC0415
-
-    return ItemAdapter(value) if ItemAdapter.is_item(value) else None
-
-
-def _values(value: Any) -> Iterable[str]:
+def _lines(value: Any) -> Iterable[str]:
     """Yield the values inside a field's value as text, skipping what is empty."""
     if isinstance(value, str):
         if value:
             yield value
     elif isinstance(value, (bytes, bytearray)):
-        yield from _values(value.decode("utf-8", "replace"))
+        yield from _lines(value.decode("utf-8", "replace"))
     elif isinstance(value, Mapping):
-        yield from _values(list(value.values()))
+        for inner in value.values():
+            yield from _lines(inner)
     elif isinstance(value, AbstractSet):
-        yield from sorted(line for inner in value for line in _values(inner))
+        yield from sorted(line for inner in value for line in _lines(inner))
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            yield from _values(inner)
-    elif isinstance(value, (int, float)):
-        yield str(value)
+            yield from _lines(inner)
     elif value is not None:
-        fields = _adapted(value)
-        yield from [str(value)] if fields is None else _values(fields)
+        yield from _lines(_adapter(value)) if _is_item(value) else [str(value)]
+
+
+def _prints_its_place(kind: type[Any]) -> bool:
+    """Whether objects of a class have no text but their place in memory."""
+    methods: tuple[Any, ...] = (kind.__str__, kind.__repr__)
+    return methods == (object.__str__, object.__repr__)
+
+
+def _check_item(item: Any) -> None:
+    if not _is_item(item):
+        raise TypeError(
+            "an item is a dict, Scrapy Item, dataclass, attrs or pydantic object, "
+            f"not {type(item).__name__}"
+        )
+
+
+# itemadapter imports Scrapy, which takes a while and which plain values do not need.
+_PLAIN = frozenset({dict, list, tuple, set, frozenset, int})
+
+
+def _is_item(value: Any) -> bool:
+    kind = type(value)
+    if kind in _SCALARS or kind in _PLAIN:
+        return kind is dict
+    from itemadapter import ItemAdapter  # noqa: PLC0415
+
+    return bool(ItemAdapter.is_item(value))
+
+
+def _adapter(item: Any) -> Mapping[str, Any]:
+    if type(item) is dict:
+        return item
+    from itemadapter import ItemAdapter  # noqa: PLC0415
+
+    adapter: Mapping[str, Any] = ItemAdapter(item)
+    return adapter

@@ -13,10 +13,26 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-__all__ = ["CONTENT", "HEADING", "PARAGRAPH", "RESCUE", "VISIBLE", "Block", "Span", "walk"]
+__all__ = [
+    "BLOCK",
+    "BOILERPLATE",
+    "CONTENT",
+    "HEADING",
+    "PARAGRAPH",
+    "RESCUE",
+    "SKIP",
+    "SPACE",
+    "VISIBLE",
+    "Actions",
+    "Block",
+    "Span",
+    "is_marked",
+    "walk",
+    "width",
+]
 
 # What a tag does to the text around it; the block-level ones come last.
-_INLINE, _SPACE, _LINK, _SKIP, _BLOCK, PARAGRAPH, HEADING = range(7)
+INLINE, SPACE, LINK, SKIP, BLOCK, PARAGRAPH, HEADING = range(7)
 
 _INVISIBLE = {
     *("applet", "audio", "canvas", "datalist", "embed", "head", "iframe", "input", "map", "math"),
@@ -34,30 +50,30 @@ _BLOCKS = {
     *("article", "blockquote", "body", "center", "div", "dl", "fieldset", "figcaption", "figure"),
     *("form", "header", "html", "li", "main", "ol", "pre", "section", "table", "tbody", "tr", "ul"),
 }
-_BOILERPLATE = {"aside", "button", "dialog", "footer", "menu", "nav"}
+BOILERPLATE = {"aside", "button", "dialog", "footer", "menu", "nav"}
 # What holds the whole page on some sites: noscript for crawlers, the others left open by mistake.
 _SWALLOWING = {"aside", "button", "menu", "nav", "noscript"}
 
 
-class _Actions(dict[Any, int]):
+class Actions(dict[Any, int]):
     """What each tag does to the text. A tag that is not listed goes by its local name."""
 
     def __init__(self, skipped: AbstractSet[str]) -> None:
-        super().__init__({etree.Comment: _INLINE, etree.ProcessingInstruction: _INLINE})
-        self.update(dict.fromkeys(_BLOCKS, _BLOCK))
+        super().__init__({etree.Comment: INLINE, etree.ProcessingInstruction: INLINE})
+        self.update(dict.fromkeys(_BLOCKS, BLOCK))
         self.update(dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), HEADING))
-        self.update(dict.fromkeys(("br", "dd", "dt", "td", "th"), _SPACE))
-        self.update(dict.fromkeys(_INLINES, _INLINE))
-        self.update(a=_LINK, p=PARAGRAPH)
-        self.update(dict.fromkeys(skipped, _SKIP))
+        self.update(dict.fromkeys(("br", "dd", "dt", "td", "th"), SPACE))
+        self.update(dict.fromkeys(_INLINES, INLINE))
+        self.update(a=LINK, p=PARAGRAPH)
+        self.update(dict.fromkeys(skipped, SKIP))
 
     def __missing__(self, tag: str) -> int:
-        return self.get(tag.rpartition("}")[2], _BLOCK)
+        return self.get(tag.rpartition("}")[2], BLOCK)
 
 
-VISIBLE = _Actions(_INVISIBLE)
-CONTENT = _Actions(_INVISIBLE | _BOILERPLATE)
-RESCUE = _Actions((_INVISIBLE | _BOILERPLATE) - _SWALLOWING)
+VISIBLE = Actions(_INVISIBLE)
+CONTENT = Actions(_INVISIBLE | BOILERPLATE)
+RESCUE = Actions((_INVISIBLE | BOILERPLATE) - _SWALLOWING)
 
 # Ideographs, kana and hangul: one of them says about as much as three letters.
 _WIDE = re.compile(
@@ -99,9 +115,11 @@ Span = tuple[int, int, bool]
 
 
 def walk(  # noqa: C901 (one loop: see the docstring)
-    root: HtmlElement, actions: _Actions
+    root: HtmlElement, actions: Actions, skipped: list[HtmlElement] | None = None
 ) -> tuple[list[Block], list[Span]]:
     """Cut a tree into blocks of text; return them and the span of every block-level element.
+
+    The elements whose subtrees are left out are added to `skipped`.
 
     This loop is most of what a page costs, hence few calls, and attributes are looked at only for
     elements that turned out to have text.
@@ -110,13 +128,13 @@ def walk(  # noqa: C901 (one loop: see the docstring)
     spans: list[Span] = []
     parts: list[str] = []  # the text of the current block
     linked: list[str] = []  # what of it is inside links
-    kind, start, links = _BLOCK, 0, 0
+    kind, start, links = BLOCK, 0, 0
     stack: list[tuple[int, int]] = []  # kind and start of the elements around the current one
     events = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
     for event, element in events:
         starts = event == "start"
         action = actions[element.tag]
-        if action >= _BLOCK:
+        if action >= BLOCK:
             if parts:
                 _add_block(blocks, parts, linked, kind)
             if starts:
@@ -124,13 +142,15 @@ def walk(  # noqa: C901 (one loop: see the docstring)
                 kind, start = action, len(blocks)
             else:
                 if len(blocks) > start:
-                    spans.append((start, len(blocks), _is_marked(element)))
+                    spans.append((start, len(blocks), is_marked(element)))
                 kind, start = stack.pop()
-        elif action == _LINK:
+        elif action == LINK:
             links += 1 if starts else -1
-        elif action == _SPACE:
+        elif action == SPACE:
             parts.append(" ")
-        elif action == _SKIP and starts:
+        elif action == SKIP and starts:
+            if skipped is not None:
+                skipped.append(element)
             events.skip_subtree()
             continue
         text = element.text if starts else element.tail
@@ -143,7 +163,7 @@ def walk(  # noqa: C901 (one loop: see the docstring)
     return blocks, spans
 
 
-def _width(text: str) -> int:
+def width(text: str) -> int:
     """Return the width of a text in letters."""
     if text.isascii():
         return len(text)
@@ -155,7 +175,7 @@ def _names_chrome(name: str) -> bool:
     return _CHROME.search(_SLUG.sub("", name.lower())) is not None
 
 
-def _is_marked(element: HtmlElement) -> bool:
+def is_marked(element: HtmlElement) -> bool:
     """Tell whether the name or the style of an element says that it is boilerplate."""
     for attribute in ("class", "id"):
         name = element.get(attribute)
@@ -169,7 +189,7 @@ def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: i
     """Turn the collected parts of a text, if they say anything, into a block."""
     text = " ".join("".join(parts).split())
     if text:
-        links = _width(" ".join("".join(linked).split())) if linked else 0
-        blocks.append(Block(text, _width(text), links, kind))
+        links = width(" ".join("".join(linked).split())) if linked else 0
+        blocks.append(Block(text, width(text), links, kind))
     parts.clear()
     linked.clear()

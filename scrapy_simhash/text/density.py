@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from itertools import accumulate, compress
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.text.blocks import CONTENT, HEADING, PARAGRAPH, RESCUE, VISIBLE, walk
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-    from scrapy_simhash.text.blocks import Block, Span
+    from scrapy_simhash.text.blocks import Actions, Block, Span
 
-__all__ = ["body", "density"]
+__all__ = ["Cut", "body", "density", "density_cut", "lines"]
 
 # Widths and scores are in letters; all values were tuned together, see benchmarks/text.py.
 _BLOCK_COST = 30  # what a block must say to speak for an article
@@ -38,20 +38,49 @@ _RESCUED = 1000  # the width at which a page was indeed inside what is otherwise
 _TITLE = 25  # links of this width are titles of other pages rather than controls
 
 
+class Cut(NamedTuple):
+    """A page as block density sees it.
+
+    Attributes:
+        main: The blocks of the main text.
+        blocks: These, and those beside them.
+        skipped: Elements that were not looked into.
+    """
+
+    main: list[Block]
+    blocks: list[Block]
+    skipped: list[HtmlElement]
+
+
 def density(root: HtmlElement) -> str:
     """Return the main text by block density."""
-    blocks = _main_blocks(*walk(root, CONTENT))
-    if _weight(blocks) < _LITTLE:
-        rescued = _main_blocks(*walk(root, RESCUE))
-        if _weight(rescued) >= _RESCUED:
-            blocks = rescued
-    return "\n".join(block.text for block in blocks)
+    return lines(density_cut(root).main)
 
 
 def body(root: HtmlElement) -> str:
     """Return all visible text."""
-    blocks, _ = walk(root, VISIBLE)
+    return lines(walk(root, VISIBLE)[0])
+
+
+def density_cut(root: HtmlElement) -> Cut:
+    """Find the main text by block density, where need be inside what is otherwise skipped."""
+    cut = _cut(root, CONTENT)
+    if _weight(cut.main) < _LITTLE:
+        rescued = _cut(root, RESCUE)
+        if _weight(rescued.main) >= _RESCUED:
+            return rescued
+    return cut
+
+
+def lines(blocks: Iterable[Block]) -> str:
+    """Return the text of blocks, one a line."""
     return "\n".join(block.text for block in blocks)
+
+
+def _cut(root: HtmlElement, actions: Actions) -> Cut:
+    skipped: list[HtmlElement] = []
+    blocks, spans = walk(root, actions, skipped)
+    return Cut(_main_blocks(blocks, spans), blocks, skipped)
 
 
 def _main_blocks(blocks: list[Block], spans: list[Span]) -> list[Block]:

@@ -1,0 +1,120 @@
+"""Addresses in an item: the page's, its own, those of others."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+from scrapy_simhash.item.names import Name, is_inside, name_of
+from scrapy_simhash.item.values import item_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["is_address", "is_page", "own_address"]
+
+_ADDRESS = re.compile(r"(?:https?|ftp)://\S+|//[\w-]+(?:\.[\w-]+)+\S*", re.IGNORECASE)
+_LENGTH = 8192  # what is longer is data
+_NAMED = ("url", "link", "href", "permalink")
+# Words in the name of an address that leads to something else than the item.
+_ELSEWHERE = re.compile(
+    r"author|avatar|base|brand|canonical|category|company|home|icon|image|img|logo|next|parent|"
+    r"photo|picture|prev|publisher|refer|seller|shop|site|source|src|store|thumb|user|video|audio",
+    re.IGNORECASE,
+)
+_MEDIA = re.compile(
+    r"\.(?:avif|bmp|css|gif|ico|jpe?g|js|mp[34]|png|svg|webp)(?:[?#]|$)", re.IGNORECASE
+)
+
+
+def is_address(name: Name, text: str) -> bool:
+    """Whether a value is the address of something on the web. Those of e-mail are not."""
+    if len(text) > _LENGTH:
+        return False
+    if "//" in text[:16] and _ADDRESS.fullmatch(text.strip()):
+        return True
+    return name.address and len(text.split()) == 1
+
+
+def is_page(address: str, page_url: str) -> bool:
+    """Whether an address is that of the page.
+
+    What does not count: whether it is http or https, the case of the host, a default port, a slash
+    at the end, how characters are quoted, and the fragment, unless it is a route ("#!/a", "#/a").
+    Relative addresses are those of the page's site.
+    """
+    if address == page_url:
+        return True
+    return _place(_absolute(address, page_url)) == _place(page_url)
+
+
+def own_address(
+    fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | None
+) -> str | None:
+    """Return the address of the item itself, by which it is known again.
+
+    Args:
+        fields: The item's fields, flat.
+        page_url: The address of the page.
+        key: The fields that identify an item, if that is known; their values are joined, a line
+            each, and need not be addresses. Otherwise the address in `url`, `link`, `href` or
+            `permalink`, or the only one the item has on its first level; pictures and the pages
+            of authors, shops and the like do not count.
+
+    Returns:
+        None where there is none, or only that of the page.
+    """
+    if key is not None:
+        parts = [" ".join(_text(fields, name).split()) for name in key]
+        joined = "\n".join(parts)
+        if not any(parts) or (len(parts) == 1 and is_page(parts[0], page_url)):
+            return None
+        return joined
+    found: dict[str, str] = {}
+    for name, value in fields.items():
+        address = _address(name, value)
+        if address is not None and not is_page(address, page_url):
+            found[name.casefold()] = _absolute(address, page_url)
+    for name in _NAMED:
+        if name in found:
+            return found[name]
+    others = {
+        address
+        for name, address in found.items()
+        if not _ELSEWHERE.search(name) and not _MEDIA.search(address)
+    }
+    return others.pop() if len(others) == 1 else None
+
+
+def _address(name: str, value: Any) -> str | None:
+    if isinstance(value, list) and len(value) == 1:  # item loaders make such lists
+        value = value[0]
+    if type(value) is str and "." not in name and is_address(name_of(name), value):
+        return value.strip()
+    return None
+
+
+def _text(fields: Mapping[str, Any], key: str) -> str:
+    """The text of a field, or of all that is nested in it."""
+    inside = {name: value for name, value in fields.items() if is_inside(name, {key})}
+    return item_text(inside, list(inside))
+
+
+def _absolute(address: str, page_url: str) -> str:
+    try:
+        return urljoin(page_url, address)
+    except ValueError:
+        return address
+
+
+@lru_cache(maxsize=1024)
+def _place(url: str) -> tuple[str, ...]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return (url,)
+    host = re.sub(r":(?:80|443)?$", "", parts.netloc.lower())
+    route = parts.fragment if parts.fragment.startswith(("!", "/")) else ""
+    return host, unquote(parts.path).rstrip("/"), unquote(parts.query), route

@@ -1,0 +1,172 @@
+"""The facts of an item in a few bytes, and whether those of two items conflict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Literal, Self
+
+from scrapy_simhash.item.folding import AMOUNT, NUMBER, NUMBERS, TEXT, Folded
+from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.numbers import numbers_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["MAX_FIELDS", "PAGE", "RECORD_SIZE", "Facts", "conflict", "numbers"]
+
+#: Fields that are stored of an item, with `(others)` and `(numbers)`.
+MAX_FIELDS = 64
+#: Bytes of a field: hash of the name (4), kind (1), hash of the value (7), little-endian.
+RECORD_SIZE = 12
+
+#: What the name of a fact of a page begins with.
+PAGE = "page:"
+
+_NUMBERS = "(numbers)"  # of the text that is compared
+_OTHERS = "(others)"  # all fields beyond the limit, as one
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What an item says in short values.
+
+    Attributes:
+        records: For each field the 32-bit hash of its name, its kind and the 56-bit hash of its
+            value, in the order of the hashes.
+        names: The names by their hashes; empty for facts that were stored.
+    """
+
+    records: tuple[tuple[int, int, int], ...] = ()
+    names: Mapping[int, str] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Folded]) -> Self:
+        """Collect the facts of fields.
+
+        Of more than `MAX_FIELDS` - 1, amounts go first, then the order of the names; the rest
+        becomes one fact that differs where any of them does.
+        """
+        values: dict[int, Folded] = {}
+        names: dict[int, str] = {}
+        chosen, rest = sorted(fields), list[str]()
+        if len(chosen) >= MAX_FIELDS:
+            chosen.sort(key=lambda name: fields[name].kind < AMOUNT)
+            chosen, rest = chosen[: MAX_FIELDS - 2], sorted(chosen[MAX_FIELDS - 2 :])
+        for name in chosen:
+            _add(values, names, name, fields[name])
+        if rest:
+            said = (f"{name_of(name).key}={fields[name].text}" for name in rest)
+            _add(values, names, _OTHERS, Folded(TEXT, "\x1f".join(said)))
+        records = [(key, said.kind, _hash(said.text)) for key, said in values.items()]
+        return cls(tuple(sorted(records)), names)
+
+    def with_numbers(self, text: str) -> Self:
+        """These facts, and as one more the numbers of the text that is compared.
+
+        Replaces those of another text. A text without numbers has no such fact.
+        """
+        key = name_of(_NUMBERS).key
+        records = [record for record in self.records if record[0] != key]
+        if value := numbers(text):
+            records.append((key, NUMBERS, value))
+        return replace(self, records=tuple(sorted(records)), names={**self.names, key: _NUMBERS})
+
+    def joined(self, other: Facts) -> Self:
+        """These facts and others, of other names."""
+        records = sorted({*self.records, *other.records})
+        return replace(self, records=tuple(records), names={**other.names, **self.names})
+
+    def packed(self) -> bytes:
+        """Pack the facts, `RECORD_SIZE` bytes a field."""
+        return b"".join(
+            (name | kind << 32 | value << 40).to_bytes(RECORD_SIZE, "little")
+            for name, kind, value in self.records
+        )
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> Self:
+        """Unpack facts; their names are gone.
+
+        Raises:
+            ValueError: If these are no packed facts.
+        """
+        if len(packed) % RECORD_SIZE:
+            raise ValueError(f"facts take {RECORD_SIZE} bytes a field, not {len(packed)} bytes")
+        words = (
+            int.from_bytes(packed[start : start + RECORD_SIZE], "little")
+            for start in range(0, len(packed), RECORD_SIZE)
+        )
+        return cls(tuple((word & 0xFFFFFFFF, word >> 32 & 0xFF, word >> 40) for word in words))
+
+
+def conflict(
+    new: Facts,
+    stored: Facts,
+    *,
+    same_site: bool,
+    mode: Literal["always", "auto", "never"] = "auto",
+) -> str | None:
+    """Tell whether facts say that two items are different things, however near their texts are.
+
+    Args:
+        new: The facts of the item in hand.
+        stored: Those of the item it may be a copy of.
+        same_site: Whether both come from one site.
+        mode: With "always" all sites are one. With "auto" only amounts of money count across
+            sites: a copy has another headline, author, date and number there by nature. With
+            "never" nothing conflicts.
+
+    Returns:
+        The name of the field that makes the difference, of several the first in alphabetical
+        order, numbers of the text last; the hash of the name, as in "#0badcafe", where it is not
+        known. None where the new item says nothing that the stored one does not. What only the
+        stored one says is no conflict.
+    """
+    if mode == "never":
+        return None
+    everything = same_site or mode == "always"
+    held = {name: (kind, value) for name, kind, value in stored.records}
+    found = []
+    for name, kind, value in new.records:
+        other = held.get(name)
+        if other is None:
+            # A print view has fewer of the facts of a page; an item that says more says something.
+            differs = everything and not new.names.get(name, "").startswith(PAGE)
+        else:
+            differs = _differ((kind, value), other) and (everything or _is_money(kind, other[0]))
+        if differs:
+            found.append(new.names.get(name) or f"#{name:08x}")
+    return min(found, key=lambda name: (name.startswith("("), name), default=None)
+
+
+def numbers(text: str) -> int:
+    """Hash the numbers of a text, as often as each stands there, to 56 bits; 0 if it has none."""
+    found = numbers_in(text)
+    return _hash("\x1f".join(found)) if found else 0
+
+
+def _differ(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    (kind, value), (other_kind, other_value) = one, other
+    if value != other_value:
+        return True
+    # Of an amount without a sign the currency is not known; it may be the same.
+    return kind > AMOUNT and other_kind > AMOUNT and kind != other_kind
+
+
+def _is_money(kind: int, other: int) -> bool:
+    """Whether one is an amount and the other an amount or a number: "20" beside "19.99"."""
+    return max(kind, other) >= AMOUNT and min(kind, other) >= NUMBER
+
+
+def _add(values: dict[int, Folded], names: dict[int, str], name: str, said: Folded) -> None:
+    key = name_of(name).key
+    if key in values:  # "datePublished" and "date_published"
+        said = Folded(TEXT, f"{values[key].text}\x1f{said.text}")
+    values[key] = said
+    names.setdefault(key, name)
+
+
+def _hash(text: str) -> int:
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest()
+    return int.from_bytes(digest, "little")

@@ -1,0 +1,183 @@
+"""Values of fields, folded: what is a fact, and in one notation whatever the spider's."""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+import math
+import re
+import unicodedata
+from decimal import Decimal
+from itertools import islice
+from typing import Any, NamedTuple
+
+from scrapy_simhash.item.addresses import is_address
+from scrapy_simhash.item.names import Name, name_of
+from scrapy_simhash.item.numbers import amount, bare_amount, number
+from scrapy_simhash.item.times import is_moment
+
+__all__ = [
+    "AMOUNT",
+    "NUMBER",
+    "NUMBERS",
+    "TEXT",
+    "Folded",
+    "fold",
+    "is_encoded",
+    "is_markup",
+    "without_tags",
+]
+
+# Kinds of facts. They are stored; what is above AMOUNT is an amount in a known currency.
+TEXT, NUMBER, NUMBERS, AMOUNT = 0, 1, 2, 16
+
+#: Characters of a value that are looked at. Longer values that are no prose are rare, and data.
+_LOOK = 65_536
+# Characters of text in markup that is still a fact, such as a title with its tags.
+_SHORT = 200
+
+_TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
+_LONG_WORD = re.compile(r"\s*\S{60}")
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{65,}={0,2}")
+_ENCODED_FOR_URLS = re.compile(r"[A-Za-z0-9_-]{65,}={0,2}")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_DIGIT = re.compile("[0-9]")
+_SUBTAG = re.compile("[-_]")
+
+
+class Folded(NamedTuple):
+    """The value of a field in one notation; equal ones say the same. Stable for ever."""
+
+    kind: int
+    text: str
+
+
+def is_markup(text: str) -> bool:
+    """Whether a value is markup: has two tags or more."""
+    return "<" in text and len(list(islice(_TAG.finditer(text[:_LOOK]), 2))) > 1
+
+
+def without_tags(text: str) -> str:
+    """Markup as text, roughly: tags are left out, references to characters are resolved."""
+    return html.unescape(_TAG.sub(" ", text))
+
+
+def is_encoded(text: str) -> bool:
+    """Whether a value is data in base64 or hexadecimal, of more than 64 characters."""
+    if len(text) <= 64:
+        return False
+    if text.startswith("data:"):
+        return True
+    if not _LONG_WORD.match(text):
+        return False
+    lines = text[:_LOOK].split()
+    joined = "".join(lines)
+    if any(len(line) < 60 for line in lines[:-1]):
+        return False
+    if _ENCODED.fullmatch(joined):
+        return True
+    # A slug has a dash every few letters; in base64 for URLs every 32nd character is one.
+    dashes = joined.count("-") + joined.count("_")
+    return dashes * 12 < len(joined) and _ENCODED_FOR_URLS.fullmatch(joined) is not None
+
+
+def fold(name: Name, value: Any) -> Folded | None:
+    """Fold the value of a field; None where it is no fact.
+
+    Text is folded by NFKC and case, white space collapsed. Lists are sets, and a list of one is
+    its value. Mappings inside lists are what their fields say.
+
+    Args:
+        name: The name of the field.
+        value: Its value, plain, as `read_fields` gives it, without moments of the crawl.
+    """
+    if name.silent:
+        return None
+    kind = type(value)
+    if kind is str:
+        return _text(name, value)
+    if kind is list:
+        return _list(name, value)
+    if kind is dict:
+        return _dict(name, value)
+    return _scalar(name, value)
+
+
+def _scalar(name: Name, value: Any) -> Folded | None:
+    if value is None or isinstance(value, bytes):
+        return None
+    if isinstance(value, bool):
+        return Folded(TEXT, "t:true" if value else "t:false")
+    if isinstance(value, Decimal):
+        return _number(name, value) if value.is_finite() else None
+    if isinstance(value, (int, float)):
+        return _number(name, value) if math.isfinite(value) else None
+    if isinstance(value, (dt.date, dt.time)):
+        return Folded(TEXT, f"t:{value.isoformat().casefold()}")
+    return _text(name, str(value))
+
+
+def _text(name: Name, text: str) -> Folded | None:
+    if is_address(name, text) or is_encoded(text):
+        return None
+    if not is_markup(text):
+        folded = _fold(text[:_LOOK])
+    else:
+        folded = _fold(without_tags(text[:_LOOK]))
+        if len(folded) > _SHORT:
+            return None
+    if not folded:
+        return None
+    if name.language:
+        return Folded(TEXT, "t:" + _SUBTAG.split(folded, maxsplit=1)[0])
+    return _numeric(name, folded) or Folded(TEXT, "t:" + folded)
+
+
+def _list(name: Name, values: list[Any]) -> Folded | None:
+    said = {folded for value in values if (folded := fold(name, value)) is not None}
+    if len(said) < 2:
+        return said.pop() if said else None
+    kinds = {folded.kind for folded in said}
+    kind = TEXT
+    if len(kinds) == 1:
+        kind = kinds.pop()
+    elif min(kinds) >= NUMBER and max(kinds) >= AMOUNT:
+        kind = AMOUNT
+    return Folded(kind, "l:" + "\x1f".join(sorted({folded.text for folded in said})))
+
+
+def _dict(name: Name, fields: dict[str, Any]) -> Folded | None:
+    said = [
+        f"{key}={folded.text}"
+        for key, value in fields.items()
+        if (folded := fold(name_of(f"{name.text}.{key}"), value)) is not None
+    ]
+    return Folded(TEXT, "d:" + "\x1e".join(said)) if said else None
+
+
+def _fold(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    return " ".join(text.casefold().split())
+
+
+def _number(name: Name, value: float | Decimal) -> Folded:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
+    text = str(value)
+    digits = number(text) or text.casefold()
+    is_amount = not name.no_amount and (name.price or text[-3:-2] == ".")
+    return Folded(AMOUNT if is_amount else NUMBER, "n:" + digits)
+
+
+def _numeric(name: Name, text: str) -> Folded | None:
+    """What a folded text says if it is a number or an amount."""
+    if len(text) > 64 or not _DIGIT.search(text):
+        return None
+    if not name.no_amount and not is_moment(text):
+        if found := amount(text, expected=name.price):
+            return Folded(AMOUNT + found.currency, "n:" + found.text)
+        if digits := bare_amount(text):
+            return Folded(AMOUNT, "n:" + digits)
+    digits = number(text)
+    return Folded(NUMBER, "n:" + digits) if digits else None

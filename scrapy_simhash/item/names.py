@@ -1,0 +1,124 @@
+"""What the name of a field says about its value.
+
+Names of schema.org and of zyte-common-items are taken at their word, and so are the common names
+of prices, languages, addresses and fetch times. Of all other names nothing is assumed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = ["Name", "is_inside", "name_of"]
+
+# One word of snake_case, camelCase or plain text.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+
+_PRICES = {
+    *("amount", "amounts", "betrag", "cena", "charge", "cost", "costs", "fare", "fee", "fees"),
+    *("fiyat", "kosten", "precio", "precios", "preco", "preço", "preise", "prezzo", "prices"),
+    *("pris", "prix", "rent", "salary", "tarif", "wage", "цена", "стоимость"),
+}
+_PRICE_ENDS = ("price", "preis", "prijs")  # also glued to another word: saleprice, Endpreis
+# 评价 is a rating, 价值 the value of something.
+_PRICE_CJK = re.compile("(?<![评評])[价價](?!值)|価格|値段|金[额額]|[费費]用|薪|租金|가격")
+# Numbers of these are no amounts, whatever they look like. The list wins over the one above.
+_NO_AMOUNTS = {
+    *("author", "authors", "code", "count", "currency", "date", "description", "gtin"),
+    *("headline", "id", "ids", "index", "isbn", "lat", "latitude", "lng", "lon", "longitude"),
+    *("mpn", "name", "percent", "phone", "position", "probability", "rank", "rating", "ratings"),
+    *("score", "sku", "stars", "summary", "tel", "telephone", "time", "title", "type", "until"),
+    *("valid", "version", "zip", "名称", "标题", "標題", "評分", "评分", "時間", "时间"),
+}
+_LANGUAGES = {"hreflang", "inlanguage", "lang", "language", "languagecode", "locale", "语言"}
+_ADDRESSES = {"href", "hrefs", "link", "links", "permalink", "src", "uri", "url", "urls"}
+# What stands beside a thing rather than in it: its pictures, its place in the site, how it came.
+_SILENT = {
+    *("audios", "breadcrumb", "breadcrumbs", "canonicalurl", "charset", "contentencoding"),
+    *("datedownloaded", "encoding", "image", "images", "logo", "mainimage", "thumbnail"),
+    *("thumbnailurl", "url", "videos"),
+}
+_SILENT_METADATA = {"probability", "validationmessages"}
+_FETCHES = {
+    *("crawl", "crawled", "download", "downloaded", "fetch", "fetched", "ingested", "retrieved"),
+    *("scrape", "scraped", "抓取时间", "爬取时间", "采集时间"),
+}
+# Moments that belong to the thing, also when they fall into the crawl.
+_PUBLISHED = {
+    *("datecreated", "dateposted", "datepublished", "datepublishedraw", "enddate", "posted"),
+    *("postedat", "pubdate", "published", "publishedat", "publishdate", "startdate"),
+    *("uploaddate", "validfrom", "validthrough", "发布时间", "发布日期"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The name of a field, and what it says.
+
+    Attributes:
+        text: The name; that of a nested field is its path.
+        key: 32-bit hash of the name, without its case, `_` and `-`.
+        silent: Whether the field is no fact, whatever its value.
+        address: Whether the value is an address, even without a host.
+        language: Whether the value is the code of a language.
+        price: Whether a number here is an amount.
+        no_amount: Whether a number here is no amount, whatever it looks like.
+        fetched: Whether a moment here is that of a download.
+        published: Whether a moment here is the thing's own.
+    """
+
+    text: str
+    key: int
+    silent: bool
+    address: bool
+    language: bool
+    price: bool
+    no_amount: bool
+    fetched: bool
+    published: bool
+
+
+@lru_cache(maxsize=4096)
+def name_of(text: str) -> Name:
+    """Read a name."""
+    plain = unicodedata.normalize("NFKC", text)
+    listed = [word.casefold() for word in _WORD.findall(plain)]
+    words = set(listed)
+    joined = re.sub(r"[_\-\s]", "", plain.casefold())
+    parts = joined.split(".")
+    last = parts[-1]
+    key = blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+    return Name(
+        text=text,
+        key=int.from_bytes(key, "little"),
+        silent=not _SILENT.isdisjoint(parts) or ("metadata" in parts and last in _SILENT_METADATA),
+        address=not _ADDRESSES.isdisjoint(listed[-1:]),
+        language=last in _LANGUAGES,
+        price=not _PRICES.isdisjoint(words)
+        or any(word.endswith(_PRICE_ENDS) for word in words)
+        or _PRICE_CJK.search(plain) is not None,
+        no_amount=not _NO_AMOUNTS.isdisjoint(words),
+        fetched=last == "datedownloaded" or not _FETCHES.isdisjoint(words),
+        published=last in _PUBLISHED,
+    )
+
+
+def is_inside(name: str, outer: Collection[str]) -> bool:
+    """Whether one of these names is that of the field, or of a field it is nested in."""
+    if not outer:
+        return False
+    if name in outer:
+        return True
+    end = name.find(".")
+    while end >= 0:
+        if name[:end] in outer:
+            return True
+        end = name.find(".", end + 1)
+    return False

@@ -1,0 +1,163 @@
+"""Numbers and amounts in text, whatever their notation."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+__all__ = ["Amount", "amount", "bare_amount", "number", "numbers_in"]
+
+#: Characters of a text whose numbers count.
+MAX_TEXT = 1_000_000
+
+#: Currencies that are told apart. Their places are stored: only ever add to the end. The first
+#: is no currency, or one of which nothing is known but its sign.
+CURRENCIES = (
+    *("", "usd", "eur", "gbp", "cny", "chf", "inr", "krw", "rub", "brl", "cad", "aud", "nzd"),
+    *("hkd", "twd", "sgd", "mxn", "sek", "nok", "dkk", "pln", "czk", "huf", "ron", "try", "uah"),
+    *("ils", "zar", "thb", "vnd", "php", "idr", "aed", "sar", "bgn"),
+)
+# Yen and yuan share a sign, and are one here.
+_SIGNS = {
+    sign: signs[0]
+    for signs in map(
+        str.split,
+        (
+            *("usd $ us$ dollar dollars", "eur € euro euros", "gbp £ pounds"),
+            *("cny ¥ 元 円 人民币 rmb jpy yen yuan", "inr ₹ rs", "krw ₩ 원", "rub ₽ руб"),
+            *("brl r$", "cad ca$ c$", "aud au$ a$", "nzd nz$", "hkd hk$", "twd nt$", "sgd s$"),
+            *("mxn mx$", "pln zł", "czk kč", "huf ft", "ron lei", "try ₺ tl", "uah ₴", "ils ₪"),
+            *("thb ฿", "vnd ₫", "php ₱", "bgn лв"),
+        ),
+    )
+    for sign in signs[1:]
+}
+_PLACES = {code: place for place, code in enumerate(CURRENCIES)}
+_PLACES.update({sign: _PLACES[code] for sign, code in _SIGNS.items()})
+# "Try 3" and "Euro 2024" are no amounts: words stand behind the number, codes on either side.
+_CODES = [code for code in CURRENCIES[1:] if code != "try"]
+_CURRENCY = re.compile(
+    r"(?<![a-z])(?:us|ca|c|au|a|nz|hk|nt|s|mx|r)?\$|[£¥€₠-⃏฿]|人民币"
+    r"|(?<=[\d万亿 ])[元円원]"
+    rf"|(?<![^\W\d_])(?:{'|'.join([*_CODES, 'rmb', 'jpy'])})(?![^\W\d_])"
+    r"|(?<=[\d ])(?:euros?|dollars?|pounds|yen|yuan|rs|руб|zł|kč|ft|lei|tl|лв|kr)(?![^\W\d_])"
+)
+# Groups of three with their separators, or digits with at most one.
+_NUMBER = r"\d{1,3}(?:[ '’.,]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:[.,]\d+)?"
+_NUMBERS = re.compile(_NUMBER, re.ASCII)
+_PLAIN = re.compile(
+    r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d+)?|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?)", re.ASCII
+)
+_TWO_DECIMALS = re.compile(r"[+−-]?(?:\d{1,3}(?:[ '’.,]\d{3})+|\d+)[.,]\d\d", re.ASCII)
+_SPACES = re.compile("[ '’]")
+_WORD = re.compile(r"[\w%/]+")
+_AMOUNT_LENGTH = 64
+
+# Letters of scripts that put spaces between words; a number right behind one belongs to a word.
+_LETTERS = "A-Za-z_ªµºÀ-ჿሀ-῿Ⱡ-ⷿꙀ-ꯥ"
+_IN_TEXT = re.compile(
+    rf"(?<![0-9{_LETTERS}])(?<![{_LETTERS}]-)(?<![0-9][.,:'’])(?:(?<![^\s(])[-−])?\d+(?:[.,:'’]\d+)*",
+    re.ASCII,
+)
+_GROUPED = re.compile(r"(-?\d{1,3})((?:[,'’]\d{3})+)(\.\d+)?", re.ASCII)
+# Says when it was read, not when it was.
+_AGO = re.compile(
+    r"\d+ ?(?:(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?) ago|(?:秒|分钟|小时|天)前)"
+)
+
+
+class Amount(NamedTuple):
+    """An amount of money: its numbers and words in one notation, and a place in `CURRENCIES`."""
+
+    text: str
+    currency: int
+
+
+def number(text: str) -> str | None:
+    """One notation for a text that is a number and nothing else; None for any other.
+
+    Numbers with leading zeros are codes, and "1,5" may be two numbers: both are None.
+    """
+    if not _PLAIN.fullmatch(text):
+        return None
+    return _trim(text.replace(",", "").removeprefix("+"))
+
+
+def bare_amount(text: str) -> str | None:
+    """One notation for a number with two decimals and nothing else, as prices have them."""
+    return _sign(text) + _canonical(text.lstrip("+-−")) if _TWO_DECIMALS.fullmatch(text) else None
+
+
+def amount(text: str, *, expected: bool) -> Amount | None:
+    """Read an amount of money.
+
+    Args:
+        text: A value, folded.
+        expected: Whether its field is one of prices; then no currency is needed.
+
+    Returns:
+        None where the text has no number, is longer than an amount is, or says other things.
+    """
+    if len(text) > _AMOUNT_LENGTH:
+        return None
+    signs = _CURRENCY.findall(text)
+    if not signs and not expected:
+        return None
+    currencies = {_PLACES.get(sign, 0) for sign in signs} or {0}
+    if len(currencies) > 1:
+        currencies.discard(1)  # "$" is the sign of other dollars too
+    rest = _CURRENCY.sub(" ", text) if signs else text
+    found = [_canonical(match) for match in _NUMBERS.findall(rest)]
+    words = _WORD.findall(_NUMBERS.sub(" ", rest))
+    if not found or len(currencies) > 1 or (len(words) > 2 and not expected):
+        return None
+    return Amount(_sign(text) + " ".join([*found, *words]), currencies.pop())
+
+
+def _sign(text: str) -> str:
+    return "-" if text.startswith(("-", "−")) else ""
+
+
+def _canonical(digits: str) -> str:
+    """One notation for the number of an amount, with or without separators of either kind."""
+    if digits.isdecimal():
+        return digits.lstrip("0") or "0"
+    digits = _SPACES.sub("", digits)
+    head, separator, tail = digits, "", ""
+    if last := max(digits.rfind("."), digits.rfind(",")) + 1:
+        head, separator, tail = digits[: last - 1], digits[last - 1], digits[last:]
+    # Three digits behind the only kind of separator are thousands: prices have two decimals.
+    others = {"." if separator == "," else ","} & set(head)
+    if len(tail) == 3 and not others and not head.startswith("0"):
+        head, tail = head + tail, ""
+    head = head.replace(".", "").replace(",", "").lstrip("0") or "0"
+    return _trim(f"{head}.{tail}" if tail else head)
+
+
+def _trim(digits: str) -> str:
+    trimmed = digits.rstrip("0").rstrip(".") if "." in digits else digits
+    return "0" if trimmed == "-0" else trimmed
+
+
+def numbers_in(text: str) -> list[str]:
+    """The numbers of a text, each in one notation, sorted, as often as they stand there.
+
+    A number starts outside a word: there is none in "w123". Ideographs, kana and hangul are no
+    part of a word here. Times of day and versions are one number each. What tells how long ago
+    something was does not count. Looks at `MAX_TEXT` characters at most.
+    """
+    text = text[:MAX_TEXT]
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    if "ago" in text or "前" in text:
+        text = _AGO.sub(" ", text)
+    return sorted(map(_ungrouped, _IN_TEXT.findall(text)))
+
+
+def _ungrouped(digits: str) -> str:
+    digits = digits.replace("−", "-")
+    if match := _GROUPED.fullmatch(digits):
+        head, groups, tail = match.groups("")
+        return head + re.sub("[,'’]", "", groups) + tail
+    return digits

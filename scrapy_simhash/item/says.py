@@ -1,0 +1,304 @@
+"""What an item says: the text that is compared, the facts, its own address, and all of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.item.addresses import is_address, is_page, own_address
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import (
+    AMOUNT,
+    TEXT,
+    Folded,
+    fold,
+    is_encoded,
+    is_markup,
+    without_tags,
+)
+from scrapy_simhash.item.names import Name, is_inside, name_of
+from scrapy_simhash.item.times import Window, is_moment, is_within
+from scrapy_simhash.item.values import Printed, flat, read_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+__all__ = ["MIN_PROSE", "Said", "digest_on", "read_item"]
+
+#: Distinct shingles from which on a value is prose. 20 to 64 gave the same on stories, offers and
+#: rows; 8 to 16 take long headlines for prose.
+MIN_PROSE = 32
+#: Shingles that a line of a list has on average where the list is prose: paragraphs, not tags.
+_MIN_LINE = 8
+#: Seconds by which clocks may differ.
+_SLACK = 60.0
+#: Characters in which prose must show.
+_LOOK = 65_536
+_TEXTS = (str, Printed)
+_EMPTY = (None, "", b"")
+_TOKEN = re.compile(r"[A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What an item says.
+
+    Attributes:
+        text: The prose, a line each, the longest value first; "" where the item has none.
+        facts: Its short values.
+        address: The item's own address; None where it has none but that of the page.
+        digest: 16 bytes of all it says, in facts or not; equal ones mean equal items. The address
+            of the page and moments of the crawl do not count, nor the order of fields and lists.
+            None where the item could not be read to its end: it is then equal to no other.
+        names_page: Whether the address of the page stands in the item.
+        is_empty: Whether it says nothing, that address aside.
+    """
+
+    text: str
+    facts: Facts
+    address: str | None
+    digest: bytes | None
+    names_page: bool
+    is_empty: bool
+
+
+def digest_on(said: Said, page_url: str) -> bytes | None:
+    """What equal items have in common: one that names its page is another on another page.
+
+    Args:
+        said: What the item says.
+        page_url: The address of its page.
+
+    Returns:
+        16 bytes; None where the item could not be read to its end.
+    """
+    if said.digest is None or not said.names_page:
+        return said.digest
+    page = page_url.encode("utf-8", "surrogatepass")
+    return blake2b(said.digest + page, digest_size=16).digest()
+
+
+def read_item(
+    item: Any,
+    *,
+    fields: Sequence[str] | None = None,
+    ignore: Collection[str] = (),
+    key: Sequence[str] | None = None,
+    page_url: str,
+    since: float,
+    now: float,
+) -> Said:
+    """Read what an item says.
+
+    Args:
+        item: A dict, Scrapy item, dataclass, attrs or pydantic object, or whatever else itemadapter
+            knows.
+        fields: The fields that alone say what the item is, markup and bytes included; None for
+            all. That of a nested field is its path, as in "offer.price".
+        ignore: Fields that say nothing.
+        key: The fields that identify the item, for `Said.address`.
+        page_url: The address of the page it comes from.
+        since: When the crawl started, in seconds since the epoch.
+        now: The time, likewise. Moments between the two, with a minute to spare, say when something
+            was fetched.
+
+    Raises:
+        TypeError: If the item is of another type, or `fields`, `ignore` or `key` are one str.
+            Nothing inside an item raises.
+    """
+    for names in (fields, ignore, key):
+        if isinstance(names, str):
+            raise TypeError(f"fields must be a list of names, not the single str {names!r}")
+    read = read_fields(item)
+    everything = flat(read.tree)
+    item_part = _ItemPart(Window(since - _SLACK, now + _SLACK), page_url, frozenset(ignore))
+    said = {}
+    for name, value in everything.items():
+        if fields is None or is_inside(name, fields):
+            kept = item_part.keep(name, value if fields is None else _as_text(value))
+            if kept is not None:
+                said[name] = kept
+    prose = _Prose(markup=fields is not None)
+    for name, value in said.items():
+        prose.read(name, value)
+    return Said(
+        text=prose.text(),
+        facts=Facts.of(prose.facts),
+        address=own_address(everything, page_url=page_url, key=key),
+        digest=_digest(type(item).__name__, said) if read.complete else None,
+        names_page=item_part.names_page,
+        is_empty=not said,
+    )
+
+
+def _as_text(value: Any) -> Any:
+    """The value with bytes as text, as somebody wants them who names the field."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return [_as_text(inner) for inner in value] if isinstance(value, list) else value
+
+
+class _ItemPart:
+    """Tells what an item says itself from what belongs to the crawl that found it."""
+
+    def __init__(self, window: Window, page_url: str, ignore: frozenset[str]) -> None:
+        self.names_page = False
+        self._window = window
+        self._page_url = page_url
+        self._ignore = ignore
+
+    def keep(self, name: str, value: Any) -> Any:
+        """A value without what is ignored or empty, moments of the crawl, the page's address.
+
+        Returns:
+            None if nothing is left.
+        """
+        if self._ignore and is_inside(name, self._ignore):
+            return None
+        kind = type(value)
+        if kind is list:
+            return [kept for inner in value if (kept := self.keep(name, inner)) is not None] or None
+        if kind is dict:
+            inside = ((key, self.keep(f"{name}.{key}", inner)) for key, inner in value.items())
+            return {key: kept for key, kept in inside if kept is not None} or None
+        return None if value in _EMPTY or self._is_of_crawl(name_of(name), value) else value
+
+    def _is_of_crawl(self, name: Name, value: Any) -> bool:
+        if type(value) is str and is_address(name, value):
+            of_page = is_page(value.strip(), self._page_url)
+            self.names_page |= of_page
+            return of_page
+        if name.fetched:
+            return is_moment(value)
+        return not name.published and is_within(value, self._window)
+
+
+def _digest(kind: str, fields: Mapping[str, Any]) -> bytes:
+    written = f"{kind}:{_written(fields)}"
+    return blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _written(value: Any) -> str:
+    """A value with its type, exactly, lists as sets; no two values are written alike."""
+    kind = type(value)
+    if kind is dict:
+        fields = sorted(value.items())
+        return f"d({''.join([f'{len(key)}:{key}={_written(inner)}' for key, inner in fields])})"
+    if kind is list:
+        return f"l({''.join(sorted(set(map(_written, value))))})"
+    text = value.hex() if kind is bytes else str(value)
+    return f"{value.kind if kind is Printed else kind.__name__}:{len(text)}:{text}"
+
+
+class _Prose:
+    """Parts the values of an item into prose and facts."""
+
+    def __init__(self, *, markup: bool) -> None:
+        self.facts: dict[str, Folded] = {}
+        self._markup = markup
+        self._values: list[str] = []
+
+    def text(self) -> str:
+        # The length depends neither on the names nor on the order of fields, which two spiders
+        # choose differently; and a person who reads it sees the body first.
+        return "\n".join(sorted(set(self._values), key=lambda text: (-len(text), text)))
+
+    def read(self, name: str, value: Any) -> None:
+        kind = type(value)
+        if kind is list:
+            self._read_list(name, value)
+        elif kind in _TEXTS and len(value) > MIN_PROSE and (text := self._prose(name, [value])):
+            self._values.append(text)
+        else:
+            self._add(name, value)
+
+    def _read_list(self, name: str, values: list[Any]) -> None:
+        """Read a list as one value; of mappings in it, such as offers or comments, each field."""
+        columns = _columns(name, values)
+        for column, cells in list(columns.items()):
+            texts = [cell for cell in cells if type(cell) in _TEXTS]
+            if text := self._prose(column, texts):
+                self._values.append(text)
+                del columns[column]
+        if not columns:
+            return
+        self._add(name, _only(columns, name, values))
+        for column, cells in columns.items():
+            # Across sites only amounts count, so they have to be known as such.
+            if column != name:
+                self._add(column, cells, at_least=AMOUNT)
+
+    def _add(self, name: str, value: Any, at_least: int = TEXT) -> None:
+        folded = fold(name_of(name), value)
+        if folded is not None and folded.kind >= at_least:
+            self.facts[name] = folded
+
+    def _prose(self, name: str, texts: list[str | Printed]) -> str:
+        """The text of a value that is prose, "" where it is not."""
+        if sum(map(len, texts)) <= MIN_PROSE or name_of(name).silent:
+            return ""
+        lines = [line for text in texts if (line := self._line(name, str(text)))]
+        return "\n".join(lines) if lines and _is_prose(lines) else ""
+
+    def _line(self, name: str, text: str) -> str:
+        """The text of a value that may be prose, or ""."""
+        if len(text) > 64 and is_markup(text):
+            if not self._markup:
+                return ""
+            text = without_tags(text)
+        text = text.strip()
+        if is_encoded(text) or _is_json(text) or is_address(name_of(name), text):
+            return ""
+        return text
+
+
+def _is_json(text: str) -> bool:
+    return text[:1] + text[-1:] in ("{}", "[]") and '"' in text
+
+
+def _columns(name: str, values: list[Any]) -> dict[str, list[Any]]:
+    """The scalars inside a list, by the path of their field."""
+    columns: dict[str, list[Any]] = {}
+
+    def collect(path: str, value: Any) -> None:
+        if isinstance(value, list):
+            for inner in value:
+                collect(path, inner)
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                collect(f"{path}.{key}", inner)
+        else:
+            columns.setdefault(path, []).append(value)
+
+    collect(name, values)
+    return columns
+
+
+def _only(columns: Collection[str], name: str, value: Any) -> Any:
+    """A value less the scalars of other columns than these."""
+    if isinstance(value, list):
+        return [_only(columns, name, inner) for inner in value]
+    if isinstance(value, dict):
+        return {key: _only(columns, f"{name}.{key}", inner) for key, inner in value.items()}
+    return value if name in columns else None
+
+
+def _is_prose(lines: list[str]) -> bool:
+    """Whether these lines of one value are prose: enough of it, and in paragraphs, not tags."""
+    longest = max(lines, key=len)
+    if _count(longest[:2048]) >= MIN_PROSE or _count(longest) >= MIN_PROSE:
+        return True
+    return len(lines) > 1 and _count("\n".join(lines)) >= max(MIN_PROSE, _MIN_LINE * len(lines))
+
+
+def _count(text: str) -> int:
+    """The distinct shingles of a text; 0 where it can't have enough of them."""
+    # So many tokens take two characters each, one in Chinese. Counting shingles takes longer.
+    if len(text) <= MIN_PROSE * (2 if text.isascii() else 1):
+        return 0
+    if text.isascii() and len(text) < 400 and len(_TOKEN.findall(text)) <= MIN_PROSE:
+        return 0
+    return len(shingles(text[:_LOOK]))

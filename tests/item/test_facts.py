@@ -1,0 +1,440 @@
+from __future__ import annotations
+
+import datetime as dt
+import string
+from decimal import Decimal
+from email.utils import format_datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from scrapy_simhash.item import Facts, conflict, read_item
+from scrapy_simhash.item.facts import MAX_FIELDS, RECORD_SIZE, numbers
+from scrapy_simhash.item.numbers import numbers_in
+
+if TYPE_CHECKING:
+    import random
+
+START = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
+NOW = START.timestamp() + 3600
+
+
+def facts(item: dict[str, Any]) -> Facts:
+    return read_item(
+        item, page_url="https://shop.example/p/1", since=START.timestamp(), now=NOW
+    ).facts
+
+
+def names(item: dict[str, Any]) -> list[str]:
+    return sorted(facts(item).names.values())
+
+
+def on_one_site(new: dict[str, Any], stored: dict[str, Any]) -> str | None:
+    return conflict(facts(new), facts(stored), same_site=True)
+
+
+def across_sites(new: dict[str, Any], stored: dict[str, Any]) -> str | None:
+    return conflict(facts(new), facts(stored), same_site=False)
+
+
+plain = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.datetimes()
+    | st.decimals()
+    | st.from_regex(r"[€$£]?\d{1,4}[.,]\d\d( EUR)?", fullmatch=True),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=12,
+)
+items = st.dictionaries(
+    st.sampled_from(["price", "title", "url", "lang", "date", "offers"]) | st.text(), plain
+)
+short = st.text(string.ascii_lowercase, min_size=1, max_size=12)
+short_items = st.dictionaries(short.map("field {}".format), short, max_size=40)
+
+
+@given(items, st.booleans(), st.sampled_from(["always", "auto", "never"]))
+def test_no_item_conflicts_with_itself(item: dict[str, Any], same_site: bool, mode: Any) -> None:
+    once, again = facts(item), facts(item)
+    assert once == again
+    assert conflict(once, again, same_site=same_site, mode=mode) is None
+
+
+@given(items)
+def test_facts_come_back_from_their_bytes(item: dict[str, Any]) -> None:
+    once = facts(item).with_numbers("7 of 9")
+    packed = once.packed()
+    assert len(packed) == RECORD_SIZE * len(once.records) <= RECORD_SIZE * MAX_FIELDS
+    assert Facts.unpack(packed) == once
+    assert conflict(once, Facts.unpack(packed), same_site=True) is None
+
+
+def test_the_bytes_of_facts_stay_what_they_are() -> None:
+    said = facts({"title": "Ferry", "price": "€19.99", "pages": 3}).with_numbers("7 of 9")
+    assert said.packed().hex() == (
+        "acf8587a02a2100b22c8b69c"  # (numbers)
+        "94e5ad930131d5cc73ec3974"  # pages
+        "829515ee00a31e95cc98be87"  # title
+        "876d9bf6124a04965f2ea1d3"  # price, in euros
+    )
+
+
+@pytest.mark.parametrize("packed", [b"x", bytes(RECORD_SIZE + 1)])
+def test_other_bytes_are_no_facts(packed: bytes) -> None:
+    with pytest.raises(ValueError, match="12 bytes a field"):
+        Facts.unpack(packed)
+
+
+@given(items, items, st.randoms(use_true_random=False))
+def test_the_order_of_fields_makes_no_conflict(
+    one: dict[str, Any], other: dict[str, Any], chance: random.Random
+) -> None:
+    def shuffled(item: dict[str, Any]) -> dict[str, Any]:
+        pairs = list(item.items())
+        chance.shuffle(pairs)
+        return dict(pairs)
+
+    assert facts(one) == facts(shuffled(one))
+    assert on_one_site(one, other) == on_one_site(shuffled(one), shuffled(other))
+
+
+@given(short_items, short)
+def test_an_added_field_is_a_conflict_one_way_and_on_one_site_only(
+    item: dict[str, Any], value: str
+) -> None:
+    more = {**item, "added": value}
+    assert on_one_site(more, item) == "added"
+    assert on_one_site(item, more) is None
+    assert across_sites(more, item) is None
+
+
+@given(short_items, short, short)
+def test_another_value_is_a_conflict_on_one_site_only(
+    item: dict[str, Any], value: str, other: str
+) -> None:
+    assume(value != other)
+    assert on_one_site({**item, "name": value}, {**item, "name": other}) == "name"
+    assert across_sites({**item, "name": value}, {**item, "name": other}) is None
+
+
+def test_always_takes_all_sites_for_one_and_never_none() -> None:
+    new, stored = facts({"name": "a"}), facts({"name": "b"})
+    assert conflict(new, stored, same_site=False, mode="always") == "name"
+    assert conflict(new, stored, same_site=True, mode="never") is None
+
+
+def test_the_first_of_several_names_is_given_and_the_numbers_of_the_text_last() -> None:
+    new = facts({"b": 1, "a": 2}).with_numbers("1")
+    stored = facts({"b": 2, "a": 1}).with_numbers("2")
+    assert conflict(new, stored, same_site=True) == "a"
+    assert conflict(Facts().with_numbers("1"), stored, same_site=True) == "(numbers)"
+    # Names are not stored.
+    unnamed = conflict(Facts.unpack(new.packed()), stored, same_site=True)
+    assert unnamed is not None
+    assert unnamed.startswith("#")
+
+
+AMOUNTS = [
+    ["€19.99", "19,99 EUR", "19.99 €", "EUR 19.99", "€ 19,99", "19,99 Euro", "19.99", 19.99],
+    ["$1,299.00", "US$ 1299", "1,299 USD", "1 299,00 $", "1.299,00 USD", 1299, "1299.0"],
+    [
+        "¥1,299.00",
+        "￥1299",
+        "1299元",
+        "1,299 元",
+        "CNY 1299",
+        "人民币1299",
+        "１２９９元",
+        "1299 RMB",
+    ],
+    ["1.234 €", "1234 EUR", "€1,234", "1'234.00 €", "1\u202f234,00\u00a0€"],
+    ["0,125 €", "€0.125"],
+    ["C$5", "CAD 5.00", "$5 CAD"],
+    ["R$ 19,90", "19.90 BRL"],
+    ["£30,000 - £40,000", "30,000-40,000 GBP", "£30000 – £40000"],
+]
+
+
+@pytest.mark.parametrize("same", AMOUNTS)
+def test_an_amount_is_the_same_in_every_notation(same: list[Any]) -> None:
+    for one in same:
+        for other in same:
+            assert on_one_site({"price": one}, {"price": other}) is None
+            assert across_sites({"price": one}, {"price": other}) is None
+            assert across_sites({"x": one}, {"x": other}) is None
+
+
+@given(st.decimals(min_value=0, max_value=99_999, places=2), st.sampled_from(["price", "x"]))
+def test_decimal_comma_and_decimal_point_are_one(value: Decimal, name: str) -> None:
+    english, german = f"€{value:,}", f"{value} EUR".replace(".", ",")
+    assert on_one_site({name: english}, {name: german}) is None
+    assert across_sites({name: english}, {name: str(value)}) is None
+    assert across_sites({name: english}, {name: f"€{value + 1:,}"}) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("x", "€19.99", "€18.99"),
+        ("x", "€20", "$20"),
+        ("x", "19.99", "18.99"),
+        ("x", 19.99, 20),
+        ("x", ["€1", "€2"], ["€1", "€3"]),
+        ("price", 20, 21),
+        ("salePrice", "20", "21"),
+        ("verkaufspreis", 20, 21),
+        ("total_cost", 20, 21),
+        ("prix", "20", "21"),
+        ("价格", "20", "21"),
+        ("售价", 20, 21),
+        ("price", "20 per month", "20 per year"),
+    ],
+)
+def test_another_amount_is_another_offer_on_any_site(name: str, one: Any, other: Any) -> None:
+    assert across_sites({name: one}, {name: other}) == name
+    assert across_sites({name: other}, {name: one}) == name
+
+
+def test_the_price_of_an_offer_in_a_list_is_found() -> None:
+    one = {"offers": [{"@type": "Offer", "price": 20, "seller": "A"}]}
+    other = {"offers": [{"@type": "Offer", "price": 21, "seller": "B"}]}
+    assert across_sites(one, other) == "offers.price"
+    assert on_one_site(one, other) == "offers"
+    assert across_sites({"offer": {"price": 20}}, {"offer": {"price": 21}}) == "offer.price"
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("x", "2.5 min", "3.5 min"),
+        ("x", "1.2k", "1.3k"),
+        ("x", "4.5/5", "4.0/5"),
+        ("x", "2024-05-03", "2024-06-03"),
+        ("x", "1.2.34", "1.2.35"),
+        ("x", 20, 21),
+        ("rating", 4.67, 4.53),
+        ("version", "1.25", "1.26"),
+        ("评价", "4.67 分", "4.53 分"),
+        ("currency", "EUR", "USD"),
+        ("priceValidUntil", "2024-05-03", "2024-06-03"),
+        ("price_id", 20, 21),
+        ("discount", 20, 21),
+        ("title", "Bank fined $20", "$30 fine for bank"),
+        ("headline", "$20", "$30"),
+        ("x", "Euro 2024", "Euro 2028"),
+        ("x", "Try 3", "Try 4"),
+        ("x", "She gave $5 to each of them", "She gave $6 to each of them"),
+    ],
+)
+def test_other_values_are_no_amounts(name: str, one: Any, other: Any) -> None:
+    assert across_sites({name: one}, {name: other}) is None
+    assert on_one_site({name: one}, {name: other}) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("title", "  The FERRY\nsinks ", "the ferry sinks"),
+        ("title", "Ｆｅｒｒｙ\u00a0sinks", "Ferry sinks"),
+        ("title", "fer\u00adry", "ferry"),
+        ("title", "Straße", "STRASSE"),
+        ("pages", 3, "3"),
+        ("pages", 3.0, "3"),
+        ("pages", "1,299", 1299),
+        ("pages", Decimal("3.50"), "3.5"),
+        ("tags", ["a", "B"], ["b", "A", "a"]),
+        ("tags", ["a"], "a"),
+        ("tags", ("a", None, ""), {"a"}),
+        ("lang", "en-US", "EN"),
+        ("inLanguage", ["zh_CN"], "zh-TW"),
+        ("in_stock", True, "True"),
+        ("day", dt.date(2024, 7, 1), "2024-07-01"),
+        ("offers", [{"a": 1, "b": 2}], [{"b": "2", "a": "1"}]),
+        ("title", "The <em>Ferry</em> sinks", "The Ferry sinks"),
+    ],
+)
+def test_values_that_say_the_same_are_one(name: str, one: Any, other: Any) -> None:
+    assert names({name: one}) == [name]
+    assert on_one_site({name: one}, {name: other}) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("zip", "01234", "1234"),
+        ("lang", "en", "de"),
+        ("tags", ["a", "b"], ["a", "b", "c"]),
+        ("in_stock", False, True),
+        ("pages", 0, 1),
+        ("offers", [{"a": 1}, {"a": 2, "b": 3}], [{"a": 1, "b": 3}, {"a": 2}]),
+        ("temperature", "-5", "5"),
+        ("temperature", "-5.25", "5.25"),
+        ("temperature", -5.25, "5.25"),
+        ("balance", "-€5", "€5"),
+        ("price", "−5.00", "5"),
+        ("e_mail", "ann@a.example", "bob@a.example"),
+    ],
+)
+def test_values_that_differ_are_two(name: str, one: Any, other: Any) -> None:
+    assert on_one_site({name: one}, {name: other}) == name
+
+
+MOMENT = START + dt.timedelta(minutes=10)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("a", "https://shop.example/p/1"),
+        ("a", " HTTP://other.example/x?y=1#z "),
+        ("a", "//cdn.example/x.js"),
+        ("image_url", "/images/1.jpg"),
+        ("link", "../2.html"),
+        ("a", ["https://a.example/", "https://b.example/"]),
+        ("a", None),
+        ("a", ""),
+        ("a", " \n" * 40),
+        ("a", []),
+        ("a", {}),
+        ("a", [None, "", {"b": ""}]),
+        ("a", float("nan")),
+        ("a", b"bytes"),
+        ("a", "ab12" * 32),
+        ("a", "data:image/png;base64,iVBORw0KGgo" + "A" * 40),
+        ("a", "\n".join(["QUJD" * 19] * 3 + ["QUI="])),
+        ("charset", "utf-8"),
+        ("encoding", "cp1252"),
+        ("canonicalUrl", "https://shop.example/p/1"),
+        ("images", [{"url": "https://a.example/1.jpg", "alt": "a kettle"}]),
+        ("mainImage", {"url": "https://a.example/1.jpg", "width": 3}),
+        ("breadcrumbs", [{"name": "Kitchen", "url": "https://a.example/k"}]),
+        ("metadata", {"dateDownloaded": "2020-01-01T00:00:00Z", "probability": 0.98}),
+        ("a", MOMENT),
+        ("a", MOMENT.replace(tzinfo=None)),
+        ("a", MOMENT.isoformat()),
+        ("a", MOMENT.isoformat().replace("+00:00", "Z")),
+        ("a", f"{MOMENT:%Y-%m-%d %H:%M:%S}"),
+        ("a", f"{MOMENT:%Y-%m-%d %H:%M:%S} UTC"),
+        ("a", f"{MOMENT:%Y/%m/%d %H:%M}"),
+        ("a", f"{MOMENT.astimezone(dt.timezone(dt.timedelta(hours=8))):%Y-%m-%dT%H:%M:%S%z}"),
+        ("a", format_datetime(MOMENT, usegmt=True)),
+        ("a", MOMENT.timestamp()),
+        ("a", int(MOMENT.timestamp())),
+        ("a", str(int(MOMENT.timestamp() * 1000))),
+        ("a", int(MOMENT.timestamp()) * 10**9),
+        ("a", int(START.timestamp()) - 59),
+        ("a", [{"b": MOMENT}]),
+        ("crawled_at", "2020-01-01 10:00"),
+        ("scrape_date", "2024-05-01"),
+        ("抓取时间", "2020-01-01 10:00"),
+        ("body_html", "<p>" + "So <b>much</b> of it. " * 30 + "</p>"),
+    ],
+)
+def test_what_is_no_fact(name: str, value: Any) -> None:
+    assert names({name: value}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("a", "kettle"),
+        ("a", 0),
+        ("a", False),
+        ("a", "see https://a.example/ for more"),
+        ("a", "sha256 " + "ab" * 32),
+        ("slug", "how-to-boil-a-litre-of-water-in-three-minutes-and-keep-it-warm-for-half-an-hour"),
+        ("a", "Use of <b> in HTML"),
+        ("a", "2024-05-01"),
+        ("a", dt.date(2024, 5, 1)),
+        ("a", int(START.timestamp()) - 61),
+        ("a", int(NOW) + 61),
+        ("a", START - dt.timedelta(days=1)),
+        ("datePublished", MOMENT),
+        ("published_at", MOMENT.isoformat()),
+        ("download_count", 312),
+        ("link_count", 3),
+        ("metadata.sku", "X-1"),
+        ("pictures", 3),
+    ],
+)
+def test_what_is_a_fact(name: str, value: Any) -> None:
+    assert names({name: value}) == [name]
+
+
+def test_fields_of_a_metadata_field_are_facts_of_their_own() -> None:
+    assert names({"metadata": {"sku": "X", "probability": 0.9}}) == ["metadata.sku"]
+
+
+def test_names_are_the_same_in_every_spelling() -> None:
+    assert on_one_site({"datePublished": "x"}, {"date_published": "x"}) is None
+    assert on_one_site({"datePublished": "x"}, {"date-published": "y"}) == "datePublished"
+    assert on_one_site({"ab": 1, "a_b": 2}, {"ab": 1, "a_b": 3}) == "a_b"
+
+
+def test_of_very_many_fields_none_is_lost() -> None:
+    many = {f"field {i:03}": f"value {i}" for i in range(200)} | {"z price": 20}
+    said = facts(many).with_numbers("1")
+    assert len(said.records) == MAX_FIELDS
+    assert "(others)" in said.names.values()
+    for i in range(200):
+        changed = many | {f"field {i:03}": "x"}
+        assert on_one_site(changed, many) in (f"field {i:03}", "(others)")
+    assert across_sites(many | {"z price": 21}, many) == "z price"
+
+
+def test_the_number_of_fields_just_within_the_limit_has_no_others() -> None:
+    said = facts({f"field {i:03}": i for i in range(MAX_FIELDS - 1)}).with_numbers("1")
+    assert len(said.records) == MAX_FIELDS
+    assert "(others)" not in said.names.values()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("no number in w123 and H2O", []),
+        ("2024-05-03", ["03", "05", "2024"]),
+        ("1,299 of 12,300.50 and 1'000", ["1000", "12300.50", "1299"]),
+        ("at 10:30, -5 °C (−6 at night)", ["-5", "-6", "10:30"]),
+        ("2019-2020", ["2019", "2020"]),
+        ("covid-19, A-4", []),
+        ("the 3rd of 3", ["3", "3"]),
+        ("价格为123元，2024年5月3日", ["123", "2024", "3", "5"]),
+        ("１２３", ["123"]),
+        ("3 hours ago, 20 minutes ago, 5 years ago", ["5"]),
+        ("2小时前 3天前", []),
+        ("version 1.2.3 and v4.5.6", ["1.2.3"]),
+    ],
+)
+def test_the_numbers_of_a_text(text: str, found: list[str]) -> None:
+    assert numbers_in(text) == found
+    assert (numbers(text) == 0) == (not found)
+
+
+@given(st.lists(st.integers(0, 10**6)), st.randoms(use_true_random=False))
+def test_numbers_are_compared_as_often_as_they_stand_there(
+    values: list[int], chance: random.Random
+) -> None:
+    shuffled = chance.sample(values, len(values))
+    assert numbers(" and ".join(map(str, values))) == numbers("; ".join(map(str, shuffled)))
+    assert numbers(" ".join(map(str, [*values, 7]))) != numbers(" ".join(map(str, values)))
+
+
+@given(st.text())
+def test_any_text_has_its_numbers(text: str) -> None:
+    assert numbers_in(text) == numbers_in(text + " ")
+
+
+def test_the_numbers_of_another_text_replace_the_first() -> None:
+    said = facts({"title": "Ferry"}).with_numbers("3 of 4")
+    assert said.with_numbers("5") == facts({"title": "Ferry"}).with_numbers("5")
+    assert said.with_numbers("none") == facts({"title": "Ferry"})
+    assert conflict(said, said.with_numbers("4 of 3"), same_site=True) is None
+    assert conflict(said, said.with_numbers("4 of 4"), same_site=True) == "(numbers)"
+    assert conflict(said, said.with_numbers("4 of 4"), same_site=False) is None

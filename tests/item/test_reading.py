@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+from collections import UserDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, make_dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import attrs
+import pydantic
+import pytest
+import scrapy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.item.values import (
+    MAX_DEPTH,
+    MAX_VALUES,
+    Printed,
+    flat,
+    item_text,
+    read_fields,
+)
+
+
+class ScrapyItem(scrapy.Item):
+    title = scrapy.Field()
+    price = scrapy.Field()
+    body = scrapy.Field()
+
+
+class PydanticItem(pydantic.BaseModel):
+    title: str | None = None
+    price: float | None = None
+    body: Any = None
+
+
+FIELDS = ["title", "price", "body"]
+KINDS = [
+    dict,
+    ScrapyItem,
+    PydanticItem,
+    make_dataclass("DataclassItem", [(name, Any, None) for name in FIELDS]),
+    attrs.make_class("AttrsItem", {name: attrs.field(default=None) for name in FIELDS}),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_item_gives_the_same_fields(kind: type[Any]) -> None:
+    fields = read_fields(kind(title="Ferry", price=2.5, body=["It sinks."]))
+    assert fields.tree == {"title": "Ferry", "price": 2.5, "body": ["It sinks."]}
+    assert fields.complete
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_nested_item_gives_its_fields_by_path(kind: type[Any]) -> None:
+    item = {"id": 3, "offer": kind(title="Ferry", price=2.5, body=None), "tags": ["a", "b"]}
+    assert flat(read_fields(item).tree) == {
+        "id": 3,
+        "offer.body": None,
+        "offer.price": 2.5,
+        "offer.title": "Ferry",
+        "tags": ["a", "b"],
+    }
+
+
+@pytest.mark.parametrize("item", ["title", 3, None, [("title", "x")], {"title"}, UserDict(a=1)])
+def test_what_is_no_item_is_refused(item: Any) -> None:
+    with pytest.raises(TypeError, match="an item is a dict"):
+        read_fields(item)
+    with pytest.raises(TypeError, match="an item is a dict"):
+        item_text(item, ["title"])
+
+
+def test_the_order_of_fields_does_not_matter() -> None:
+    one = {"b": {"y": 1, "x": 2}, "a": 3}
+    other = {"a": 3, "b": {"x": 2, "y": 1}}
+    assert list(flat(read_fields(one).tree).items()) == list(flat(read_fields(other).tree).items())
+
+
+def test_a_name_with_a_dot_does_not_hide_a_nested_field() -> None:
+    assert flat({"a": {"b": 1}, "a.b": 2}) == {"a.b": [1, 2]}
+
+
+def test_a_long_path_keeps_its_difference() -> None:
+    names = flat({"x" * 300: 1, "x" * 301: 2})
+    assert len(names) == 2
+    assert max(map(len, names)) <= 256
+
+
+def test_values_of_other_types_keep_type_and_text() -> None:
+    class Colour(str):
+        __slots__ = ()
+
+    item = {
+        "path": range(3),
+        "colour": Colour("red"),
+        "set": {"b", "a"},
+        "tuple": (1, 2),
+        "bytes": bytearray(b"x"),
+        "price": Decimal("2.50"),
+        "day": dt.date(2024, 5, 1),
+        "user": UserDict(name="Ann"),
+        "huge": 1 << 40_000,
+    }
+    tree, complete = read_fields(item)
+    assert complete
+    assert tree["path"] == Printed("range", "range(0, 3)")
+    assert type(tree["colour"]) is str
+    assert tree["set"] == ["a", "b"]
+    assert tree["tuple"] == [1, 2]
+    assert tree["bytes"] == b"x"
+    assert tree["price"] == Decimal("2.50")
+    assert tree["day"] == dt.date(2024, 5, 1)
+    assert tree["user"] == {"name": "Ann"}
+    assert tree["huge"].kind == "int"
+
+
+class Broken:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class BrokenMapping(Mapping[str, int]):
+    def __getitem__(self, key: str) -> int:
+        raise OSError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["a"])
+
+    def __len__(self) -> int:
+        return 1
+
+
+class BrokenClass:
+    @property
+    def __class__(self) -> Any:
+        raise RuntimeError("no class")
+
+
+class BrokenZone(dt.tzinfo):
+    def utcoffset(self, when: dt.datetime | None) -> dt.timedelta:
+        raise RuntimeError("no zone")
+
+
+@dataclass
+class BrokenField:
+    title: str = "Ferry"
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "title":
+            raise RuntimeError("no field")
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Broken,
+        BrokenMapping,
+        BrokenClass,
+        BrokenField,
+        partial(dt.datetime, 2024, 5, 1, tzinfo=BrokenZone()),
+        object,
+        partial(iter, "abc"),
+        partial(dict, [(1, "a"), ("1", "b")]),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_said_to_be_missing(make: Callable[[], Any]) -> None:
+    tree, complete = read_fields({"title": "Ferry", "value": make()})
+    assert tree["title"] == "Ferry"
+    assert not complete
+
+
+def test_an_item_that_contains_itself_ends() -> None:
+    item: dict[str, Any] = {"title": "Ferry"}
+    item["self"] = item
+    item["list"] = [item, item]
+    fields = read_fields(item)
+    assert fields.tree["title"] == "Ferry"
+    assert not fields.complete
+
+
+def test_work_is_bounded_however_much_is_nested() -> None:
+    doubled: list[Any] = ["x"]
+    for _ in range(MAX_DEPTH - 2):
+        doubled = [doubled, doubled, doubled]
+    assert not read_fields({"doubled": doubled}).complete
+
+
+def test_the_same_fields_of_very_many_are_read_in_any_order() -> None:
+    names = [f"n{i}" for i in range(3 * MAX_VALUES)]
+    one = read_fields(dict.fromkeys(names, 1))
+    other = read_fields(dict.fromkeys(reversed(names), 1))
+    assert one == other
+    assert len(one.tree) == MAX_VALUES
+    assert not one.complete
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner) | st.sets(st.text())
+    ),
+)
+
+
+@given(st.dictionaries(st.text(), plain))
+def test_any_plain_item_is_read_to_its_end(item: dict[str, Any]) -> None:
+    tree, complete = read_fields(item)
+    assert complete
+    assert tree.keys() == item.keys()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_text_of_fields_is_a_line_each_in_the_order_asked_for(kind: type[Any]) -> None:
+    item = kind(title="Ferry", price=2.5, body="It sinks.")
+    assert item_text(item, ["body", "price", "title"]) == "It sinks.\n2.5\nFerry"
+    assert item_text(kind(title="Ferry", body=""), ["title", "price", "body", "no"]) == "Ferry"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (["a", ["b", None]], "a\nb"),
+        ({"x": "a", "y": {"z": "b"}}, "a\nb"),
+        ({"b", "a"}, "a\nb"),
+        (("a", 3), "a\n3"),
+        (b"caf\xc3\xa9", "café"),
+        (ScrapyItem(title="a"), "a"),
+        (None, ""),
+        ([], ""),
+        (0, "0"),
+    ],
+)
+def test_the_text_of_a_value(value: Any, text: str) -> None:
+    assert item_text({"field": value}, ["field"]) == text
+
+
+def test_fields_are_a_list() -> None:
+    with pytest.raises(TypeError, match="list of names"):
+        item_text({"title": "x"}, "title")
+
+
+def test_plain_items_are_read_without_scrapy() -> None:
+    program = (
+        "import sys\n"
+        "from scrapy_simhash.item import conflict, item_text, read_item\n"
+        "item = {'title': 'Ferry', 'offers': [{'price': 3}], 'url': 'https://a.example/'}\n"
+        "said = read_item(item, page_url='https://a.example/', since=0, now=0)\n"
+        "conflict(said.facts, said.facts, same_site=True)\n"
+        "item_text(item, ['title', 'offers'])\n"
+        "heavy = {'scrapy', 'twisted', 'sqlalchemy', 'itemadapter', 'lxml', 'jieba'}\n"
+        "print(*sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""

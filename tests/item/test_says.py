@@ -1,0 +1,466 @@
+from __future__ import annotations
+
+import datetime as dt
+import random
+from dataclasses import dataclass, make_dataclass
+from typing import Any
+
+import attrs
+import pydantic
+import pytest
+import scrapy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.item import Said, conflict, read_item
+from scrapy_simhash.item.says import MIN_PROSE
+
+SINCE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC).timestamp()
+PAGE = "https://shop.example/p/1"
+
+
+def words(count: int, seed: int = 0) -> str:
+    chance = random.Random(seed)
+    return " ".join(f"{chance.choice('bdfgklmn')}{chance.randrange(10**6)}" for _ in range(count))
+
+
+PROSE, PROSE_2 = words(60), words(50, 1)
+
+
+def said(item: Any, page_url: str = PAGE, **options: Any) -> Said:
+    return read_item(item, page_url=page_url, since=SINCE, now=SINCE + 3600, **options)
+
+
+def names(one: Said) -> list[str]:
+    return sorted(one.facts.names.values())
+
+
+plain = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.datetimes(timezones=st.timezones() | st.none())
+    | st.decimals()
+    | st.sampled_from([PAGE, "https://a.example/2", PROSE, "<p><b>x</b></p>", "[::", "//["]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner, inner),
+    max_leaves=12,
+)
+items = st.dictionaries(st.sampled_from(["url", "title", "link", "body"]) | st.text(), plain)
+
+
+# The text
+
+
+def test_long_values_are_the_text_and_short_ones_the_facts() -> None:
+    one = said({"title": "A kettle", "body": PROSE, "price": 20, "summary": PROSE_2})
+    assert one.text == f"{PROSE}\n{PROSE_2}"
+    assert names(one) == ["price", "title"]
+
+
+def test_32_shingles_are_prose_and_31_are_not() -> None:
+    long, short = words(MIN_PROSE + 1), words(MIN_PROSE)
+    assert (len(shingles(long)), len(shingles(short))) == (32, 31)
+    assert said({"body": long}).text == long
+    assert said({"body": short}).text == ""
+    assert names(said({"body": short})) == ["body"]
+
+
+@given(st.text(st.sampled_from("ab. 中é\n"), max_size=400))
+def test_prose_is_what_has_enough_shingles(text: str) -> None:
+    assert bool(said({"body": text}).text) == (len(shingles(text)) >= MIN_PROSE)
+
+
+def test_prose_that_repeats_itself_at_first_is_prose() -> None:
+    text = "la " * 2000 + PROSE
+    assert said({"body": text}).text == text
+
+
+def test_chinese_prose_needs_no_spaces() -> None:
+    text = "台风在海南登陆以后继续向西北方向移动，预计明天上午进入广西，沿海地区有大到暴雨。"
+    one = said({"标题": "台风登陆海南", "正文": text})
+    assert one.text == text
+    assert names(one) == ["标题"]
+
+
+def test_the_text_depends_neither_on_names_nor_on_order() -> None:
+    one = said({"body": PROSE, "summary": PROSE_2})
+    other = said({"abstract": PROSE_2, "zz": {"text": PROSE}})
+    assert one.text == other.text
+
+
+def test_a_value_that_stands_twice_counts_once() -> None:
+    assert said({"body": PROSE, "description": PROSE}).text == PROSE
+
+
+def test_paragraphs_are_prose_together_and_tags_are_not() -> None:
+    paragraphs = [words(14, seed) for seed in range(5)]
+    tags = [f"tag{i}" for i in range(60)]
+    one = said({"body": paragraphs, "tags": tags})
+    assert one.text.split("\n") == paragraphs
+    assert names(one) == ["tags"]
+
+
+def test_a_short_line_among_long_paragraphs_is_no_fact() -> None:
+    one = said({"body": [PROSE, "Yes.", "No.", "Oh."]})
+    assert one.text == f"{PROSE}\nYes.\nNo.\nOh."
+    assert names(one) == []
+
+
+def test_prose_inside_a_list_of_mappings_is_text_and_the_rest_of_them_a_fact() -> None:
+    posts = [{"author": "Ann", "text": PROSE}, {"author": "Bob", "text": PROSE_2}]
+    one = said({"posts": posts})
+    assert one.text == f"{PROSE}\n{PROSE_2}"
+    assert names(one) == ["posts"]
+    other = said({"posts": [posts[0], {**posts[1], "author": "Cid"}]})
+    assert conflict(other.facts, one.facts, same_site=True) == "posts"
+    near = said({"posts": [posts[0], {**posts[1], "text": PROSE_2 + " more"}]})
+    assert conflict(near.facts, one.facts, same_site=True) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"<div><p>{PROSE}</p></div>",
+        "https://a.example/?q=" + "+".join(PROSE.split()),
+        " ".join(["QUJD" * 19] * 40),
+        '{"a": "' + PROSE + '"}',
+        PROSE.encode(),
+    ],
+)
+def test_markup_addresses_and_data_are_no_prose(value: Any) -> None:
+    assert said({"title": "x", "a": value}).text == ""
+
+
+@pytest.mark.parametrize("value", [f"<div><p>{PROSE}</p></div>", PROSE.encode(), [PROSE.encode()]])
+def test_markup_and_bytes_are_text_in_a_field_that_is_asked_for(value: Any) -> None:
+    assert said({"title": "x", "a": value}, fields=["a"]).text == PROSE
+
+
+def test_fields_alone_say_what_the_item_is() -> None:
+    item = {"title": "A kettle", "body": PROSE, "price": 20, "offer": {"sku": "X", "stock": 3}}
+    one = said(item, fields=["title", "body", "offer.sku"])
+    assert one.text == PROSE
+    assert names(one) == ["offer.sku", "title"]
+    assert one.digest == said({**item, "price": 21}, fields=["title", "body", "offer.sku"]).digest
+    assert names(said(item, fields=["offer"])) == ["offer.sku", "offer.stock"]
+
+
+def test_ignored_fields_say_nothing_at_any_level() -> None:
+    item = {"title": "x", "rank": 1, "offer": {"id": 1, "sku": "X"}, "rows": [{"id": 1, "n": 2}]}
+    ignore = ["rank", "offer.id", "rows.id"]
+    other = {**item, "rank": 2, "offer": {"id": 2, "sku": "X"}, "rows": [{"id": 2, "n": 2}]}
+    assert said(item, ignore=ignore) == said(other, ignore=ignore)
+    assert names(said(item, ignore=ignore)) == ["offer.sku", "rows", "title"]
+    assert names(said(item, ignore=["offer", "rows"])) == ["rank", "title"]
+
+
+@pytest.mark.parametrize("option", ["fields", "ignore", "key"])
+def test_names_are_given_as_a_list(option: str) -> None:
+    with pytest.raises(TypeError, match="list of names"):
+        said({"title": "x"}, **{option: "title"})
+
+
+# The address
+
+
+@pytest.mark.parametrize(
+    ("item", "address"),
+    [
+        ({"url": "https://shop.example/p/2"}, "https://shop.example/p/2"),
+        ({"url": ["https://shop.example/p/2"]}, "https://shop.example/p/2"),
+        ({"link": "/p/2?x=1"}, "https://shop.example/p/2?x=1"),
+        ({"href": "2"}, "https://shop.example/p/2"),
+        ({"url": PAGE, "link": "https://shop.example/p/2"}, "https://shop.example/p/2"),
+        ({"url": "https://a.example/", "link": "https://b.example/"}, "https://a.example/"),
+        ({"product_page": "https://a.example/2"}, "https://a.example/2"),
+        ({"Permalink": "https://a.example/2", "x": "https://a.example/3"}, "https://a.example/2"),
+        ({"url": "https://shop.example/p/1#/kettle"}, "https://shop.example/p/1#/kettle"),
+        ({"url": "https://shop.example/p/1?page=2"}, "https://shop.example/p/1?page=2"),
+        ({"a": "https://a.example/1", "b": "https://a.example/2"}, None),
+        ({"url": PAGE}, None),
+        ({"url": "http://SHOP.example:80/p/1/#comments"}, None),
+        ({"url": "/p/%31"}, None),
+        ({"canonicalUrl": "https://shop.example/p/2"}, None),
+        ({"image": "https://a.example/1.jpg"}, None),
+        ({"photo_url": "https://a.example/1"}, None),
+        ({"file": "https://a.example/1.webp?w=3"}, None),
+        ({"author_link": "https://a.example/ann"}, None),
+        ({"author": {"url": "https://a.example/ann"}}, None),
+        ({"urls": ["https://a.example/1", "https://a.example/2"]}, None),
+        ({"text": "see https://a.example/1"}, None),
+        ({"title": "x"}, None),
+    ],
+)
+def test_the_own_address_of_an_item(item: dict[str, Any], address: str | None) -> None:
+    assert said(item).address == address
+
+
+@pytest.mark.parametrize(
+    ("key", "address"),
+    [
+        (["sku"], "X-1"),
+        (["sku", "colour"], "X-1\ndark red"),
+        (["sku", "no"], "X-1\n"),
+        (["no"], None),
+        (["url"], None),
+        (["offer.id"], "7"),
+        (["offer"], "7 8"),
+    ],
+)
+def test_a_key_identifies_an_item(key: list[str], address: str | None) -> None:
+    item = {
+        "sku": "X-1",
+        "colour": "dark\n red",
+        "url": PAGE,
+        "link": "https://shop.example/p/2",
+        "offer": {"id": 7, "sku": 8},
+    }
+    assert said(item, key=key).address == address
+
+
+# All of it
+
+
+def test_equal_items_have_equal_digests_wherever_they_are_met() -> None:
+    one = said({"name": "Ann", "tags": ["a", "b"], "link": PAGE})
+    other = said({"tags": ["b", "a", "a"], "link": "/p/2", "name": "Ann"}, page_url=PAGE[:-1] + "2")
+    assert one.digest == other.digest is not None
+    assert len(one.digest or b"") == 16
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"name": "Bob", "n": 3},
+        {"name": "ann", "n": 3},
+        {"name": "Ann", "n": "3"},
+        {"name": "Ann", "n": 3.0},
+        {"name": "Ann", "n": [3]},
+        {"name": "Ann", "m": 3},
+        {"name": "Ann", "n": 3, "link": "https://a.example/"},
+        {"name": "Ann", "n": 3, "images": ["https://a.example/1.jpg"]},
+        {"name": "Ann", "n": {"n": 3}},
+        {"name": "Ann"},
+    ],
+)
+def test_any_other_value_or_type_is_another_digest(other: dict[str, Any]) -> None:
+    assert said(other).digest != said({"name": "Ann", "n": 3}).digest
+
+
+def test_items_of_another_class_are_other_items() -> None:
+    author = make_dataclass("Author", [("name", str)])
+    publisher = make_dataclass("Publisher", [("name", str)])
+    assert said(author("Ann")).digest != said(publisher("Ann")).digest
+
+
+def test_a_fetch_time_makes_no_other_item_and_an_id_or_a_rank_does() -> None:
+    fetched = [dt.datetime.fromtimestamp(SINCE + s, dt.UTC).isoformat() for s in (10, 70)]
+    one, other = (said({"name": "Ann", "fetched": time}) for time in fetched)
+    assert one == other
+    for name in ("id", "rank"):
+        other = said({"name": "Ann", name: 2})
+        one = said({"name": "Ann", name: 1})
+        assert one.digest != other.digest
+        assert conflict(other.facts, one.facts, same_site=True) == name
+
+
+def test_empty_values_say_nothing() -> None:
+    assert said({"a": 1}) == said({"a": 1, "b": None, "c": "", "d": [], "e": {"f": [None]}})
+
+
+def test_an_item_names_its_page_or_not() -> None:
+    assert said({"url": PAGE + "#top"}).names_page
+    assert said({"a": [{"link": "/p/1/"}]}).names_page
+    assert not said({"url": "https://a.example/"}).names_page
+    assert not said({"text": "p/1"}).names_page
+
+
+class Broken:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_an_item_that_cannot_be_read_to_its_end_is_equal_to_none() -> None:
+    assert said({"title": "x", "a": Broken()}).digest is None
+    assert said(dict.fromkeys(map(str, range(100_000)), "x")).digest is None
+    assert names(said({"title": "x", "a": Broken()})) == ["title"]
+
+
+# Whatever is in it
+
+
+class ScrapyItem(scrapy.Item):
+    title = scrapy.Field()
+    price = scrapy.Field()
+    body = scrapy.Field()
+
+
+class PydanticItem(pydantic.BaseModel):
+    title: Any = None
+    price: Any = None
+    body: Any = None
+
+
+@dataclass
+class DataclassItem:
+    title: Any = None
+    price: Any = None
+    body: Any = None
+
+
+@attrs.define
+class AttrsItem:
+    title: Any = None
+    price: Any = None
+    body: Any = None
+
+
+@pytest.mark.parametrize("kind", [ScrapyItem, PydanticItem, DataclassItem, AttrsItem])
+def test_every_kind_of_item_says_what_a_dict_says(kind: type[Any]) -> None:
+    fields: dict[str, Any] = {"title": "A kettle", "price": "€20", "body": PROSE}
+    one, other = said(kind(**fields)), said(fields)
+    assert (one.text, one.facts) == (other.text, other.facts)
+    nested = said({"a": kind(**fields)})
+    assert nested.text == PROSE
+    assert names(nested) == ["a.price", "a.title"]
+
+
+@pytest.mark.parametrize("item", ["x", 3, None, [("title", "x")]])
+def test_what_is_no_item_is_refused(item: Any) -> None:
+    with pytest.raises(TypeError, match="an item is a dict"):
+        said(item)
+
+
+@given(items, st.none() | st.lists(st.sampled_from(["url", "title", "a"])))
+def test_any_item_says_the_same_twice_and_conflicts_not_with_itself(
+    item: dict[str, Any], chosen: list[str] | None
+) -> None:
+    one, other = (said(item, fields=chosen, key=chosen) for _ in range(2))
+    assert one == other
+    assert one.digest is not None
+    assert conflict(one.facts, other.facts, same_site=True) is None
+
+
+@given(items, st.randoms(use_true_random=False))
+def test_the_order_of_fields_says_nothing(item: dict[str, Any], chance: random.Random) -> None:
+    pairs = chance.sample(list(item.items()), len(item))
+    one, other = said(item), said(dict(pairs))
+    assert (one.text, one.facts, one.digest) == (other.text, other.facts, other.digest)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x" * 3_000_000,
+        "<" * 1_000_000,
+        "<a" * 500_000,
+        "1," * 500_000,
+        " " * 1_000_000,
+        "\ud800" * 1000,
+        "http://[" + "a" * 100,
+        "data:" + "A" * 1_000_000,
+        [["x"] * 1000] * 1000,
+        {str(i): {str(j): j for j in range(100)} for i in range(1000)},
+    ],
+)
+def test_hostile_values_are_read(value: Any) -> None:
+    item = {"title": "x", "url": value, "value": value, "price": value}
+    assert {"title", "(others)"} & set(names(said(item)))
+
+
+# As they are in the wild: (new, stored, what differs on one site, what differs across sites)
+
+KETTLE = {
+    "name": "Kettle K-170, 1.7 l",
+    "sku": "K170",
+    "price": "49.95",
+    "currency": "EUR",
+    "description": PROSE,
+    "url": PAGE,
+    "images": [{"url": "https://cdn.example/k170.jpg"}],
+    "metadata": {"dateDownloaded": "2024-05-01T12:00:10Z", "probability": 0.99},
+    "additionalProperties": [{"name": "Power", "value": "2200 W"}],
+    "aggregateRating": {"ratingValue": 4.61, "bestRating": 5.0, "reviewCount": 312},
+    "gtin": [{"type": "gtin13", "value": "4006381333931"}],
+    "breadcrumbs": [{"name": "Kitchen", "url": "https://shop.example/kitchen"}],
+    "offers": [{"seller": "Shop", "price": "49.95", "availability": "InStock"}],
+}
+STORY = {
+    "headline": "Ferry sinks off the coast",
+    "author": "Ann Smith",
+    "date": "2024-05-01",
+    "section": "World",
+    "id": 18723,
+    "views": "1,204 views",
+    "body": PROSE,
+    "url": "https://news.example/a/18723",
+}
+JOB = {
+    "title": "Nurse",
+    "company": "St. Mary's",
+    "location": "Leeds",
+    "salary": "£30,000 - £35,000 per annum",
+    "posted": "2024-04-28",
+    "about": PROSE,
+    "link": "https://jobs.example/1",
+}
+QUOTE = {"日期": "2024-05-01", "铜价": "81,230元/吨", "标题": "今日铜价", "正文": PROSE}
+MEETING = {"committee": "Planning", "date": dt.date(2024, 5, 2), "text": PROSE}
+SHARES = {"收盘价": 12.31, "代码": "600519", "简介": PROSE}
+
+PAIRS: list[tuple[str, dict[str, Any], dict[str, Any], str | None, str | None]] = [
+    ("kettle, fetched again", KETTLE, {
+        "metadata": {"dateDownloaded": "2024-05-01T12:03:00Z", "probability": 0.97},
+        "url": PAGE + "?sid=1", "breadcrumbs": [{"name": "Sale", "url": "https://shop.example/s"}],
+        "images": [{"url": "https://cdn2.example/k170.jpg"}]}, None, None),
+    ("kettle, another price", KETTLE, {"price": "44.95"}, "price", "price"),
+    ("kettle, price in words", KETTLE, {"price": "EUR 49,95"}, None, None),
+    ("kettle, another offer", KETTLE, {"offers": [{"seller": "Shop", "price": "45.00"}]},
+        "offers", "offers.price"),
+    ("kettle, more reviews", KETTLE,
+        {"aggregateRating": {"ratingValue": 4.6, "bestRating": 5.0, "reviewCount": 313}},
+        "aggregateRating.ratingValue", None),
+    ("kettle, another colour", KETTLE, {"color": "red"}, None, None),
+    ("kettle, another size", KETTLE, {"name": "Kettle K-100, 1.0 l", "sku": "K100"}, "name", None),
+    ("kettle of another shop", KETTLE, {
+        "name": "K-170 kettle", "sku": "9912", "price": "52.00", "url": "https://b.example/9912"},
+        "name", "price"),
+    ("story, syndicated", STORY, {
+        "headline": "Ten missing after ferry sinks", "author": "Staff", "date": "2024-05-02",
+        "section": "News", "id": 99, "views": "20", "url": "https://other.example/99"},
+        "author", None),
+    ("story, print view", STORY, {"url": "https://news.example/print/18723"}, None, None),
+    ("story, no author", STORY, {"author": ""}, "author", None),
+    ("story, its stored one has more", STORY, {"topic": "Shipping"}, None, None),
+    ("job, another town", JOB, {"location": "York", "link": "https://jobs.example/2"},
+        "location", None),
+    ("job, another salary", JOB, {"salary": "£31,000 - £35,000 per annum"}, "salary", "salary"),
+    ("job, salary in another notation", JOB, {"salary": "GBP 30000–35000 per annum"}, None, None),
+    ("job on another board", JOB, {"title": "Nurse (m/f/d)", "posted": "2024-05-01"},
+        "posted", None),
+    ("quotation of another day", QUOTE, {"日期": "2024-05-02", "铜价": "81,300元/吨"},
+        "日期", "铜价"),
+    ("quotation, full width", QUOTE, {"铜价": "８１，２３０ 元/吨"}, None, None),
+    ("quotation, other title", QUOTE, {"标题": "今日铜价行情"}, "标题", None),
+    ("meeting of another month", MEETING, {"date": dt.date(2024, 6, 6)}, "date", None),
+    ("meeting, date as text", MEETING, {"date": "2024-05-02"}, None, None),
+    ("shares, another day", SHARES, {"收盘价": 12.5}, "收盘价", "收盘价"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("new", "changes", "one_site", "other_site"),
+    [pair[1:] for pair in PAIRS],
+    ids=[pair[0] for pair in PAIRS],
+)
+def test_items_as_they_are_in_the_wild(
+    new: dict[str, Any], changes: dict[str, Any], one_site: str | None, other_site: str | None
+) -> None:
+    one, stored = said(new), said({**new, **changes})
+    assert one.text == stored.text == PROSE
+    assert conflict(one.facts, stored.facts, same_site=True) == one_site
+    assert conflict(one.facts, stored.facts, same_site=False) == other_site

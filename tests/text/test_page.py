@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import struct
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.text import load_extractor, page_text, parse_html
+from scrapy_simhash.text.page import PageSays, read_page
+from scrapy_simhash.text.page_facts import page_facts
+from scrapy_simhash.text.rest import containment, sketch
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+EXTRACTORS = ("density", "body")
+STORY = "".join(
+    f"<p>In year {n} the ferry carried {n * 7} goats and {n * 3} fiddlers over the wide bay.</p>"
+    for n in range(1, 13)
+)
+TAGS = ["div", "p", "nav", "footer", "span", "a", "h1", "h2", "time", "button", "script", "meta"]
+TAGS += ["title", "noscript", "aside", "article", "li", "td", "svg", "select", "br", "style"]
+ATTRIBUTES = ["class", "id", "style", "lang", "datetime", "itemprop", "itemtype", "content"]
+ATTRIBUTES += ["property", "type"]
+VALUES = ["sidebar", "display: none", "price", "datePublished headline", "2024-05-06", "0001-01-01"]
+VALUES += ["9999-12-31T23:59-23:59", "og:title", "application/ld+json", "Review", "12.50", ""]
+
+
+def chapters(number: int) -> str:
+    return "".join(f"<li><a href='/{n}'>Chapter {n} on knots</a></li>" for n in range(number))
+
+
+def tree(html: str | bytes) -> HtmlElement:
+    root = parse_html(html)
+    assert root is not None
+    return root
+
+
+def read(html: str, extractor: str = "density") -> PageSays:
+    return read_page(tree(html), load_extractor(extractor))
+
+
+def page(main: str, *, beside: int = 5) -> str:
+    return f"<html><body><nav><ul>{chapters(beside)}</ul></nav><main>{main}</main></body></html>"
+
+
+@st.composite
+def markup(draw: st.DrawFn, depth: int = 4) -> str:
+    """A tree of tags that mean something to the reader, with texts between them."""
+    tag = draw(st.sampled_from(TAGS))
+    attributes = draw(
+        st.dictionaries(st.sampled_from(ATTRIBUTES), st.sampled_from(VALUES), max_size=3)
+    )
+    inner = [draw(st.text('a Z9.界{}[]":,é\0<&', max_size=30))]
+    for _ in range(draw(st.integers(0, 3)) if depth else 0):
+        inner.append(draw(markup(depth=depth - 1)))
+        inner.append(draw(st.sampled_from(["", " and so on ", "2021", "x" * 120])))
+    named = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    return f"<{tag}{named}>{''.join(inner)}</{tag}>"
+
+
+@given(markup())
+@example("<noscript><p>" + "All that this page says is for those without scripts. " * 30)
+@example("")
+@settings(max_examples=200, deadline=None)
+def test_the_text_is_that_of_page_text_whatever_the_page(html: str) -> None:
+    root = parse_html(html)
+    if root is None:
+        return
+    before = etree.tostring(root)
+    for name in EXTRACTORS:
+        says = read_page(root, load_extractor(name))
+        assert says.text == page_text(root, extractor=name)
+        assert 0 <= says.main_width <= says.visible_width
+        assert containment(says.rest, says.rest) in (0.0, 1.0)
+    assert all(value and len(value) <= 256 for value in page_facts(root).values())
+    assert etree.tostring(root) == before
+
+
+@given(st.binary(max_size=400))
+@settings(deadline=None)
+def test_no_bytes_make_it_fail(body: bytes) -> None:
+    root = parse_html(b"<title>x</title><script type=application/ld+json>" + body)
+    if root is not None:
+        page_facts(root)
+        read_page(root, load_extractor("density"))
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_all_that_is_visible_counts_and_scripts_do_not(extractor: str) -> None:
+    """The walk for the main text skips nav, button and footer; they are read all the same."""
+    html = (
+        "<html><body><nav><ul><li>North<script>var x</script></li><li>South</li></ul></nav>"
+        "<p>East of here</p><button>West</button><style>p {}</style><footer>Up</footer></body>"
+    )
+    says = read(html, extractor)
+    assert says.visible_width == len("North South East of here West Up")
+    assert struct.unpack_from("<I", says.rest) == (6,)
+
+
+def test_a_footer_as_main_text_does_not_speak_for_a_table_of_contents() -> None:
+    """Its few words are less than a fifth of what the page shows."""
+    says = read(
+        f"<body><div><ul>{chapters(60)}</ul></div><div><p>Copyright by the knotters, all rights are"
+        " reserved. Made with a program that turns hemp into pages.</p></div></body>"
+    )
+    assert says.text.startswith("Copyright")
+    assert not says.speaks
+
+
+def test_an_empty_page_does_not_speak() -> None:
+    assert not read("<html><body></body></html>").speaks
+
+
+def test_a_short_text_speaks_where_little_stands_around_it() -> None:
+    says = read(page("<p>The ferry does not run today, for the captain has a cold.</p>"))
+    assert says.speaks
+    assert not read(page(f"<p>{says.text}</p>", beside=50)).speaks
+
+
+def test_a_long_text_speaks_whatever_its_share() -> None:
+    says = read(page(f"<article>{STORY}</article>", beside=900))
+    assert says.main_width < 0.1 * says.visible_width
+    assert says.speaks
+
+
+def test_an_extractor_of_ones_own_is_read_beside_the_visible_text() -> None:
+    says = read_page(tree(page(STORY)), lambda root: "the goats")
+    assert (says.text, says.main_width, says.speaks) == ("the goats", 9, False)
+
+
+def test_an_extractor_that_gives_no_text_is_an_error() -> None:
+    with pytest.raises(TypeError, match="returned NoneType"):
+        read_page(tree(STORY), lambda root: None)  # type: ignore[arg-type, return-value]
+
+
+def test_a_sketch_holds_the_number_of_shingles_and_the_beginnings_of_the_smallest() -> None:
+    text = " ".join(f"w{n}" for n in range(200))
+    count, *hashes = struct.unpack("<65I", sketch(text))
+    assert count == 199
+    assert hashes == [int(value) >> 32 for value in shingles(text)[:64]]
+    assert sketch("two words") == struct.pack("<2I", 1, int(shingles("two words")[0]) >> 32)
+    assert sketch("") == bytes(4)
+
+
+def words(numbers: range) -> str:
+    return " ".join(f"w{n}" for n in numbers)
+
+
+def test_a_print_view_is_contained_in_its_page_and_another_page_is_not() -> None:
+    whole = read(page(f"<h1>Goats</h1>{STORY}<p>Letters from readers</p>"))
+    printed = read(f"<body><h1>Goats</h1>{STORY}</body>")
+    other = read(page("<p>" + words(range(300)) + "</p>"))
+    assert containment(whole.rest, printed.rest) > 0.9
+    assert containment(whole.rest, other.rest) < 0.65
+
+
+@pytest.mark.parametrize(("shared", "extra"), [(1.0, 0), (0.8, 0), (0.65, 1000), (0.5, 3000)])
+def test_the_estimate_is_off_by_its_standard_error(shared: float, extra: int) -> None:
+    """Over 60 pairs of pages of known containment, from those of a size to one four times it."""
+    size, off = 1000, []
+    for seed in range(60):
+        start, other = seed * 100_000, seed * 100_000 + 50_000
+        common = words(range(start, start + int(shared * size)))
+        small = f"{common} {words(range(other, other + size - int(shared * size)))}"
+        large = f"{common} {words(range(other + 10_000, other + 10_000 + size + extra))}"
+        exact = np.isin(shingles(small), shingles(large)).mean()
+        large_count = len(list(pairwise(large.split())))
+        samples = 64 * min(1, size / large_count)
+        error = max(np.sqrt(exact * (1 - exact) / samples), 0.005)
+        off.append((containment(sketch(small), sketch(large)) - exact) / error)
+    assert abs(np.mean(off)) < 0.6
+    assert np.sqrt(np.mean(np.square(off))) < 1.5
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_containment_is_the_same_both_ways_and_a_share(a: str, b: str) -> None:
+    share = containment(sketch(a), sketch(b))
+    assert 0 <= share <= 1
+    assert share == containment(sketch(b), sketch(a))
+
+
+def test_a_page_without_text_is_contained_in_nothing() -> None:
+    assert containment(sketch(""), sketch("all sorts of things")) == 0
+    assert containment(sketch(""), sketch("")) == 0
+
+
+@pytest.mark.parametrize("packed", [b"", b"abc", bytes(8), struct.pack("<I", 3)])
+def test_bytes_that_are_no_sketch_are_refused(packed: bytes) -> None:
+    with pytest.raises(ValueError, match=r"buffer size|no sketch"):
+        containment(packed, sketch("one two"))

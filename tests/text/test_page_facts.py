@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_simhash.text import parse_html
+from scrapy_simhash.text.page_facts import page_facts
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+STORY = "<p>The ferry carried seven goats and three fiddlers over the wide bay.</p>"
+NAVIGATION = "<ul><li><a href='/1'>Knots</a></li><li><a href='/2'>Ropes</a></li></ul>"
+
+
+def tree(html: str | bytes) -> HtmlElement:
+    root = parse_html(html)
+    assert root is not None
+    return root
+
+
+def facts(body: str, head: str = "", attributes: str = "") -> dict[str, str]:
+    return page_facts(tree(f"<html {attributes}><head>{head}</head><body>{body}</body></html>"))
+
+
+def linked_data(data: object) -> str:
+    source = data if isinstance(data, str) else json.dumps(data)
+    return f'<script type="application/ld+json">{source}</script>'
+
+
+@pytest.mark.parametrize(
+    "title", ["Goats at sea", "Goats at sea – Island Post", "Post | GOATS  AT SEA", "Goats at Sea!"]
+)
+def test_a_title_that_holds_the_heading_is_the_heading(title: str) -> None:
+    found = facts("<h1>Goats at sea</h1>", f"<title>{title}</title>")
+    assert found == {"page:title": "Goats at sea", "page:heading": "Goats at sea"}
+
+
+def test_a_title_that_says_something_else_than_the_heading_stays() -> None:
+    found = facts("<h1>Goat</h1>", "<title>Goats at sea</title>")
+    assert found == {"page:title": "Goats at sea", "page:heading": "Goat"}
+
+
+@pytest.mark.parametrize(
+    ("body", "head"),
+    [
+        ("<h1>Island Post</h1><h2>Goats at sea</h2>", ""),
+        ("<h1><a href='/'>Island Post</a></h1>", ""),
+        ("<h1>Island Post</h1>", "<meta property='og:site_name' content='Island post'>"),
+        ("<h1>Island Post</h1>", "<meta property='og:title' content='Goats at sea'>"),
+    ],
+    ids=["another heading", "logo", "named as site", "another title"],
+)
+def test_the_name_of_the_site_in_a_heading_leaves_the_title_alone(body: str, head: str) -> None:
+    """It stands in every title of the site: all its pages would be one."""
+    found = facts(body, f"<title>Goats at sea – Island Post</title>{head}")
+    assert found["page:title"] == "Goats at sea – Island Post"
+
+
+def test_of_two_headings_in_the_title_the_later_is_that_of_the_page() -> None:
+    found = facts("<h1>Manual 1.4</h1><h1>Knots</h1>", "<title>Knots — Manual 1.4</title>")
+    assert found == {"page:title": "Knots", "page:heading": "Knots"}
+
+
+def test_the_title_of_a_drawing_is_not_that_of_the_page() -> None:
+    assert facts("<svg><title>Arrow</title></svg><p>Nothing") == {}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "head", "language"),
+    [
+        ("lang='en-GB'", "", "en"),
+        ("xml:lang=ZH_hans", "", "zh"),
+        ("", "<meta http-equiv=Content-Language content='de, fr'>", "de"),
+        ("lang='english'", "", None),
+        ("lang=''", "<meta charset=utf-8>", None),
+    ],
+)
+def test_the_language_is_its_first_subtag(attributes: str, head: str, language: str | None) -> None:
+    assert facts("<p>x", head, attributes).get("page:language") == language
+
+
+@pytest.mark.parametrize(
+    ("time", "value"),
+    [
+        ("<time datetime='2024-05-06T09:30:15+02:00'>today</time>", "2024-05-06T07:30+00:00"),
+        ("<time datetime='2024-05-06'>Monday</time>", "2024-05-06T00:00"),
+        ("<time>6 May 2024</time>", "6 May 2024"),
+        ("<time>two hours ago</time>", None),
+        ("<time datetime='PT5M'>5 minutes to read</time>", None),
+        ("<time>12:30</time>", None),
+        ("<time class=updated datetime='2024-05-06'></time>", None),
+        ("<time class='published updated' datetime='2024-05-06'></time>", "2024-05-06T00:00"),
+        ("<aside><time datetime='2024-05-06'></time></aside>", None),
+        ("<div class=comments><time datetime='2024-05-06'></time></div>", None),
+        ("<article><a href=/2><time datetime='2024-05-06'></time></a></article>", None),
+    ],
+)
+def test_a_time_is_that_of_the_page_and_absolute(time: str, value: str | None) -> None:
+    found = facts(f"<main><h1>Minutes</h1>{time}<p>The council met.</p></main>")
+    assert found.get("page:time") == value
+
+
+def test_monthly_minutes_differ_in_their_time_only() -> None:
+    pages = [
+        facts(f"<h1>Minutes</h1><time datetime='2024-{month:02}-06'></time>") for month in (5, 6)
+    ]
+    assert pages[0].keys() == pages[1].keys()
+    assert [name for name in pages[0] if pages[0][name] != pages[1][name]] == ["page:time"]
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        {"@type": "Product", "name": "Rope", "sku": 12, "offers": {"price": "7.50"}},
+        {
+            "@graph": [
+                {"@type": "WebSite", "name": "Shop"},
+                {"sku": "12", "offers": [{"price": 7.5}]},
+            ]
+        },
+        [{"@type": "Organization", "sku": 1}, {"mainEntity": {"sku": ["12"], "price": "7.50"}}],
+    ],
+)
+def test_linked_data_says_what_a_thing_is(thing: object) -> None:
+    found = facts("<h1>Rope</h1>", linked_data(thing))
+    assert (found["page:sku"], found["page:price"]) == ("12", "7.5")
+
+
+def test_the_next_event_of_a_calendar_is_not_about_the_page() -> None:
+    event = {"@type": "Event", "name": "Rope market", "startDate": "2024-05-06"}
+    assert "page:startDate" not in facts("<h1>Goats</h1>", linked_data(event))
+    assert facts("<h1>Rope market</h1>", linked_data(event))["page:startDate"] == "2024-05-06T00:00"
+
+
+def test_reviews_ratings_and_counters_are_no_facts() -> None:
+    found = facts(
+        "<h1>Rope</h1><div itemscope itemtype='https://schema.org/Review'>"
+        "<time itemprop=datePublished datetime='2024-05-06'></time></div>"
+        "<span itemprop=reviewCount>17</span><data value=3 itemprop=ratingValue></data>",
+        linked_data(
+            {"headline": "Rope", "commentCount": 9, "dateModified": "2024-05-06", "wordCount": 8}
+        ),
+    )
+    assert found == {"page:heading": "Rope"}
+
+
+def test_microdata_and_meta_properties_say_the_same_as_linked_data() -> None:
+    published = {"page:heading": "Rope", "page:datePublished": "2024-05-06T07:30+00:00"}
+    time = "2024-05-06T09:30:00+02:00"
+    assert published == facts("<h1>Rope</h1>", linked_data({"datePublished": time}))
+    assert published == facts(
+        "<h1>Rope</h1>", f"<meta property=article:published_time content='{time}'>"
+    )
+    assert published == facts(f"<h1>Rope</h1><i itemprop=datePublished content='{time}'></i>")
+
+
+def test_a_headline_for_others_is_a_fact_only_where_it_is_another() -> None:
+    for headline in ("Goats", "Goats – Island Post"):
+        meta = f"<meta property=og:title content='{headline}'>"
+        assert "page:headline" not in facts("<h1>Goats</h1>", meta)
+    meta = "<meta property=og:title content='Fiddlers'>"
+    assert facts("<h1>Goats</h1>", meta)["page:headline"] == "Fiddlers"
+
+
+def test_session_ids_and_print_views_change_no_fact() -> None:
+    head = "<title>Goats – Post</title><link rel=canonical href='/1{}'><meta charset=utf-8>"
+    body = f"<main><h1>Goats</h1><time datetime='2024-05-06'></time>{STORY}</main>"
+    whole = facts(f"<nav>{NAVIGATION}</nav>{body}", head.format(""), "lang=en-GB")
+    session = facts(f"<nav>{NAVIGATION}</nav>{body}", head.format("?sid=4711"), "lang=en-GB")
+    printed = facts(f"<h1>Goats</h1>{STORY}", "<title>Goats</title>", "lang=en")
+    assert session == whole
+    assert printed.items() <= whole.items()
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "[" * 100_000,
+        "[" * 100_000 + "]" * 100_000,
+        '{"@graph":' * 50_000 + "1" + "}" * 50_000,
+        '"' + "a" * 1_000_000 + '"',
+        '{"price": ' + "9" * 100_000 + "}",
+        '{"price": 1e999, "sku": true, "offers": [], "@type": [[]], "mpn": {"@value": []}}',
+        "\x00\x7f\ufffe{",
+        '{"@type":' + "[" * 900 + "]" * 900 + ', "sku": 1}',
+        '{"headline": "a\nb", "datePublished": "0001-01-01T00:00+23:00"}',
+    ],
+    ids=[
+        "open",
+        "deep list",
+        "deep graph",
+        "huge",
+        "digits",
+        "odd values",
+        "noise",
+        "deep type",
+        "controls",
+    ],
+)
+def test_hostile_linked_data_is_survived(hostile: str) -> None:
+    found = facts("<h1>Rope</h1>", linked_data(hostile) + linked_data({"sku": 1}))
+    assert found["page:heading"] == "Rope"
+
+
+def test_linked_data_in_another_encoding_than_utf_8_is_survived() -> None:
+    script = b'<script type="application/ld+json">{"sku": "\xff\xfe\x80"}</script><h1>x</h1>'
+    assert page_facts(tree(script)).keys() == {"page:sku", "page:heading"}
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<h1>a <b>b</b>" * 20_000,
+        "<div itemprop=price>" * 1000 + "<p>c" * 20_000,
+        f"<span itemprop='{'price ' * 100_000}'>1",
+        "<time>" * 900 + "2 <b>x</b>" * 20_000,
+        f"<title>{'x y ' * 100_000}</title><h1>{'x y ' * 100_000}</h1>",
+        "<meta property=og:title content=x>" * 50_000,
+    ],
+    ids=["headings", "nested properties", "names", "nested times", "long title", "many metas"],
+)
+def test_facts_are_few_and_short_however_large_the_page(html: str) -> None:
+    found = page_facts(tree(html))
+    assert len(found) <= 4
+    assert all(len(value) <= 256 for value in found.values())
