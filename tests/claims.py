@@ -46,10 +46,8 @@ def assert_no_trace(db: Database) -> None:
         assert rows(db, table) == 0, table.name
 
 
-def claim_version(
-    index: Index, text: str, key: str = "a", visit: int = 1, position: int = 0
-) -> Any:
-    document = Document(index.scheme.sketch(text), key, visit=visit, position=position, text=text)
+def claim_version(index: Index, text: str, key: str = "a", visit: int = 1) -> Any:
+    document = Document(index.scheme.sketch(text), key, visit=visit, text=text)
     return index.execute([document])[0]
 
 

@@ -15,7 +15,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_simhash.signals import near_duplicate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.exceptions import DropItem
@@ -32,10 +32,10 @@ def prose(seed: object, words: int = 120) -> str:
 
 
 def article(seed: object, extra: str = "") -> bytes:
-    """A page with the text of a seed; `extra` is put where it is no part of the text."""
+    """A page with the text of a seed; `extra` is put where it says nothing of the page."""
     return (
-        f"<!DOCTYPE html><html><head><title>{extra}</title></head>"
-        f"<body><article><p>{prose(seed)}</p></article></body></html>"
+        f"<!DOCTYPE html><html><body><nav>{extra}</nav>"
+        f"<article><p>{prose(seed)}</p></article></body></html>"
     ).encode()
 
 
@@ -49,15 +49,26 @@ class Page(NamedTuple):
 def serve(pages: Mapping[str, bytes | Page]) -> Iterator[str]:
     """Serve pages by their paths, without a query; gives the address, without a slash."""
 
+    def find(path: str) -> bytes | Page | None:
+        return pages.get(path.partition("?")[0])
+
+    with answering(find) as address:
+        yield address
+
+
+@contextmanager
+def answering(find: Callable[[str], bytes | Page | None]) -> Iterator[str]:
+    """Serve what a function finds for a request's target; gives the address, without a slash."""
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         # Otherwise each answer waits for the acknowledgement of its head.
         disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
-            page = pages.get(self.path.partition("?")[0], Page(b"", status=404))
-            if isinstance(page, bytes):
-                page = Page(page)
+            page = find(self.path)
+            if not isinstance(page, Page):
+                page = Page(b"", status=404) if page is None else Page(page)
             self.send_response(page.status)
             self.send_header("Content-Type", page.content_type)
             self.send_header("Content-Length", str(len(page.body)))

@@ -9,13 +9,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 from urllib.error import HTTPError
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
 EXAMPLE = Path(__file__).parents[1] / "example_project"
 TOKEN = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
-PORT = 8000
 
 
 @pytest.fixture(autouse=True)
@@ -34,11 +33,11 @@ def jaccard(a: set[tuple[str, str]], b: set[tuple[str, str]]) -> float:
 def test_site_has_pages_of_every_kind() -> None:
     from website.catalogue import catalogue, manifest
 
-    kinds = manifest(catalogue(), PORT)["kinds"]
+    kinds = manifest(catalogue())["kinds"]
     assert sum(kinds.values()) >= 300
     assert set(kinds) == {
         "list", "original", "copy", "print", "session", "revision", "digest",
-        "empty", "blank", "binary", "mislabelled",
+        "empty", "blank", "binary", "mislabelled", "offer", "offer again", "meeting", "events",
     }  # fmt: skip
     assert Counter(page.outlet.language for page in catalogue()).keys() == {"en", "zh"}
 
@@ -47,12 +46,12 @@ def test_every_page_has_an_address_of_its_own_and_is_in_the_manifest() -> None:
     from website.catalogue import catalogue, manifest
 
     pages = catalogue()
-    urls = [page.url(PORT) for page in pages]
+    urls = [page.url for page in pages]
     assert len(set(urls)) == len(urls)
-    truth = manifest(pages, PORT)
+    truth = manifest(pages)
     assert [page["url"] for page in truth["pages"]] == urls
     grouped = [url for group in truth["groups"].values() for url in group]
-    assert sorted(grouped) == sorted(page.url(PORT) for page in pages if page.story)
+    assert sorted(grouped) == sorted(page.url for page in pages if page.story)
     assert json.loads(json.dumps(truth)) == truth
 
 
@@ -61,15 +60,15 @@ def test_pages_of_one_group_say_the_same_and_others_do_not() -> None:
     from website.catalogue import catalogue
 
     pages = [page for page in catalogue() if page.story]
-    texts = {page.path: shingles("\n".join(page.story.paragraphs)) for page in pages}
+    texts = {page.url: shingles("\n".join(page.story.paragraphs)) for page in pages}
     for a, b in itertools.combinations(pages, 2):
         if a.outlet.language != b.outlet.language:
             continue
-        similarity = jaccard(texts[a.path], texts[b.path])
+        similarity = jaccard(texts[a.url], texts[b.url])
         if a.group == b.group:
-            assert similarity >= 0.93, (a.path, b.path)
+            assert similarity >= 0.93, (a.url, b.url)
         else:
-            assert similarity < 0.5, (a.path, b.path)
+            assert similarity < 0.5, (a.url, b.url)
 
 
 def test_copies_of_a_story_stand_in_other_outlets_under_another_headline() -> None:
@@ -100,6 +99,50 @@ def test_stories_are_as_long_as_stories_are() -> None:
             assert 150 <= len(TOKEN.findall(" ".join(story.paragraphs))) <= 800
 
 
+def test_other_things_are_told_again_where_the_manifest_says_so() -> None:
+    from website.catalogue import catalogue, manifest
+
+    pages = catalogue()
+    truth = manifest(pages)
+    told_again = {group for group, labels in truth["others"].items() if len(labels) > 1}
+    said: dict[str, set[str]] = {}
+    kinds: dict[str, set[str]] = {}
+    for page in pages:
+        for thing in page.things:
+            said.setdefault(thing.group, set()).add(thing.label)
+            kinds.setdefault(thing.kind, set()).add(thing.group)
+    assert all(len(labels) == 1 for labels in said.values())
+    assert len(set.union(*said.values())) == len(said)
+    assert {kind: bool(groups & told_again) for kind, groups in kinds.items()} == {
+        "author": True, "offer": True, "event": True, "meeting": False,
+    }  # fmt: skip
+    assert sum(map(len, truth["others"].values())) == sum(truth["things"].values())
+
+
+def test_shops_sell_the_same_goods_at_prices_of_their_own() -> None:
+    from website.catalogue import catalogue
+
+    prices: dict[str, set[tuple[str, str]]] = {}
+    for page in catalogue():
+        for thing in page.things:
+            if thing.kind == "offer":
+                told = (page.outlet.name, thing.fields["price"])
+                prices.setdefault(thing.fields["text"], set()).add(told)
+    assert all(len({shop for shop, _ in offers}) == 2 for offers in prices.values())
+    assert all(len({price for _, price in offers}) == 2 for offers in prices.values())
+
+
+def test_nothing_changes_later_but_a_few_prices() -> None:
+    from website.catalogue import catalogue, manifest
+
+    before, after = catalogue(), catalogue(later=True)
+    assert [page.url for page in before] == [page.url for page in after]
+    changed = [page for page, old in zip(after, before, strict=True) if page.things != old.things]
+    assert manifest(before)["changed"] == []
+    assert manifest(after)["changed"] == sorted(page.things[0].group for page in changed)
+    assert {page.kind for page in changed} == {"offer"}
+
+
 def test_stories_have_no_trace_of_the_grammar_left() -> None:
     from website.stories import Grammar
 
@@ -107,7 +150,7 @@ def test_stories_have_no_trace_of_the_grammar_left() -> None:
         grammar = Grammar(language)
         for story in grammar.stories():
             words = [story.headline, story.other_headline, *story.paragraphs]
-            words += grammar.comments(story.id)
+            words += [*grammar.comments(story.id), grammar.about(story.author)]
             assert not re.search(r"[\[\]{}<>|]", "".join(words)), story.id
 
 
@@ -116,9 +159,9 @@ def test_site_is_the_same_in_every_process() -> None:
     program = (
         "import sys, hashlib; sys.path.insert(0, sys.argv[1])\n"
         "from website.server import Site\n"
-        "site = Site(8000)\n"
-        "pages = sorted(site.pages, key=lambda page: hash(page.path))\n"
-        "digests = {page.path: hashlib.sha256(site.answer(page.path)[2]).hexdigest()"
+        "site = Site()\n"
+        "pages = sorted(site.pages, key=lambda page: hash(page.url))\n"
+        "digests = {page.url: hashlib.sha256(site.answer(page.url)[2]).hexdigest()"
         " for page in pages}\n"
         "print(sorted(digests.items()))\n"
     )
@@ -139,10 +182,10 @@ def test_site_is_the_same_in_every_process() -> None:
 def test_server_serves_every_page_as_its_kind_says() -> None:
     from website.server import serve
 
-    opener = build_opener(ProxyHandler({}))
     with serve() as (port, pages):
+        opener = build_opener(ProxyHandler({"http": f"http://127.0.0.1:{port}"}))
         for page in pages:
-            with opener.open(f"http://127.0.0.1:{port}{page.path}", timeout=30) as response:
+            with opener.open(page.url, timeout=30) as response:
                 body = response.read()
                 content_type = response.headers["Content-Type"]
             if page.kind == "empty":
@@ -152,8 +195,23 @@ def test_server_serves_every_page_as_its_kind_says() -> None:
                 assert content_type.startswith("text/html") == (page.kind == "mislabelled")
             elif page.kind != "blank":
                 assert page.headline in body.decode(page.outlet.encoding).replace("&#x27;", "'")
-        with pytest.raises(HTTPError, match="404"):
-            opener.open(f"http://127.0.0.1:{port}/nothing", timeout=30)
+        for nothing in ("http://wire.example/nothing", "http://elsewhere.example/"):
+            with pytest.raises(HTTPError, match="404"):
+                opener.open(nothing, timeout=30)
+
+
+def test_server_shows_a_page_without_a_proxy_too() -> None:
+    from website.server import serve
+
+    opener = build_opener(ProxyHandler({}))
+    with serve() as (port, _):
+        address = f"http://127.0.0.1:{port}"
+        with opener.open(f"{address}/wire.example/page/2/", timeout=30) as response:
+            by_path = response.read()
+        request = Request(f"{address}/page/2/", headers={"Host": "wire.example"})
+        with opener.open(request, timeout=30) as response:
+            assert response.read() == by_path
+        assert b"Northwind Wire" in by_path
 
 
 def test_score_counts_what_is_kept_twice_and_what_is_lost() -> None:
@@ -185,12 +243,31 @@ def test_demo_finds_every_duplicate_and_loses_nothing(tmp_path: Path) -> None:
         check=False,
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    groups = json.loads((project / ".scrapy/manifest.json").read_text("utf-8"))["groups"]
+    truth = json.loads((project / ".scrapy/manifest.json").read_text("utf-8"))
+    groups = truth["groups"]
     feeds = [
-        {json.loads(line)["url"] for line in feed.read_text("utf-8").splitlines()}
-        for feed in (project / ".scrapy" / f"stories-{number}.jsonl" for number in (1, 2, 3))
+        {json.loads(line).get("url") for line in feed.read_text("utf-8").splitlines()} - {None}
+        for feed in (project / ".scrapy" / f"news-{number}.jsonl" for number in (1, 2, 3))
     ]
     assert all(len(feeds[0].intersection(urls)) == 1 for urls in groups.values())
     assert len(feeds[0]) == len(groups)
     assert feeds[1] == feeds[0]
     assert feeds[2] == set()
+    assert things(project, 1) == {frozenset(labels): 1 for labels in truth["others"].values()}
+    assert things(project, 2) == things(project, 1)
+    prices = {"http://quayside.example/offer/4", "http://yuhang.example/offer/3"}
+    assert things(project, 3) == {frozenset({url}): 1 for url in prices}
+
+
+def things(project: Path, number: int) -> Counter[frozenset[str]]:
+    """How often each thing that is no story was stored, by its labels in the manifest."""
+    truth = json.loads((project / ".scrapy/manifest.json").read_text("utf-8"))
+    group = {label: frozenset(labels) for labels in truth["others"].values() for label in labels}
+    lines = [
+        json.loads(line)
+        for name in ("news", "town")
+        for line in (project / f".scrapy/{name}-{number}.jsonl").read_text("utf-8").splitlines()
+    ]
+    return Counter(
+        group[item.get("url") or ", ".join(item.values())] for item in lines if "text" not in item
+    )

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
+from typing import get_args
+
+from scrapy_simhash.crawl.document import Reason
+from scrapy_simhash.crawl.settings import DEFAULTS
 
 README = Path(__file__).parent.parent / "README.md"
+SETTINGS = README.parent / "docs" / "settings.md"
 
 
 def test_python_block_runs_and_prints_what_its_comments_say(capsys):
@@ -16,22 +22,22 @@ def test_python_block_runs_and_prints_what_its_comments_say(capsys):
     assert again == "duplicate https://example.com/story"
 
 
-def test_linked_files_exist():
-    text = README.read_text("utf-8")
-    links = re.findall(r"\]\(([^)#]+)\)", text)
-    assert links
-    missing = [
-        link
-        for link in links
-        if not link.startswith("https:") and not (README.parent / link).exists()
-    ]
-    assert missing == []
-
-
 def test_settings_page_has_every_setting_with_its_default():
-    from scrapy_simhash.crawl.settings import DEFAULTS
+    page = SETTINGS.read_text("utf-8")
+    assert set(re.findall(r"SIMHASH_[A-Z_]+", page)) == set(DEFAULTS)
+    described = {}
+    for heading, default in re.findall(r"^### (SIMHASH_.+)\nDefault: (.+)$", page, re.MULTILINE):
+        values = re.findall(r"`([^`]+)`", default)
+        described |= dict(zip(heading.split(", "), map(ast.literal_eval, values), strict=False))
+    assert described == DEFAULTS
 
-    page = (README.parent / "docs" / "settings.md").read_text("utf-8")
-    described = set(re.findall(r"SIMHASH_[A-Z_]+", page))
-    assert set(DEFAULTS) <= described
-    assert described <= set(DEFAULTS)
+
+def test_settings_of_the_readme_have_their_defaults():
+    rows = re.findall(r"^\| `(SIMHASH_\w+)` \| `(.+?)` \|", README.read_text("utf-8"), re.MULTILINE)
+    assert len(rows) > 4
+    assert [row for row in rows if DEFAULTS[row[0]] != ast.literal_eval(row[1])] == []
+
+
+def test_settings_page_has_every_reason_for_which_something_is_not_compared():
+    _, table = SETTINGS.read_text("utf-8").split("| reason in `simhash/skipped/` |")
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(get_args(Reason))

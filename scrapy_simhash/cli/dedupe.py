@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
+_SETTINGS = {"fields": "fields", "ignore": "ignore_fields", "key": "key"}
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What its command line may say."""
@@ -35,7 +37,24 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="in the same form")
     parser.add_argument(
-        "--fields", metavar="A,B", help="the fields to compare, instead of SIMHASH_FIELDS"
+        "--fields",
+        metavar="A,B",
+        help="these alone say what an item is (default: SIMHASH_FIELDS, else all of them)",
+    )
+    parser.add_argument(
+        "--ignore", metavar="A,B", help="these say nothing (default: SIMHASH_IGNORE_FIELDS)"
+    )
+    parser.add_argument(
+        "--key",
+        metavar="A,B",
+        help="these identify an item among others of its page (default: SIMHASH_KEY, else its own "
+        "address)",
+    )
+    parser.add_argument(
+        "--facts",
+        choices=("auto", "always", "never"),
+        help="where items that say other things are kept although their texts are near: on one "
+        "site, and by their prices anywhere; always; never (default: SIMHASH_FACTS)",
     )
     parser.add_argument("--dropped", metavar="FILE", help="keep there what was left out")
 
@@ -44,7 +63,7 @@ def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     source, output = Feed(Path(options.input)), Path(options.output)
     outputs = [output, *([Path(options.dropped)] if options.dropped else [])]
-    fields = _fields(project, options)
+    fields, ignore, key = (_names(project, options, name) for name in ("fields", "ignore", "key"))
     progress_file = output.with_name(f"{output.name}.progress")
     resumes = progress_file.exists()
     _check_feeds(source, outputs, resumes=resumes)
@@ -64,6 +83,8 @@ def run(project: Project, options: Namespace) -> None:
             outputs,
             fields,
             progress_file,
+            ignore=ignore or (),
+            key=key,
             min_features=project.settings.min_features,
             advance=advance,
         )
@@ -74,7 +95,7 @@ def run(project: Project, options: Namespace) -> None:
     else:
         print(
             f"{counts.read:,} items read, {counts.kept:,} kept, {counts.dropped:,} dropped"
-            + (f", {counts.unchecked:,} too short to check" if counts.unchecked else "")
+            + (f", {counts.unchecked:,} with nothing to check" if counts.unchecked else "")
         )
 
 
@@ -91,7 +112,10 @@ def _index(project: Project, options: Namespace, own: Path | None, job: str) -> 
         # What was confirmed is stored, whatever became of the call that did it.
         run = Run.open(database, spider="dedupe", job=job, on_crash="keep")
         # The feed has the texts.
-        yield project.index(database, options.namespace or "dedupe", run=run, text_budget=0)
+        index = project.index(database, options.namespace or "dedupe", run=run, text_budget=0)
+        rule = index.lookup.rule
+        index.lookup.rule = replace(rule, facts=options.facts or project.rule.facts)
+        yield index
         run.close(settled=True, reason="finished")
 
 
@@ -108,18 +132,17 @@ def _check_own_index(own: Path, progress_file: Path, *, resumes: bool) -> None:
         )
 
 
-def _fields(project: Project, options: Namespace) -> list[str]:
-    given = options.fields or project.scrapy.get("SIMHASH_FIELDS")
-    fields = given.split(",") if isinstance(given, str) else given
-    if not isinstance(fields, (list, tuple)) or not all(map(_is_name, fields)):
-        raise CommandError(
-            "--fields is wanted: which fields of an item are compared, such as title,text"
-        )
-    return [name.strip() for name in fields]
-
-
-def _is_name(given: object) -> bool:
-    return isinstance(given, str) and bool(given.strip())
+def _names(project: Project, options: Namespace, name: str) -> list[str] | None:
+    """The names of fields of the command line, or of the project's setting."""
+    given = getattr(options, name)
+    if given is None:
+        setting = getattr(project.settings, _SETTINGS[name], None)
+        # The items of a feed are of no class but dict.
+        return list(setting.of({})) or None if setting is not None else None
+    names: list[str] = [one.strip() for one in given.split(",")]
+    if not all(names):
+        raise CommandError(f"--{name}: names of fields are wanted, such as title,text")
+    return names
 
 
 def _check_feeds(source: Feed, outputs: Sequence[Path], *, resumes: bool) -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "facts_table",
     "format_bytes",
     "format_distance",
+    "format_similarity",
     "json_line",
     "marked_difference",
     "open_console",
@@ -99,6 +100,11 @@ def format_distance(value: int | None, bits: int) -> str:
     if value is None:
         return "-"
     return f"{value} bits (similarity about {similarity_at(value, bits):.2f})"
+
+
+def format_similarity(similarity: float, *, estimated: bool) -> str:
+    """A similarity, with "about" if it is an estimate."""
+    return f"{'about ' if estimated else ''}{similarity:.2f}"
 
 
 def text_changes(first: str | None, second: str | None) -> list[Change] | None:

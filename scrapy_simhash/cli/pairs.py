@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,26 +12,35 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.cli.errors import CommandError
-from scrapy_simhash.cli.output import open_console, print_json, progress_bar
-from scrapy_simhash.cli.replay import Judged, scores
+from scrapy_simhash.cli.judging import Pair
+from scrapy_simhash.cli.output import (
+    format_similarity,
+    open_console,
+    print_json,
+    progress_bar,
+)
+from scrapy_simhash.index.decide import Rule
+from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.report.visible import shortened
-from scrapy_simhash.simhash.measure import distance
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from numpy.typing import NDArray
+
     from scrapy_simhash.cli.project import Project
     from scrapy_simhash.cli.replay import Level
+    from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = ["tune_by_pairs"]
+__all__ = ["Scores", "calls", "scores", "tune_by_pairs"]
 
 # So much of a text that was decided wrongly is shown, in characters.
 _SHOWN = 80
 
 
-class _Pair(NamedTuple):
+class _Line(NamedTuple):
     """A line of the file."""
 
     a: str
@@ -39,12 +48,60 @@ class _Pair(NamedTuple):
     is_duplicate: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """How a level judges labelled pairs.
+
+    Attributes:
+        found: near-duplicates that it calls so.
+        missed: near-duplicates that it does not.
+        wrong: others that it calls near-duplicates.
+        right: others that it does not.
+    """
+
+    found: int
+    missed: int
+    wrong: int
+    right: int
+
+    @property
+    def precision(self) -> float:
+        """The share of what it calls near-duplicates that are."""
+        return self.found / max(1, self.found + self.wrong)
+
+    @property
+    def recall(self) -> float:
+        """The share of the near-duplicates that it finds."""
+        return self.found / max(1, self.found + self.missed)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of the two, from 0 to 1."""
+        return 2 * self.found / max(1, 2 * self.found + self.missed + self.wrong)
+
+
+class _Measured(NamedTuple):
+    """Labelled pairs: element i, or column i, of each belongs to pair i.
+
+    Attributes:
+        called: shape (levels, pairs): whether a crawl would call them near-duplicates.
+        labels: whether they are to whoever labelled them.
+        compared: whether a crawl compares such texts at all.
+        shown: their texts, shortened, and their distance and similarity, where these are known.
+    """
+
+    called: NDArray[np.bool_]
+    labels: NDArray[np.bool_]
+    compared: NDArray[np.bool_]
+    shown: Sequence[dict[str, Any]]
+
+
 def tune_by_pairs(
     project: Project, options: Namespace, tried: Sequence[Level], present: int
 ) -> None:
     """Judge the thresholds by labelled pairs of texts."""
-    judged, texts = _measured(project, Path(options.pairs))
-    figures = _figures(judged, texts, tried, present, 2 * options.examples)
+    measured = _measured(project, Path(options.pairs), tried)
+    figures = _figures(measured, tried, present, 2 * options.examples)
     if options.json:
         print_json(figures)
     else:
@@ -52,11 +109,30 @@ def tune_by_pairs(
         _print_mistakes(figures)
 
 
-def _read_pairs(path: Path) -> Iterator[_Pair]:
+def calls(pair: Pair, tried: Sequence[Level]) -> list[bool]:
+    """Whether a pair of texts is near-duplicates at each level, whatever else is said of them."""
+    rules = (Rule(level.limit, level.similarity, "never") for level in tried)
+    return [pair.decide(rule).kind == "duplicate" for rule in rules]
+
+
+def scores(called: NDArray[np.bool_], labels: NDArray[np.bool_]) -> list[Scores]:
+    """Hold what each level calls near-duplicates, of shape (levels, pairs), against the labels."""
+    return [
+        Scores(
+            int((level & labels).sum()),
+            int((~level & labels).sum()),
+            int((level & ~labels).sum()),
+            int((~level & ~labels).sum()),
+        )
+        for level in called
+    ]
+
+
+def _read_lines(path: Path) -> Iterator[_Line]:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                yield _pair(json.loads(line))
+                yield _line(json.loads(line))
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise CommandError(
                     f"{path}, line {number}: wanted is an object with the texts a and b and a "
@@ -64,46 +140,55 @@ def _read_pairs(path: Path) -> Iterator[_Pair]:
                 ) from error
 
 
-def _pair(given: Mapping[str, Any]) -> _Pair:
+def _line(given: Mapping[str, Any]) -> _Line:
     a, b, label = given["a"], given["b"], given["label"]
     if not isinstance(a, str) or not isinstance(b, str) or label not in (True, False):
         raise ValueError(given)
-    return _Pair(a, b, bool(label))
+    return _Line(a, b, bool(label))
 
 
-def _measured(project: Project, path: Path) -> tuple[Judged, list[tuple[str, str]]]:
-    """The pairs in figures, and the beginnings of their texts."""
+def _measured(project: Project, path: Path, tried: Sequence[Level]) -> _Measured:
     settings = project.settings
-    rows, beginnings = [], []
+    called, labels, compared, shown = [], [], [], []
     with progress_bar() as progress:
-        for pair in progress.track(_read_pairs(path), description="Comparing"):
-            a, b = settings.scheme.sketch(pair.a), settings.scheme.sketch(pair.b)
-            apart = -1
-            if a.fingerprint is not None and b.fingerprint is not None:
-                apart = distance(a.fingerprint, b.fingerprint)
-            rows.append((apart, a.size, b.size, pair.is_duplicate))
-            beginnings.append((pair.a[:_SHOWN], pair.b[:_SHOWN]))
-    if not rows:
+        for line in progress.track(_read_lines(path), description="Comparing"):
+            pair = _pair(settings.scheme, line, settings.min_features)
+            compared.append(pair is not None)
+            called.append(calls(pair, tried) if pair else [False] * len(tried))
+            labels.append(line.is_duplicate)
+            shown.append(
+                {
+                    "a": line.a[:_SHOWN],
+                    "b": line.b[:_SHOWN],
+                    "label": line.is_duplicate,
+                    "distance": pair and pair.distance,
+                    "similarity": pair and pair.similarity,
+                }
+            )
+    if not shown:
         raise CommandError(f"{path} is empty")
-    distances, sizes, other_sizes, labels = np.array(rows).T
-    compared = (distances >= 0) & (np.minimum(sizes, other_sizes) >= settings.min_features)
-    return Judged(distances, sizes, other_sizes, compared, labels.astype(bool)), beginnings
+    return _Measured(np.array(called).T, np.array(labels), np.array(compared), shown)
+
+
+def _pair(scheme: Scheme, line: _Line, min_features: int) -> Pair | None:
+    """The texts of a line; None where a crawl does not compare them."""
+    a, b = (Document(scheme.sketch(text), name) for name, text in zip("ab", line[:2], strict=True))
+    sketches = (a.sketch, b.sketch)
+    if any(sketch.fingerprint is None or sketch.size < min_features for sketch in sketches):
+        return None
+    return Pair.of(scheme, a, b)
 
 
 def _figures(
-    judged: Judged,
-    texts: Sequence[tuple[str, str]],
-    tried: Sequence[Level],
-    present: int,
-    examples: int,
+    measured: _Measured, tried: Sequence[Level], present: int, examples: int
 ) -> dict[str, Any]:
-    found = scores(judged, tried)
+    found = scores(measured.called, measured.labels)
     # Of equals the strictest: it loses nothing by being careful.
     advised = max(range(len(tried)), key=lambda level: (found[level].f1, level))
-    wrong = judged.called(tried[advised].limit) != judged.labels
+    wrong = measured.called[advised] != measured.labels
     return {
-        "pairs": len(texts),
-        "not_compared": int((~judged.compared).sum()),
+        "pairs": len(measured.labels),
+        "not_compared": int((~measured.compared).sum()),
         "levels": [
             {
                 "threshold": level.name,
@@ -117,15 +202,7 @@ def _figures(
             for number, (level, score) in enumerate(zip(tried, found, strict=True))
         ],
         "recommended": tried[advised].name,
-        "mistakes": [
-            {
-                "a": texts[number][0],
-                "b": texts[number][1],
-                "label": bool(judged.labels[number]),
-                "distance": int(judged.distances[number]),
-            }
-            for number in np.flatnonzero(wrong)[:examples].tolist()
-        ],
+        "mistakes": [measured.shown[number] for number in np.flatnonzero(wrong)[:examples]],
     }
 
 
@@ -147,13 +224,13 @@ def _print_mistakes(figures: Mapping[str, Any]) -> None:
     console = open_console()
     recommended = figures["recommended"]
     if figures["mistakes"]:
-        table = Table("a", "b", "label", "distance", title=f"Decided wrongly at {recommended}")
+        table = Table("a", "b", "label", "similarity", title=f"Decided wrongly at {recommended}")
         for mistake in figures["mistakes"]:
             table.add_row(
                 Text(shortened(mistake["a"])),
                 Text(shortened(mistake["b"])),
                 str(mistake["label"]),
-                str(mistake["distance"]),
+                _similarity(mistake),
             )
         console.print(table)
     console.print(f"Recommended: {recommended}, the best F1 on {figures['pairs']:,} pairs.")
@@ -163,3 +240,10 @@ def _print_mistakes(figures: Mapping[str, Any]) -> None:
             "them at any threshold (SIMHASH_MIN_FEATURES).",
             style="dim",
         )
+
+
+def _similarity(mistake: Mapping[str, Any]) -> str:
+    """What is known of it: the distance where the scheme has no shingles."""
+    if mistake["similarity"] is not None:
+        return format_similarity(mistake["similarity"], estimated=False)
+    return "-" if mistake["distance"] is None else f"{mistake['distance']} bits"

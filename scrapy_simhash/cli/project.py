@@ -11,7 +11,7 @@ from scrapy_simhash import history
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.engine import check_url
-from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.transactions import Database, drop_tables
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings as ScrapySettings
     from sqlalchemy.engine import URL
 
+    from scrapy_simhash.index.decide import Rule
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.runs import Run
 
@@ -56,9 +57,9 @@ class Project:
         self._name: str | None = getattr(options, "namespace", None)
 
     @property
-    def limit(self) -> int:
-        """The distance up to which documents are near-duplicates."""
-        return self.settings.limit
+    def rule(self) -> Rule:
+        """What makes two documents near-duplicates in a crawl of this project."""
+        return self.settings.rule
 
     @property
     def name(self) -> str | None:
@@ -96,6 +97,15 @@ class Project:
             # A file is what people have at hand.
             return _checked(self._url if "://" in self._url else f"sqlite:///{self._url}")
         return self.settings.locate_database()
+
+    @property
+    def shown_database(self) -> str:
+        """Its URL without the password."""
+        return self.database_url.render_as_string(hide_password=True)
+
+    def drop_tables(self) -> None:
+        """Drop our tables, whatever version made them."""
+        drop_tables(self.database_url, self.settings.engine_options)
 
     @contextmanager
     def namespace(self) -> Iterator[tuple[Database, history.NamespaceRow]]:

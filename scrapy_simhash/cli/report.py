@@ -38,5 +38,6 @@ def run(project: Project, options: Namespace) -> None:
             options.output,
             run=options.run,
             namespace=namespace.name,
-            limit=project.limit,
+            limit=project.rule.limit,
+            similarity=project.rule.similarity,
         )

@@ -24,23 +24,41 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_database(parser)
     add_json(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="forget all namespaces, and make the tables anew, whatever version made them",
+    )
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
+    if options.all:
+        _ask(options, f"Forget all that is in {project.shown_database}?")
+        project.drop_tables()
+        if options.json:
+            print_json({"namespace": None, "forgotten": None})
+        else:
+            print("All is forgotten")
+        return
     with project.namespace() as (database, namespace):
-        if not options.yes:
-            if not sys.stdin.isatty():
-                raise CommandError("--yes is wanted where nobody can be asked")
-            name = shortened(namespace.name)
-            try:
-                answer = input(f"Forget {namespace.size:,} claims of {name} in {database}? [y/N] ")
-            except EOFError:
-                answer = ""
-            if answer.strip().lower() not in {"y", "yes"}:
-                raise CommandError("nothing was forgotten")
+        name = shortened(namespace.name)
+        _ask(options, f"Forget {namespace.size:,} claims of {name} in {database}?")
         reset_namespace(database, namespace.name)
     if options.json:
         print_json({"namespace": namespace.name, "forgotten": namespace.size})
     else:
         print(f"{namespace.size:,} claims forgotten")
+
+
+def _ask(options: Namespace, question: str) -> None:
+    if options.yes:
+        return
+    if not sys.stdin.isatty():
+        raise CommandError("--yes is wanted where nobody can be asked")
+    try:
+        answer = input(f"{question} [y/N] ")
+    except EOFError:
+        answer = ""
+    if answer.strip().lower() not in {"y", "yes"}:
+        raise CommandError("nothing was forgotten")

@@ -14,15 +14,16 @@ from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import (
     facts_table,
     format_distance,
+    format_similarity,
     marked_difference,
     open_console,
     print_json,
     text_changes,
 )
 from scrapy_simhash.index.batch import owner_of
+from scrapy_simhash.report.differs import in_words
 from scrapy_simhash.report.times import format_time
 from scrapy_simhash.report.visible import shortened
-from scrapy_simhash.simhash.measure import similarity_at
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -56,11 +57,13 @@ def run(project: Project, options: Namespace) -> None:
         wanted = {(claim.id, 0) for claim in page.claims}
         wanted |= {(drop.claim, number) for drop in page.drops for number in (0, drop.id)}
         texts = history.texts(database, namespace, wanted)
+        beside = {(claim.beside, 0) for claim in page.claims if claim.beside is not None}
+        others = history.urls(database, namespace, beside)
     figures = {
         "url": url,
         "namespace": namespace.name,
-        "versions": [_version(claim, texts) for claim in page.claims],
-        "duplicate_of": [_drop(drop, texts, namespace.bits) for drop in page.drops],
+        "versions": [_version(claim, texts, others) for claim in page.claims],
+        "duplicate_of": [_drop(drop, texts) for drop in page.drops],
         "duplicates": [drop._asdict() for drop in page.duplicates],
         "duplicate_count": page.duplicate_count,
     }
@@ -70,12 +73,16 @@ def run(project: Project, options: Namespace) -> None:
     for version in figures["versions"]:
         _print_version(version, namespace.bits)
     for drop in figures["duplicate_of"]:
-        _print_drop(drop, namespace.bits)
+        _print_drop(drop)
     if figures["duplicates"]:
         _print_duplicates(figures["duplicates"], figures["duplicate_count"])
 
 
-def _version(claim: Row[Any], texts: Mapping[tuple[int, int], str]) -> dict[str, Any]:
+def _version(
+    claim: Row[Any],
+    texts: Mapping[tuple[int, int], str],
+    others: Mapping[tuple[int, int], str],
+) -> dict[str, Any]:
     """A claim of the page's own."""
     return {
         "claim": claim.id,
@@ -86,18 +93,20 @@ def _version(claim: Row[Any], texts: Mapping[tuple[int, int], str]) -> dict[str,
         "fingerprint": bytes(claim.fingerprint).hex(),
         "features": claim.size,
         "nearest": claim.nearest,
+        "beside": claim.beside,
+        "beside_url": others.get((claim.beside, 0)),
+        "differs": claim.differs,
         "created": claim.created,
         "seen": claim.seen,
         "text": texts.get((claim.id, 0)),
     }
 
 
-def _drop(drop: history.Drop, texts: Mapping[tuple[int, int], str], bits: int) -> dict[str, Any]:
+def _drop(drop: history.Drop, texts: Mapping[tuple[int, int], str]) -> dict[str, Any]:
     """What the page was a near-duplicate of."""
     original = texts.get((drop.claim, 0))
     return {
         **drop._asdict(),
-        "similarity": similarity_at(drop.distance, bits),
         "text_of_original": original,
         "difference": text_changes(original, texts.get((drop.claim, drop.id))),
     }
@@ -110,18 +119,23 @@ def _print_version(version: Mapping[str, Any], bits: int) -> None:
     facts.add_row("run", str(version["run"]))
     facts.add_row("made", format_time(version["created"]))
     facts.add_row("met again", format_time(version["seen"]))
+    if version["differs"] is not None:
+        other = shortened(version["beside_url"] or "a claim that is gone")
+        reason = in_words(version["differs"])
+        facts.add_row("kept beside", Text(f"{other} because {reason}"))
     facts.add_row("nearest other", format_distance(version["nearest"], bits))
     if version["text"]:
         facts.add_row("text", Text(shortened(version["text"])))
     open_console().print(facts)
 
 
-def _print_drop(drop: Mapping[str, Any], bits: int) -> None:
+def _print_drop(drop: Mapping[str, Any]) -> None:
     console = open_console()
     met = f"run {drop['run']}, {format_time(drop['created'])}"
     facts = facts_table(f"Near-duplicate in {met}: {drop['action']}")
     facts.add_row("of", Text(shortened(drop["original"] or "a claim that is gone")))
-    facts.add_row("distance", format_distance(drop["distance"], bits))
+    facts.add_row("similarity", _similarity(drop))
+    facts.add_row("distance", f"{drop['distance']} bits")
     if drop["orphaned"]:
         facts.add_row("orphan", "that claim was released; `restore --orphans` gives it back")
     console.print(facts)
@@ -131,14 +145,18 @@ def _print_drop(drop: Mapping[str, Any], bits: int) -> None:
 
 def _print_duplicates(duplicates: Sequence[Mapping[str, Any]], count: int) -> None:
     console = open_console()
-    table = Table("near-duplicate", "distance", "run", "met", title="Its own near-duplicates")
+    table = Table("near-duplicate", "similarity", "run", "met", title="Its own near-duplicates")
     for drop in duplicates:
         table.add_row(
             Text(shortened(drop["url"])),
-            str(drop["distance"]),
+            _similarity(drop),
             str(drop["run"]),
             format_time(drop["created"]),
         )
     console.print(table)
     if count > len(duplicates):
         console.print(f"The newest {len(duplicates)} of {count:,}.")
+
+
+def _similarity(drop: Mapping[str, Any]) -> str:
+    return format_similarity(drop["similarity"], estimated=drop["estimated"])

@@ -11,12 +11,17 @@ from rich.text import Text
 from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, add_json, add_run, positive
 from scrapy_simhash.cli.errors import CommandError
-from scrapy_simhash.cli.output import open_console, print_json, progress_bar
+from scrapy_simhash.cli.output import (
+    format_similarity,
+    open_console,
+    print_json,
+    progress_bar,
+)
 from scrapy_simhash.cli.pairs import tune_by_pairs
 from scrapy_simhash.cli.replay import levels, recommend, replay, steps
+from scrapy_simhash.cli.similarities import Similarities
 from scrapy_simhash.report.visible import shortened
-from scrapy_simhash.simhash.measure import jaccard, similarity_at
-from scrapy_simhash.simhash.scheme import own_distance
+from scrapy_simhash.simhash.measure import similarity_at
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -26,9 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simhash.cli.project import Project
-    from scrapy_simhash.cli.replay import Level, Pair
+    from scrapy_simhash.cli.replay import Level
     from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.simhash.scheme import Scheme
 
 __all__ = ["add_arguments", "run"]
 
@@ -39,6 +43,10 @@ _ALL_WITH_ALL = (
     "Each page is compared with every one kept before it, so this finds what the keys of the index "
     "may have missed; it knows nothing of pages that were released, expired or skipped."
 )
+
+
+# Of an estimate, from which on the texts are read; its standard error is .03 at most.
+_ERROR = 0.15
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -63,9 +71,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    settings = project.settings
-    distance = own_distance(settings.scheme) if settings.distance is None else settings.distance
-    tried, present = levels(settings.similarity, distance, settings.scheme.bits)
+    settings, rule = project.settings, project.rule
+    is_distance = rule.similarity is None
+    tried, present = levels(
+        settings.similarity, rule.limit if is_distance else None, settings.scheme.bits
+    )
     if options.pairs is not None:
         tune_by_pairs(project, options, tried, present)
         return
@@ -76,18 +86,22 @@ def run(project: Project, options: Namespace) -> None:
                 f"{settings.scheme.id!r}: set SIMHASH_SCHEME to the former"
             )
         documents = history.documents(database, namespace, options.run, limit=options.limit)
-        counted = np.ones(len(documents), bool)
-        if options.run is not None:
-            counted = documents.runs == options.run
-        if not counted.any():
-            of_run = "" if options.run is None else f" of run {options.run}"
-            raise history.NotFound(f"there is nothing{of_run} in {namespace.name!r}")
+        counted = _counted(namespace, documents, options.run)
+        least = min((level.similarity or 0.0) for level in tried) - _ERROR
+        measure = Similarities(database, namespace, settings.scheme, documents, least)
         with progress_bar() as progress:
             task = progress.add_task("Replaying", total=len(documents))
-            kept = replay(documents, tried, lambda count: progress.advance(task, count))
-        pairs = steps(documents, kept, counted, options.examples)
-        examples = _examples(database, namespace, settings.scheme, documents, pairs)
-    kept = kept[:, counted]
+            replayed = replay(
+                documents,
+                tried,
+                measure,
+                facts=rule.facts,
+                same_url=rule.same_url,
+                advance=lambda count: progress.advance(task, count),
+            )
+        pairs = steps(replayed, counted, options.examples)
+        examples = _examples(database, namespace, documents, measure, pairs)
+    kept = replayed.kept[:, counted]
     figures = {
         "namespace": namespace.name,
         "run": options.run,
@@ -99,7 +113,18 @@ def run(project: Project, options: Namespace) -> None:
     if options.json:
         print_json(figures)
         return
-    _print_levels(figures, "similarity" if distance is None else "distance")
+    _print_levels(figures, "distance" if is_distance else "similarity")
+
+
+def _counted(
+    namespace: history.NamespaceRow, documents: history.Documents, run: int | None
+) -> NDArray[np.bool_]:
+    """Which of the documents are asked about."""
+    counted = np.array([run in {None, row.run} for row in documents.rows], bool)
+    if not counted.any():
+        of_run = "" if run is None else f" of run {run}"
+        raise history.NotFound(f"there is nothing{of_run} in {namespace.name!r}")
+    return counted
 
 
 def _levels(
@@ -126,44 +151,37 @@ def _levels(
 def _examples(
     database: Database,
     namespace: history.NamespaceRow,
-    scheme: Scheme,
     documents: history.Documents,
-    steps: Sequence[Sequence[Pair]],
+    measure: Similarities,
+    steps: Sequence[Sequence[tuple[int, int]]],
 ) -> list[list[dict[str, Any]]]:
-    """The pairs of each step with their URLs and, where texts are kept, exact similarities."""
-    named = {number for step in steps for pair in step for number in (pair.document, pair.match)}
-    places = {
-        number: (int(documents.claims[number]), int(documents.numbers[number])) for number in named
-    }
+    """The pairs of each step with their URLs and similarities."""
+    pairs = {pair for step in steps for pair in step}
+    places = {number: documents.places[number] for pair in pairs for number in pair}
     urls = history.urls(database, namespace, places.values())
-    texts = history.texts(database, namespace, places.values())
-    return [
-        [
-            {
-                "url": urls.get(places[pair.document], "?"),
-                "match": urls.get(places[pair.match], "?"),
-                "distance": pair.distance,
-                "similarity": similarity_at(pair.distance, scheme.bits),
-                "jaccard": _jaccard(
-                    scheme, texts.get(places[pair.document]), texts.get(places[pair.match])
-                ),
-            }
-            for pair in step
-        ]
-        for step in steps
-    ]
+    similarities = measure(pairs)
 
+    def example(pair: tuple[int, int]) -> dict[str, Any]:
+        url, match = (urls.get(places[number], "?") for number in pair)
+        one, other = (documents.rows[number].fingerprint for number in pair)
+        apart = (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).bit_count()
+        similarity, estimated = similarities[pair]
+        if similarity is None:
+            similarity, estimated = similarity_at(apart, namespace.bits), True
+        return {
+            "url": url,
+            "match": match,
+            "distance": apart,
+            "similarity": similarity,
+            "estimated": estimated,
+        }
 
-def _jaccard(scheme: Scheme, text: str | None, other: str | None) -> float | None:
-    """The exact similarity of two texts, if both are kept and the scheme has shingles."""
-    if text is None or other is None:
-        return None
-    a, b = scheme.sketch(text).shingles, scheme.sketch(other).shingles
-    return None if a is None or b is None else jaccard(a, b)
+    return [[example(pair) for pair in step] for step in steps]
 
 
 def _notes(documents: history.Documents, counted: NDArray[np.bool_]) -> list[str]:
-    dropped = int((~documents.kept[counted]).sum())
+    is_drop = np.array([duplicate > 0 for _, duplicate in documents.places], bool)
+    dropped = int(is_drop[counted].sum())
     notes = [
         _ALL_WITH_ALL,
         f"{dropped:,} of {int(counted.sum()):,} were dropped when crawled. {_OTHER_NUMBER}",
@@ -205,19 +223,16 @@ def _examples_table(title: str, examples: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(
         "dropped",
         "near-duplicate of",
+        "similarity",
         "distance",
-        "estimated",
-        "exact",
         title=title,
         title_justify="left",
     )
     for example in examples:
-        exact = example["jaccard"]
         table.add_row(
             Text(shortened(example["url"])),
             Text(shortened(example["match"])),
+            format_similarity(example["similarity"], estimated=example["estimated"]),
             str(example["distance"]),
-            f"{example['similarity']:.2f}",
-            "" if exact is None else f"{exact:.2f}",
         )
     return table

@@ -6,13 +6,15 @@ import json
 import math
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
 __all__ = [
+    "COMPARE",
+    "Compare",
     "as_given",
     "flag",
     "mapping",
@@ -24,6 +26,12 @@ __all__ = [
     "report_file",
     "whole",
 ]
+
+Compare = Literal["auto", "page", "item"]
+
+#: What of an item is compared; see SIMHASH_COMPARE.
+COMPARE: tuple[Compare, ...] = ("auto", "page", "item")
+
 
 #: What SIMHASH_QUARANTINE = True keeps, in bytes.
 _QUARANTINE = 1 << 30

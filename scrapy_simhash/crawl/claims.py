@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.crawl.waiting import follow, wait
+from scrapy_simhash.index.verdict import Verdict
 
 if TYPE_CHECKING:
     from scrapy_simhash.crawl.settings import Settings
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.crawl.tracking import Subject
     from scrapy_simhash.crawl.trouble import Trouble
     from scrapy_simhash.crawl.worker import Worker
-    from scrapy_simhash.index.verdict import Document, Match, Verdict
+    from scrapy_simhash.index.verdict import Document, Match
 
 __all__ = ["Claims"]
 
@@ -73,6 +74,23 @@ class Claims:
             else:
                 return verdict
 
+    async def foresee(self, namespace: str, document: Document) -> Verdict:
+        """What would be said of a page, as far as what stands for it is stored; claims nothing.
+
+        Raises:
+            IndexUnavailable, SchemeMismatch, SchemaMismatch: see :meth:`Worker.foresee`.
+        """
+        verdict = await self._worker.foresee(namespace, document)
+        self._note_answer()
+        match = verdict.match
+        if match is None or not match.pending:
+            return verdict
+        twin = self._held.get((namespace, match.claim))
+        deadline = time.monotonic() + self._settings.timeout
+        if twin is None or await self._gives_way(twin, deadline):
+            return Verdict("unique")
+        return verdict
+
     async def _gives_way(self, twin: Subject, deadline: float) -> bool:
         """Whether the first one turns out not to be stored, as far as that is known in time."""
         patience = deadline - time.monotonic()
@@ -90,10 +108,8 @@ class Claims:
 
     def settle(self, subject: Subject, stored: bool) -> None:
         """Confirm or release what a subject has claimed, if anything."""
-        if subject.verdict is None or not subject.verdict.done():
-            return
-        verdict = subject.verdict.result()
-        if verdict.claim is None:
+        verdict = subject.verdict
+        if verdict is None or verdict.claim is None:
             return
         namespace = subject.page.namespace
         self._held.pop((namespace, verdict.claim.id), None)
@@ -106,7 +122,7 @@ class Claims:
     def open_count(self) -> int:
         """How many unique ones have no outcome."""
         verdicts = [subject.verdict for subject in self._held.values()]
-        return sum(verdict.result().kind == "unique" for verdict in verdicts if verdict is not None)
+        return sum(verdict.kind == "unique" for verdict in verdicts if verdict is not None)
 
     def _note_answer(self) -> None:
         self._trouble.note_answer()

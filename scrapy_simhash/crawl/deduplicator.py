@@ -7,8 +7,6 @@ worker touches the database.
 
 from __future__ import annotations
 
-from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 from weakref import WeakValueDictionary
@@ -25,9 +23,8 @@ from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.tracking import Tracker, is_item
+from scrapy_simhash.crawl.tracking import Subject, Tracker, is_item
 from scrapy_simhash.crawl.trouble import Trouble
-from scrapy_simhash.crawl.waiting import follow, wait
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.verdict import Duplicate, Verdict
 from scrapy_simhash.signals import near_duplicate
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_simhash.crawl.tracking import Subject
+    from scrapy_simhash.crawl.tracking import Page
     from scrapy_simhash.index.verdict import Document, Match
 
 __all__ = ["Deduplicator"]
@@ -98,35 +95,41 @@ class Deduplicator:
 
     def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on what a callback yields, remembering which page each item came from."""
-        subject = self._tracker.open(response)
-        if self._settings.on_duplicate == "skip" and not subject.page.is_left_alone:
-            return self._output_unless_duplicate(subject, result)
-        return self._tracker.follow(subject, result)
+        page = self._tracker.open(response)
+        if self._settings.on_duplicate == "skip":
+            return self._output_unless_known(page, result)
+        return self._tracker.follow(page, result)
 
-    async def _output_unless_duplicate(
-        self, subject: Subject, result: AsyncIterator[Any]
+    async def _output_unless_known(
+        self, page: Page, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        verdict = await self._verdict(subject, None)
-        if not self._settings.leaves_out(verdict) or not await self._keep_aside(
-            subject, verdict, None
-        ):
-            async for output in self._tracker.follow(subject, result):
+        if not await self._is_known(page):
+            async for output in self._tracker.follow(page, result):
                 yield output
             return
         self._stats.count("pages/skipped")
-        if not is_lazy(subject.page.response, self._crawler.spider):
+        if not is_lazy(page.response, self._crawler.spider):
             # A generator's body does not run unless somebody asks for its first output; anything
-            # else has run already, and only what it gave back can be left out.
+            # else has run already, and its items have their own verdicts.
             self._stats.count("pages/skipped_after_callback")
-            async for output in result:
-                if not is_item(output):
-                    continue
-                if await self._keep_aside(subject, verdict, output):
-                    self._announce(subject, verdict, output)
-                else:
-                    self._tracker.expect(output, subject)
+            async for output in self._tracker.follow(page, result):
+                if is_item(output):
                     yield output
-        self._tracker.let_go(subject)
+
+    async def _is_known(self, page: Page) -> bool:
+        """Whether a page shows nothing that another one of its site did not, and is kept aside."""
+        subject = Subject(page)
+        verdict = Verdict("unique")
+        with self._trouble.guard():
+            document = self._documents.of_page(page)
+            if isinstance(document, str):
+                return False
+            subject.document = document
+            verdict = await self._claims.foresee(page.namespace, document)
+        if not self._settings.leaves_out(verdict):
+            return False
+        self._stats.count_verdict(page.url, verdict)
+        return await self._keep_aside(subject, verdict, None)
 
     async def process(self, item: Any) -> Any:
         """Let an item pass, or not.
@@ -144,7 +147,13 @@ class Deduplicator:
     async def _judge(self, item: Any) -> NearDuplicateItem | None:
         """What drops an item, if something does."""
         subject = self._tracker.take(item)
-        verdict = await self._verdict(subject, item)
+        verdict = Verdict("failed_open")
+        try:
+            with self._trouble.guard():
+                verdict = await self._decide(subject, item)
+        finally:
+            subject.verdict = verdict
+            self._stats.count_verdict(subject.page.url, verdict)
         is_unwanted = self._settings.leaves_out(verdict)
         match = verdict.match
         if match is None or not (verdict.kind == "duplicate" or is_unwanted):
@@ -152,35 +161,13 @@ class Deduplicator:
         self._announce(subject, verdict, item)
         if not await self._keep_aside(subject, verdict, item) or not is_unwanted:
             return None
-        what = "unchanged since" if verdict.kind == "same" else "near-duplicate of"
+        document = cast("Document", subject.document)
         return NearDuplicateItem(
-            f"{what} {match.url or match.key} (similarity {match.similarity:.2f}, "
-            f"distance {match.distance}, first seen {match.first_seen:%Y-%m-%d %H:%M:%S} UTC)",
-            match,
-            self._settings.log_level,
+            _words(verdict.kind, document, match), match, self._settings.log_level
         )
 
-    async def _verdict(self, subject: Subject, item: Any) -> Verdict:
-        """The verdict on a subject, decided once and shared by all its items; never an error."""
-        if subject.verdict is not None:
-            try:
-                # Whoever decides waits twice at most, for the database and for a twin.
-                return await wait(follow(subject.verdict), 4 * self._settings.timeout)
-            except TimeoutError:
-                return Verdict("failed_open")
-        subject.verdict = Future()
-        verdict = Verdict("failed_open")
-        try:
-            with self._trouble.guard():
-                verdict = await self._decide(subject, item)
-        finally:
-            # Others may wait, even if this one was cancelled.
-            subject.verdict.set_result(verdict)
-            self._stats.count_verdict(subject.page.url, verdict)
-        return verdict
-
     async def _decide(self, subject: Subject, item: Any) -> Verdict:
-        document = self._documents.make(subject, item)
+        document = self._documents.of_item(subject, item)
         if isinstance(document, str):
             return Verdict("skipped", reason=document)
         subject.document = document
@@ -199,12 +186,9 @@ class Deduplicator:
     async def _keep_aside(self, subject: Subject, verdict: Verdict, item: Any) -> bool:
         """Remember a duplicate; whether it may be dropped, because that is done."""
         match, document = cast("Match", verdict.match), cast("Document", subject.document)
+        # With "skip" an item that came to the pipeline all the same is dropped there.
         action = "same" if verdict.kind == "same" else self._settings.on_duplicate
         packed, kind = None, None
-        if subject.has_kept_text:
-            # One text is enough for all items of a page.
-            document = replace(document, text=None)
-        subject.has_kept_text = True
         with self._trouble.guard():
             if item is not None and action != "report" and self._settings.quarantine:
                 packed, kind = pack(item)
@@ -213,3 +197,15 @@ class Deduplicator:
             return True
         self._stats.count("quarantine/failed")
         return False
+
+
+def _words(kind: str, document: Document, match: Match) -> str:
+    """Which item it was, what it is one of, and how near."""
+    what = "unchanged since" if kind == "same" else "near-duplicate of"
+    about = "about " if match.estimated else ""
+    near = "equal" if document.exact else f"similarity {about}{match.similarity:.2f}"
+    which = document.key if document.exact or not document.url else document.url
+    return (
+        f"{which}: {what} {match.url or match.key} ({near}, distance {match.distance}, "
+        f"first seen {match.first_seen:%Y-%m-%d %H:%M:%S} UTC)"
+    )

@@ -1,33 +1,66 @@
-"""From a page, or an item of it, to the document that is compared; or why there is none."""
+"""From an item and its page to the document that is compared; or why there is none.
+
+What of them is compared: the item's own prose, if it has some; otherwise the main text of its page,
+if the page gives nothing else; otherwise the item as a whole, to the letter.
+"""
 
 from __future__ import annotations
 
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
 
 from scrapy.http import HtmlResponse
 
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.values import item_text
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.says import digest_on, read_item
+from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.text.page import read_page
+from scrapy_simhash.text.page_facts import page_facts
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from lxml.html import HtmlElement
     from scrapy.http import Response
 
     from scrapy_simhash.crawl.settings import Settings
     from scrapy_simhash.crawl.stats import CrawlStats
     from scrapy_simhash.crawl.tracking import Page, Subject
-    from scrapy_simhash.simhash.scheme import Sketch
+    from scrapy_simhash.item.says import Said
 
 __all__ = ["DocumentMaker", "Reason"]
 
 #: Why something is not compared.
-Reason = Literal["disabled", "not_text", "no_text", "too_large", "too_short"]
+Reason = Literal[
+    "disabled",
+    "error_page",
+    "not_text",
+    "no_text",
+    "no_main_text",
+    "too_large",
+    "too_short",
+    "unreadable",
+]
 
 #: A text of fewer features that is so small a part of its page is a shell, a consent wall or what
 #: the parser saved of a hostile page, the same for many different pages.
 _SHELL_FEATURES, _SHELL_RATIO = 32, 500
+
+#: Digests of fewer bits might be those of two items.
+_DIGEST_BITS = 64
+
+_NOTHING = Facts()
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text that is compared, and what is said beside it."""
+
+    text: str
+    facts: Facts
+    rest: bytes | None = None
 
 
 class DocumentMaker:
@@ -41,63 +74,166 @@ class DocumentMaker:
     def __init__(self, settings: Settings, stats: CrawlStats) -> None:
         self._settings = settings
         self._stats = stats
+        self._since = time.time()
 
-    def make(self, subject: Subject, item: Any) -> Document | Reason:
-        """The document of a subject, or why it has none.
+    def of_item(self, subject: Subject, item: Any) -> Document | Reason:
+        """The document of an item, or why it has none.
 
-        Args:
-            subject: what the verdict is to be on.
-            item: the item that it is asked for with; None where a page is judged before its
-                callback has run.
+        Raises:
+            TypeError: it is no item.
         """
         page = subject.page
+        if reason := self._left_out(page):
+            return reason
+        with self._stats.spent("text_seconds"):
+            said = self._read(item, page)
+            found = self._text(subject, said)
+        if found is None:
+            return self._exact(subject, said)
+        return found if isinstance(found, str) else self._by_text(subject, said, found)
+
+    def of_page(self, page: Page) -> Document | Reason:
+        """The document of a page whose items are not known yet, or why it has none."""
+        if reason := self._left_out(page):
+            return reason
+        with self._stats.spent("text_seconds"):
+            found = self._page(page)
+        return found if isinstance(found, str) else self._made(page.key, page, found, page.visit)
+
+    def _left_out(self, page: Page) -> Reason | None:
         if page.is_left_alone:
             return "disabled"
-        with self._stats.spent("text_seconds"):
-            text = self._text(page, item)
-        if text is None:
-            return "not_text"
+        # What a server says of an error is no page, whatever a spider makes of it.
+        is_error = page.response is not None and not 200 <= page.response.status < 300
+        return "error_page" if is_error else None
+
+    def _read(self, item: Any, page: Page) -> Said:
+        settings = self._settings
+        return read_item(
+            item,
+            fields=None if settings.fields is None else settings.fields.of(item),
+            ignore=() if settings.ignore_fields is None else settings.ignore_fields.of(item),
+            # Of classes that are not named the usual address counts.
+            key=None if settings.key is None else settings.key.of(item) or None,
+            page_url=page.url,
+            since=self._since,
+            now=time.time(),
+        )
+
+    def _text(self, subject: Subject, said: Said) -> _Text | Reason | None:
+        """The text that speaks for an item, why it can't; None if the item speaks as a whole."""
+        page = subject.page
+        compare = page.compare or self._settings.compare
+        is_of_page = self._settings.fields is None and page.response is not None
+        if is_of_page and (
+            compare == "page" or (compare == "auto" and subject.is_alone and not said.text)
+        ):
+            found = self._page(page)
+            if isinstance(found, str):
+                return found
+            # Of what a page gives beside others it does not speak.
+            facts = said.facts.joined(found.facts) if subject.is_alone else said.facts
+            return _Text(found.text, facts, found.rest if subject.is_alone else None)
+        if not said.text:
+            return None
+        rest = None
+        if is_of_page and subject.is_alone and self._settings.on_duplicate == "skip":
+            # The next such page is judged before there are items.
+            found = self._page(page)
+            if not isinstance(found, str):
+                return _Text(said.text, said.facts.joined(found.facts), found.rest)
+        return _Text(said.text, said.facts, rest)
+
+    def _page(self, page: Page) -> _Text | Reason:
+        """The main text of a page."""
+        root = _root_of(page.response)
+        if root is None:
+            return "not_text" if not isinstance(page.response, HtmlResponse) else "no_text"
+        says = read_page(root, self._settings.extractor)
+        if says.text.strip() and not says.speaks:
+            return "no_main_text"
+        said = read_item(page_facts(root), page_url=page.url, since=self._since, now=time.time())
+        return _Text(says.text, said.facts, says.rest)
+
+    def _exact(self, subject: Subject, said: Said) -> Document | Reason:
+        """An item as a whole."""
+        if said.digest is None or self._settings.scheme.bits < _DIGEST_BITS:
+            return "unreadable"
+        if said.is_empty and not said.names_page:
+            return "no_text"
+        digest = cast("bytes", digest_on(said, subject.page.url))
+        bits = min(self._settings.scheme.bits, 8 * len(digest))
+        key, visit = self._owner(subject, said)
+        return Document(
+            Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None),
+            key,
+            subject.page.url,
+            visit=visit,
+            fetch=self._fetch(subject, said),
+            facts=_NOTHING,
+            digest=digest,
+            exact=True,
+        )
+
+    def _by_text(self, subject: Subject, said: Said, found: _Text) -> Document | Reason:
+        key, visit = self._owner(subject, said)
+        document = self._made(key, subject.page, found, visit)
+        if not isinstance(document, str):
+            document.fetch = self._fetch(subject, said)
+            document.digest = digest_on(said, subject.page.url)
+        return document
+
+    def _made(self, key: str, page: Page, found: _Text, visit: int | None) -> Document | Reason:
+        settings, text = self._settings, found.text
         if not text.strip():
             return "no_text"
-        if len(text) > self._settings.max_text:
+        if len(text) > settings.max_text:
             return "too_large"
         with self._stats.spent("fingerprint_seconds"):
-            sketch = self._settings.scheme.sketch(text)
+            sketch = settings.scheme.sketch(text)
         if sketch.fingerprint is None:
             return "no_text"
-        if sketch.size < self._settings.min_features or self._is_shell(page, text, sketch):
+        if sketch.size < settings.min_features or _is_shell(page, text, sketch):
             return "too_short"
         return Document(
             sketch,
-            page.key if page.response is not None else _key_of(text),
+            key,
             page.url,
-            position=subject.position,
-            visit=page.visit,
+            visit=visit,
             text=text,
+            facts=found.facts.with_numbers(text),
+            rest=found.rest,
         )
 
-    def _text(self, page: Page, item: Any) -> str | None:
-        """The text that is compared: "" if there is none, None if the page is no HTML."""
-        if self._settings.fields is not None:
-            return item_text(item, self._settings.fields.of(item))
-        return "" if page.response is None else self._main_text(page.response)
+    def _owner(self, subject: Subject, said: Said) -> tuple[str, int | None]:
+        """Whose the claim is, and which visit of it this is: None for the one of the crawl.
 
-    def _main_text(self, response: Response) -> str | None:
-        if not isinstance(response, HtmlResponse):
-            return None
-        root = response.selector.root
-        # A comment, for one, is a root without a name.
-        return self._settings.extractor(root) if isinstance(getattr(root, "tag", None), str) else ""
+        What a page gives alone is the page's: fetched again, it is the same thing. What it lists is
+        the thing's own, wherever it is listed.
+        """
+        if subject.is_alone and (self._settings.key is None or said.address is None):
+            return subject.page.key, subject.page.visit
+        if said.address is not None:
+            return said.address, None
+        digest = digest_on(said, subject.page.url)
+        return f"item:{subject.page.key if digest is None else digest.hex()}", None
 
-    def _is_shell(self, page: Page, text: str, sketch: Sketch) -> bool:
-        return (
-            self._settings.fields is None
-            and page.response is not None
-            and sketch.size < _SHELL_FEATURES
-            and len(page.response.body) > _SHELL_RATIO * len(text)
-        )
+    def _fetch(self, subject: Subject, said: Said) -> int:
+        is_listed = not subject.is_alone and said.address is not None
+        return subject.page.visit if is_listed else 0
 
 
-def _key_of(text: str) -> str:
-    """The owner key of an item of ``start()``: the same item in another run is the same owner's."""
-    return f"item:{blake2b(text.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
+def _root_of(response: Response | None) -> HtmlElement | None:
+    if not isinstance(response, HtmlResponse):
+        return None
+    root = response.selector.root
+    # A comment, for one, is a root without a name.
+    return root if isinstance(getattr(root, "tag", None), str) else None
+
+
+def _is_shell(page: Page, text: str, sketch: Sketch) -> bool:
+    return (
+        page.response is not None
+        and sketch.size < _SHELL_FEATURES
+        and len(page.response.body) > _SHELL_RATIO * len(text)
+    )

@@ -24,6 +24,9 @@ __all__ = ["CrawlEnd"]
 
 logger = logging.getLogger(__name__)
 
+#: From so many items on that were kept for one field somebody should look at it.
+_MANY = 20
+
 
 class CrawlEnd:
     """Does what is left when the spider has closed, and when the engine has stopped.
@@ -57,6 +60,27 @@ class CrawlEnd:
         self._reason = reason
         await self._worker.flush()
         self._stats.finish(self._worker.figures, self._claims.open_count())
+        self._say_what_kept_apart()
+
+    def _say_what_kept_apart(self) -> None:
+        """Name the setting where one field keeps most of what is near."""
+        fields = self._stats.kept_apart()
+        total = sum(fields.values())
+        name = max(fields, key=lambda field: fields[field], default="")
+        # A few are what the rule is for; it may be wrong where they are many, and for one reason.
+        if total < _MANY or 2 * fields[name] <= total:
+            return
+        setting = "SIMHASH_FACTS = 'never'"
+        if not name.startswith(("(", "page:")):
+            setting = f"SIMHASH_IGNORE_FIELDS = [{name!r}], or {setting}"
+        logger.warning(
+            "%d items were kept although their text is near another's, %d of them because %s "
+            "differs. If that does not make them different things: %s",
+            total,
+            fields[name],
+            name,
+            setting,
+        )
 
     async def engine_stopped(self) -> None:
         """Handles the signal: all items have had their outcome, and the feeds are stored or not."""
@@ -92,6 +116,13 @@ class CrawlEnd:
             settings.locate_database(), options=settings.engine_options, timeout=settings.timeout
         )
         try:
-            write_report(database, path, run=run, namespace=namespace, limit=settings.limit)
+            write_report(
+                database,
+                path,
+                run=run,
+                namespace=namespace,
+                limit=settings.rule.limit,
+                similarity=settings.rule.similarity,
+            )
         finally:
             database.close()

@@ -34,6 +34,14 @@ class Fields:
         else:
             self._of_class = [(object, _names(given))]
 
+    def __str__(self) -> str:
+        """The names, for what is compared in words."""
+        parts = (
+            (f"{kind.__qualname__}:" if kind is not object else "") + ",".join(names)
+            for kind, names in self._of_class
+        )
+        return ";".join(parts)
+
     def of(self, item: Any) -> Sequence[str]:
         """The fields of this item; none if nothing is said of its class."""
         return next((names for kind, names in self._of_class if isinstance(item, kind)), ())

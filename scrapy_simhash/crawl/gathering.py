@@ -30,6 +30,7 @@ class Job:
 
     namespace: str
     claim: Document | None = None
+    foresee: Document | None = None
     confirm: Claim | None = None
     release: Claim | None = None
     duplicate: Duplicate | None = None

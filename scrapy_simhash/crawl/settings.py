@@ -16,6 +16,7 @@ from scrapy_simhash.crawl import checks
 from scrapy_simhash.crawl.fields import Fields
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.exceptions import SettingError
+from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
 from scrapy_simhash.simhash.scheme import load_scheme
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from sqlalchemy.engine import URL
 
+    from scrapy_simhash.crawl.checks import Compare
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.runs import Run
-    from scrapy_simhash.index.verdict import Verdict
+    from scrapy_simhash.index.verdict import FactsMode, Verdict
     from scrapy_simhash.simhash.scheme import Scheme
     from scrapy_simhash.text.extractor import Extractor
 
@@ -72,13 +74,21 @@ class Setting:
             return self.check(given)
 
 
+def _fields(given: Any) -> Fields | None:
+    return None if given is None else Fields(given)
+
+
 _TABLE = (
     Setting("SIMHASH_ENABLED", True, checks.flag),
     Setting("SIMHASH_DATABASE_URL", None, lambda given: check_url(given) if given else None),
     Setting("SIMHASH_ENGINE_OPTIONS", {}, checks.mapping),
     Setting("SIMHASH_NAMESPACE", "{spider}", checks.namespace),
     Setting("SIMHASH_ON_DUPLICATE", "drop", checks.one_of("drop", "skip", "report")),
-    Setting("SIMHASH_FIELDS", None, lambda given: None if given is None else Fields(given)),
+    Setting("SIMHASH_COMPARE", "auto", checks.one_of(*checks.COMPARE)),
+    Setting("SIMHASH_FIELDS", None, _fields),
+    Setting("SIMHASH_IGNORE_FIELDS", None, _fields),
+    Setting("SIMHASH_KEY", None, _fields),
+    Setting("SIMHASH_FACTS", "auto", checks.one_of("auto", "always", "never")),
     Setting("SIMHASH_SIMILARITY", 0.9, checks.number(0.7, 1)),
     Setting("SIMHASH_DISTANCE", None, checks.optional_whole(0, 160)),
     Setting("SIMHASH_CANDIDATES", "auto", checks.one_of("auto", "bands", "blocks")),
@@ -116,7 +126,11 @@ class Settings:
     engine_options: Mapping[str, Any]
     namespace: str
     on_duplicate: Literal["drop", "skip", "report"]
+    compare: Compare
     fields: Fields | None
+    ignore_fields: Fields | None
+    key: Fields | None
+    facts: FactsMode
     similarity: float
     distance: int | None
     candidates: Literal["auto", "bands", "blocks"]
@@ -160,9 +174,28 @@ class Settings:
         return cls(**_together(values))
 
     @property
-    def limit(self) -> int:
-        """The Hamming distance up to which documents are near-duplicates, in bits."""
-        return choose_limits(self.scheme, self.similarity, self.distance)[1]
+    def rule(self) -> Rule:
+        """What makes two documents near-duplicates."""
+        return Rule.of(
+            self.scheme,
+            self.similarity,
+            self.distance,
+            facts=self.facts,
+            same_url=self.same_url,
+        )
+
+    @property
+    def compared(self) -> str:
+        """What is compared, in words: claims that were made otherwise may not be recognised."""
+        extractor = getattr(self.extractor, "__qualname__", type(self.extractor).__qualname__)
+        given = {
+            "COMPARE": self.compare,
+            "FIELDS": self.fields,
+            "IGNORE_FIELDS": self.ignore_fields,
+            "KEY": self.key,
+            "EXTRACTOR": extractor,
+        }
+        return " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
 
     def leaves_out(self, verdict: Verdict) -> bool:
         """Whether what this verdict is on is not to be stored."""
@@ -204,6 +237,8 @@ class Settings:
             text_budget=self.text_budget if text_budget is None else text_budget,
             item_budget=self.quarantine,
             expected_size=self.expected_size,
+            facts=self.facts,
+            compared=self.compared,
         )
 
 
@@ -218,11 +253,6 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
     candidates = values["candidates"]
     with _blamed_on("SIMHASH_CANDIDATES", candidates):
         choose_keys(scheme, similarity, distance, candidates)
-    if values["fields"] and values["on_duplicate"] == "skip":
-        raise SettingError(
-            "SIMHASH_ON_DUPLICATE = 'skip' decides before there are items: with "
-            "SIMHASH_FIELDS it can be 'drop' or 'report'"
-        )
     return values
 
 

@@ -115,6 +115,15 @@ class CrawlStats:
             value for name, value in self.all().items() if name.startswith("simhash/skipped/")
         )
 
+    def kept_apart(self) -> dict[str, int]:
+        """How many items were kept although a text was near, by the field that differs."""
+        prefix = "simhash/kept/other_facts/"
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self.all().items()
+            if name.startswith(prefix)
+        }
+
     def all(self) -> dict[str, Any]:
         """Those of this package, under their full names."""
         every = self._collector.get_stats()
@@ -147,3 +156,6 @@ def _names(url: str, verdict: Verdict) -> Iterator[str]:
             yield "duplicates/same_site" if is_same else "duplicates/other_site"
         case kind:
             yield kind
+    if verdict.kind == "unique" and verdict.differs is not None:
+        yield "kept/other_facts"
+        yield f"kept/other_facts/{verdict.differs}"

@@ -1,4 +1,4 @@
-"""Which item belongs to which page, who still holds that page, and how its items end."""
+"""Which item belongs to which page, whether the page gives others, and how the items end."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 from scrapy.http import Response
 
+from scrapy_simhash.crawl.checks import COMPARE
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from typing import Any
 
     from scrapy.crawler import Crawler
 
+    from scrapy_simhash.crawl.checks import Compare
     from scrapy_simhash.crawl.settings import Settings
     from scrapy_simhash.index.verdict import Document, Verdict
 
@@ -26,25 +29,25 @@ __all__ = ["Page", "Subject", "Tracker", "is_item"]
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Page:
     """One visit of a page.
 
     Attributes:
         response: what was fetched; None for what ``start()`` yields.
         namespace: where it is compared.
-        key: the owner key of what it claims.
+        key: its own owner key.
         visit: tells this visit from others of the same page.
+        compare: what of its items is compared, where its request says so.
         is_left_alone: whether its request asked for that.
-        item_count: the items that came from it so far.
     """
 
     response: Response | None
     namespace: str
-    key: str
-    visit: int
+    key: str = ""
+    visit: int = 0
+    compare: Compare | None = None
     is_left_alone: bool = False
-    item_count: int = 0
 
     @property
     def url(self) -> str:
@@ -54,25 +57,21 @@ class Page:
 
 @dataclass(slots=True, eq=False)
 class Subject:
-    """What gets one verdict: a page with all its items, or one item where fields are compared.
+    """What a verdict is on: an item.
 
     Attributes:
-        page: the page, or that of the item.
-        position: of the item in its page.
-        holders: items without an outcome yet, and the callback as long as it runs.
+        page: that it comes from.
+        is_alone: whether the page gave nothing else.
         document: what was compared.
-        verdict: done once it is known; None as long as nobody has asked for it.
+        verdict: set once it is known.
         outcome: done with whether it was stored, for twins that wait.
-        has_kept_text: whether its text was given to be kept beside what it is a duplicate of.
     """
 
     page: Page
-    position: int = 0
-    holders: int = 1
+    is_alone: bool = False
     document: Document | None = None
-    verdict: Future[Verdict] | None = None
+    verdict: Verdict | None = None
     outcome: Future[bool] = field(default_factory=Future)
-    has_kept_text: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +80,6 @@ class _ItemInFlight:
 
     item: Any
     subject: Subject
-    has_ended: bool = False
 
 
 # The outcome's signals are sent from the task that ran process_item, so they see what it set.
@@ -110,8 +108,7 @@ class Tracker:
                                                                    object, its identity the item
     ====================================================  =======  ================================
 
-    In 4 and 5 it is the other object that has an outcome, and the page is not checked. A subject
-    that nobody holds any more, and of which nothing was stored, was not stored.
+    In 4 and 5 it is the other object that has an outcome, and the item is not checked.
 
     Args:
         crawler: whose items they are.
@@ -127,53 +124,68 @@ class Tracker:
         self._settle = settle
         # An object may be yielded more than once.
         self._in_flight: dict[int, list[_ItemInFlight]] = {}
-        self._visit = randbits(63)
-        self._unplaced = 0
         self._has_warned = False
 
     # From a callback to the pipeline
 
-    def open(self, response: Response) -> Subject:
-        """A page, held by its callback."""
+    def open(self, response: Response) -> Page:
+        """A page whose callback is about to run."""
         request = response.request
         meta = request.meta if request is not None else {}
         fingerprinter = self._crawler.request_fingerprinter
         key = response.url
         if request is not None and fingerprinter is not None:
             key = fingerprinter.fingerprint(request).hex()
-        namespace = meta.get("simhash_namespace")
-        return Subject(
-            Page(
-                response,
-                str(namespace) if namespace is not None else self._namespace(),
-                key,
-                randbits(63),
-                is_left_alone=meta.get("simhash") is False,
+        namespace, compare = meta.get("simhash_namespace"), meta.get("simhash_compare")
+        if compare not in (None, *COMPARE):
+            listed = ", ".join(map(repr, COMPARE))
+            logger.error(
+                'meta["simhash_compare"] = %r of %s: allowed are %s. SIMHASH_COMPARE counts',
+                compare,
+                response.url,
+                listed,
             )
+            compare = None
+        return Page(
+            response,
+            str(namespace) if namespace is not None else self._namespace(),
+            key,
+            randbits(63),
+            compare,
+            is_left_alone=meta.get("simhash") is False,
         )
 
-    async def follow(self, subject: Subject, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass on what the callback of a page yields, and hold the page until it is done."""
+    async def follow(self, page: Page, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on what the callback of a page yields; the first item once it is known if it is one.
+
+        What an item is compared by depends on whether its page gives others. Requests pass at once.
+        """
+        held: list[Any] = []
+        is_alone = True
         try:
             async for output in result:
-                if is_item(output):
-                    self.expect(output, subject)
-                yield output
-            if not subject.page.item_count:
-                # It was read for its links alone, without an error: that is its outcome.
-                self._end(subject, stored=True)
-        finally:
-            self.let_go(subject)
+                if not is_item(output):
+                    yield output
+                elif is_alone and not held:
+                    held.append(output)
+                else:
+                    is_alone = False
+                    while held:
+                        yield self._expect(held.pop(), page, is_alone=False)
+                    yield self._expect(output, page, is_alone=False)
+        except Exception:
+            # There might have been more: it is not compared as if it were alone.
+            while held:
+                yield self._expect(held.pop(), page, is_alone=False)
+            raise
+        while held:
+            yield self._expect(held.pop(), page, is_alone=True)
 
-    def expect(self, item: Any, subject: Subject) -> None:
+    def _expect(self, item: Any, page: Page, *, is_alone: bool) -> Any:
         """An item of a page is on its way to the pipeline."""
-        page = subject.page
-        if self._settings.fields is not None:
-            subject = Subject(page, position=page.item_count)
-        else:
-            subject.holders += 1
-        page.item_count += 1
-        self._in_flight.setdefault(id(item), []).append(_ItemInFlight(item, subject))
+        in_flight = _ItemInFlight(item, Subject(page, is_alone))
+        self._in_flight.setdefault(id(item), []).append(in_flight)
+        return item
 
     def take(self, item: Any) -> Subject:
         """What the verdict on an item is to be on; called in its task, by the pipeline."""
@@ -182,19 +194,12 @@ class Tracker:
         _current.set(in_flight)
         return in_flight.subject
 
-    def let_go(self, subject: Subject) -> None:
-        """One of its items has ended, or its callback."""
-        subject.holders -= 1
-        if not subject.holders:
-            self._end(subject, stored=False)
-
     # Ends
 
     def item_scraped(self, response: Any) -> None:
         """Handles the signal."""
         if in_flight := _current.get():
-            self._end(in_flight.subject, stored=True)
-            self._finish(in_flight)
+            self._finish(in_flight, stored=True)
             # What an errback yields has a failure for its response, and passes no middleware.
             if isinstance(response, Response) and in_flight.subject.page.response is None:
                 self._forget_replaced(response)
@@ -215,13 +220,9 @@ class Tracker:
         if not is_known and (unseen := self._pop(item)):
             self._finish(unseen)
 
-    def _finish(self, in_flight: _ItemInFlight) -> None:
+    def _finish(self, in_flight: _ItemInFlight, *, stored: bool = False) -> None:
         _current.set(None)
-        if not in_flight.has_ended:
-            in_flight.has_ended = True
-            self.let_go(in_flight.subject)
-
-    def _end(self, subject: Subject, *, stored: bool) -> None:
+        subject = in_flight.subject
         if not subject.outcome.done():
             self._settle(subject, stored)
             subject.outcome.set_result(stored)
@@ -239,8 +240,7 @@ class Tracker:
 
     def _from_nowhere(self) -> Subject:
         """For an item of ``start()``, or one that an earlier pipeline put in another's place."""
-        self._unplaced += 1
-        return Subject(Page(None, self._namespace(), "", self._visit), position=self._unplaced)
+        return Subject(Page(None, self._namespace()))
 
     def _forget_replaced(self, response: Response) -> None:
         """Stop waiting for an item that a pipeline before ours put another in the place of."""
@@ -248,15 +248,15 @@ class Tracker:
             self._has_warned = True
             logger.warning(
                 "SimhashPipeline was given an object that SimhashSpiderMiddleware has not seen: "
-                "which page it comes from is not known, so its page is not checked. Both must be "
-                "enabled, and what puts other objects in the place of items must come after the "
+                "which page it comes from is not known: it is compared without that page. Both "
+                "must be enabled, and what puts others in the place of items must come after the "
                 "pipeline (a higher number in ITEM_PIPELINES) or before the middleware (a higher "
                 "number in SPIDER_MIDDLEWARES)"
             )
         for first, *_ in self._in_flight.values():
             if first.subject.page.response is response:
                 self._pop(first.item)
-                self.let_go(first.subject)
+                self._finish(first)
                 return
 
     def _namespace(self) -> str:

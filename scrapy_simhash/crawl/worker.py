@@ -95,6 +95,18 @@ class Worker:
             raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
         return verdict
 
+    async def foresee(self, namespace: str, document: Document) -> Verdict:
+        """What would be said of a page; see :meth:`Index.foresee`.
+
+        Raises:
+            IndexUnavailable: no answer within the timeout.
+        """
+        job = self._submit(Job(namespace, foresee=document))
+        try:
+            return await wait(job.answer, self._timeout)
+        except TimeoutError:
+            raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
+
     async def remember(self, namespace: str, duplicate: Duplicate) -> None:
         """Keep a duplicate; returns when it is committed.
 
@@ -204,16 +216,16 @@ class Worker:
 
     def _do_group(self, namespace: str, jobs: Sequence[Job]) -> None:
         try:
+            index = self._open().index(namespace)
             verdicts = iter(
-                self._open()
-                .index(namespace)
-                .execute(
+                index.execute(
                     claims=[job.claim for job in jobs if job.claim],
                     confirm=[job.confirm for job in jobs if job.confirm],
                     release=[job.release for job in jobs if job.release],
                     duplicates=[job.duplicate for job in jobs if job.duplicate],
                 )
             )
+            foreseen = iter([index.foresee(job.foresee) for job in jobs if job.foresee])
         except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for an answer
             if len(jobs) > 1 and not _concerns_all(error):
                 # One of them can't be done; the others must not suffer for it.
@@ -227,7 +239,9 @@ class Worker:
             return
         self._resting, self._rest = None, _REST
         for job in jobs:
-            job.answer.set_result(next(verdicts) if job.claim else None)
+            job.answer.set_result(
+                next(verdicts) if job.claim else next(foreseen) if job.foresee else None
+            )
 
     def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
         for job in jobs:

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONFIRMED",
+    "EXACT",
     "MIGRATIONS",
+    "PAGE",
     "PENDING",
+    "TEXT",
     "VERSION",
     "claims",
     "duplicates",
@@ -45,14 +48,17 @@ __all__ = [
     "texts",
 ]
 
-#: Of the tables below. A change of them raises it and adds a migration.
-VERSION = 1
+#: Of the tables below. A change of them raises it; from the first release on it adds a migration.
+VERSION = 2
 
 #: What brings the tables of a version to the next one. MariaDB commits every change of a table as
 #: it is made, so each must be able to go on with what an earlier attempt left half done.
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
 
 PENDING, CONFIRMED = 0, 1
+
+#: What a claim was compared by: a text, the whole item to the letter, or the text of its page.
+TEXT, EXACT, PAGE = 0, 1, 2
 
 metadata = MetaData()
 
@@ -70,6 +76,8 @@ _MYSQL: dict[str, Any] = {
 # engine can lose the highest bit, and no width needs a column of its own.
 _Fingerprint = LargeBinary(20).with_variant(mysql.VARBINARY(20), "mysql", "mariadb")
 _Blob = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
+# 256 bytes, or 260.
+_Sketch = LargeBinary(260).with_variant(mysql.VARBINARY(260), "mysql", "mariadb")
 _LongText = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 
 meta = Table(
@@ -86,6 +94,8 @@ namespaces = Table(
     Column("id", Integer, primary_key=True),
     Column("name", String(255), nullable=False, unique=True),
     Column("scheme", Text, nullable=False),
+    # What is compared in it, as its first crawl had it.
+    Column("compared", Text, nullable=False, default=""),
     # The id of its keys, and the slot of the first of them.
     Column("plan", String(255), nullable=False),
     Column("first_slot", SmallInteger, nullable=False, default=0),
@@ -115,6 +125,8 @@ runs = Table(
     Column("heartbeat", Double, nullable=False),
     Column("closed", Double),
     Column("reason", Text),
+    # The least number of the runs that were open together with this one: they are one visit.
+    Column("generation", Integer, nullable=False, default=0),
     # What the run stored is known to be stored: its claims stand for good.
     Column("settled", Boolean, nullable=False, default=False),
     # When another run released what this one left behind.
@@ -131,10 +143,15 @@ claims = Table(
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     # 64 bits of the owner key's hash, to look it up by; the key itself is for people.
     Column("owner", BigInteger, nullable=False),
-    Column("position", Integer, nullable=False),
+    # The document that made it, or was the last to be the same thing again: so that a transaction
+    # that is repeated knows its own, and what else came in the same visit, from the same page.
+    Column("token", BigInteger, nullable=False),
     Column("visit", BigInteger, nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("fetch", BigInteger, nullable=False),
     Column("run", Integer, nullable=False),
     Column("state", SmallInteger, nullable=False),
+    Column("basis", SmallInteger, nullable=False),
     Column("fingerprint", _Fingerprint, nullable=False),
     Column("size", Integer, nullable=False),
     # The distance of the nearest claim that was met and was not a duplicate.
@@ -145,6 +162,15 @@ claims = Table(
     Column("url", _LongText, nullable=False),
     # Keys that can't be made from the fingerprint: 4 bytes each, little-endian.
     Column("packed_keys", LargeBinary(516).with_variant(mysql.VARBINARY(516), "mysql", "mariadb")),
+    # Equal ones mean equal items.
+    Column("digest", LargeBinary(16).with_variant(mysql.VARBINARY(16), "mysql", "mariadb")),
+    # What it says beside its text: see `item.facts`; and what is compared where no text is kept.
+    Column("facts", _Blob),
+    Column("minhash", _Sketch),
+    Column("rest", _Sketch),
+    # The claim whose text was near, and what kept this one all the same.
+    Column("beside", BigInteger),
+    Column("differs", String(255)),
     sqlite_with_rowid=False,
     **_MYSQL,
 )
@@ -173,8 +199,15 @@ duplicates = Table(
     Column("url", _LongText, nullable=False),
     Column("fingerprint", _Fingerprint, nullable=False),
     Column("size", Integer, nullable=False),
+    Column("basis", SmallInteger, nullable=False),
+    Column("digest", LargeBinary(16).with_variant(mysql.VARBINARY(16), "mysql", "mariadb")),
+    Column("facts", _Blob),
+    Column("minhash", _Sketch),
     Column("claim", BigInteger, nullable=False),
     Column("distance", SmallInteger, nullable=False),
+    # The true Jaccard similarity, or its estimate where the claim's text was not kept.
+    Column("similarity", Double, nullable=False),
+    Column("estimated", Boolean, nullable=False),
     # "drop", "skip" or "report".
     Column("action", String(16), nullable=False),
     # The claim that it was dropped against was released: nothing stands for it any more.

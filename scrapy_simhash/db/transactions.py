@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["Database"]
+__all__ = ["Database", "drop_tables"]
 
 logger = logging.getLogger(__name__)
 
@@ -208,6 +208,12 @@ class Database:
         in_force = schema.meta.c.name == "version"
         connection.execute(update(schema.meta).where(in_force).values(value=schema.meta.c.value))
         found = int(connection.scalar(_version) or 0)
+        if any(version not in schema.MIGRATIONS for version in range(found, schema.VERSION)):
+            raise SchemaMismatch(
+                f"{self}: its tables have version {found}, this version of scrapy_simhash works "
+                f"with version {schema.VERSION} and can't bring them up to date; begin anew with "
+                "scrapy simhash reset --all, or use another database"
+            )
         for version in range(found, schema.VERSION):
             logger.info("%s: upgrading the tables from version %d", self, version)
             schema.MIGRATIONS[version](connection)
@@ -257,6 +263,22 @@ class Database:
         if advice := _SQLITE_ADVICE.get(code):
             reason = f"{reason}; {advice}"
         return IndexUnavailable(f"{self}: {reason}")
+
+
+def drop_tables(url: str | URL, options: Mapping[str, Any] | None = None) -> None:
+    """Drop all tables of this package, whatever version made them.
+
+    Raises:
+        IndexUnavailable: the database refused.
+        ValueError: the URL can't be read, or its driver is not installed.
+    """
+    engine = create_engine(split_hosts(check_url(url))[0], **(options or {}))
+    try:
+        schema.metadata.drop_all(engine)
+    except SQLAlchemyError as error:
+        raise IndexUnavailable(f"{error}".splitlines()[0]) from error
+    finally:
+        engine.dispose()
 
 
 def _is_helpless(error: DBAPIError) -> bool:

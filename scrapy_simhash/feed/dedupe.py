@@ -13,21 +13,18 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.feed.files import FeedError
+from scrapy_simhash.feed.documents import ItemReader, What
 from scrapy_simhash.feed.output import Output
 from scrapy_simhash.feed.progress import Progress
-from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.values import item_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-    from typing import Any
 
     from scrapy_simhash.feed.files import Feed
     from scrapy_simhash.feed.progress import FeedCounts
     from scrapy_simhash.index.index import Index
-    from scrapy_simhash.index.verdict import Claim, Verdict
+    from scrapy_simhash.index.verdict import Claim, Document, Verdict
 
 __all__ = ["dedupe"]
 
@@ -39,9 +36,11 @@ def dedupe(
     index: Index,
     source: Feed,
     outputs: Sequence[Path],
-    fields: Sequence[str],
+    fields: Sequence[str] | None,
     progress_file: Path,
     *,
+    ignore: Sequence[str] = (),
+    key: Sequence[str] | None = None,
     min_features: int = 8,
     advance: Callable[[FeedCounts], None] = lambda counts: None,
 ) -> FeedCounts:
@@ -51,9 +50,11 @@ def dedupe(
         index: where the items are claimed; one with the run it works in.
         source: the feed.
         outputs: where to write what is kept and, if there is a second one, what is dropped.
-        fields: the fields that are compared.
+        fields: these alone say what an item is; None for all.
         progress_file: where the progress is noted; gone when all is done.
-        min_features: what has fewer is kept without a check.
+        ignore: fields that say nothing.
+        key: fields that identify an item among others of its page; None for its own address.
+        min_features: a text of fewer says nothing; such an item is compared as a whole.
         advance: called with the counts after each part.
 
     Raises:
@@ -62,20 +63,20 @@ def dedupe(
         IndexUnavailable: the database did not answer in time; a further call goes on from there.
     """
     feed = source.identity()
-    header = source.header()
-    progress = Progress.load(progress_file, feed, fields, len(outputs))
+    what = What(fields, ignore, key)
+    reader = ItemReader(feed, index.scheme, what, min_features)
+    options = [*what.noted(), str(index.lookup.rule)]
+    progress = Progress.load(progress_file, feed, options, len(outputs))
     counts = replace(progress.counts)
     with ExitStack() as stack:
-        noted = zip(outputs, progress.lengths, progress.digests, strict=True)
-        files = [
-            stack.enter_context(closing(Output(path, progress_file, length, digest, header)))
-            for path, length, digest in noted
-        ]
+        files = _open(stack, outputs, progress_file, progress, source.header())
         items = islice(stack.enter_context(closing(source.items())), counts.read, None)
         stored: list[Claim] = []
         while part := list(islice(items, _PART)):
-            documents = _documents(index, part, fields, feed, counts.read)
-            verdicts, claims = _claim(index, documents, stored, min_features)
+            documents = [
+                reader.document(item, number) for number, (item, _) in enumerate(part, counts.read)
+            ]
+            verdicts, claims = _claim(index, documents, stored)
             kept = [verdict is None or verdict.kind != "duplicate" for verdict in verdicts]
             # Not before what it claimed is confirmed is a part done for good.
             progress.save(progress_file)
@@ -87,11 +88,20 @@ def dedupe(
             stored = claims
             advance(counts)
         index.execute(confirm=stored)
-        if not counts.read:
-            # An empty feed makes empty outputs.
+        if not counts.read:  # an empty feed makes empty outputs
             _write(files, [], [])
     progress_file.unlink(missing_ok=True)
     return counts
+
+
+def _open(
+    stack: ExitStack, outputs: Sequence[Path], progress_file: Path, noted: Progress, header: bytes
+) -> list[Output]:
+    """The outputs as they are noted, open as long as the stack is."""
+    return [
+        stack.enter_context(closing(Output(path, progress_file, length, digest, header)))
+        for path, length, digest in zip(outputs, noted.lengths, noted.digests, strict=True)
+    ]
 
 
 def _write(files: Sequence[Output], lines: Sequence[bytes], kept: Sequence[bool]) -> None:
@@ -100,42 +110,10 @@ def _write(files: Sequence[Output], lines: Sequence[bytes], kept: Sequence[bool]
         file.write(b"".join(line for line, keep in zip(lines, kept, strict=True) if keep is wanted))
 
 
-def _documents(
-    index: Index,
-    part: Sequence[tuple[dict[str, Any], bytes]],
-    fields: Sequence[str],
-    feed: str,
-    first: int,
-) -> list[Document]:
-    documents = []
-    for number, (item, _) in enumerate(part, first):
-        try:
-            text = item_text(item, fields)
-        except RecursionError as error:
-            raise FeedError(f"item {number + 1} is nested too deeply") from error
-        if not text and not any(field in item for field in fields):
-            raise FeedError(
-                f"item {number + 1} has none of the fields {', '.join(fields)}; it has "
-                f"{', '.join(map(str, item)) or 'none'}"
-            )
-        url = item.get("url")
-        documents.append(
-            Document(
-                index.scheme.sketch(text),
-                f"{feed}:{number}",
-                url if isinstance(url, str) else "",
-            )
-        )
-    return documents
-
-
 def _claim(
-    index: Index, documents: Sequence[Document], stored: Sequence[Claim], min_features: int
+    index: Index, documents: Sequence[Document | None], stored: Sequence[Claim]
 ) -> tuple[list[Verdict | None], list[Claim]]:
-    """The verdicts on a part, None where there is too little to check, and what it claims."""
-    checked = [document for document in documents if document.sketch.size >= min_features]
-    verdicts = iter(index.execute(claims=checked, confirm=stored))
-    decided = [
-        next(verdicts) if document.sketch.size >= min_features else None for document in documents
-    ]
+    """The verdicts on a part, None where there is nothing to check, and what it claims."""
+    verdicts = iter(index.execute(claims=[one for one in documents if one], confirm=stored))
+    decided = [next(verdicts) if document else None for document in documents]
     return decided, [verdict.claim for verdict in decided if verdict and verdict.claim]

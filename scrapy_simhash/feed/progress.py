@@ -25,7 +25,8 @@ class FeedCounts:
         read: items read.
         kept: those written to the output.
         dropped: near-duplicates.
-        unchecked: those kept without a check, because their text has too little to say.
+        unchecked: those kept without a check, because they say nothing or can't be read to their
+            end.
     """
 
     read: int = 0
@@ -47,20 +48,20 @@ class Progress:
 
     Attributes:
         feed: the identity of the feed.
-        fields: that are compared.
+        options: what the call was asked for, beside the feed.
         counts: of the items that are done.
         lengths: of the outputs, in bytes.
         digests: of these bytes.
     """
 
     feed: str
-    fields: list[str]
+    options: list[str]
     counts: FeedCounts
     lengths: list[int]
     digests: list[str] = field(default_factory=list)
 
     @classmethod
-    def load(cls, path: Path, feed: str, fields: Sequence[str], outputs: int) -> Progress:
+    def load(cls, path: Path, feed: str, options: Sequence[str], outputs: int) -> Progress:
         """Read what is noted; all zero where nothing is.
 
         Raises:
@@ -69,15 +70,15 @@ class Progress:
         try:
             progress = _read(path.read_bytes())
         except FileNotFoundError:
-            return cls(feed, list(fields), FeedCounts(), [0] * outputs, [""] * outputs)
+            return cls(feed, list(options), FeedCounts(), [0] * outputs, [""] * outputs)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise FeedError(
                 f"{path} is damaged: how far the earlier call came can't be read from it; remove "
                 "it and the output to begin anew"
             ) from error
-        if (progress.feed, progress.fields, len(progress.lengths)) != (
+        if (progress.feed, progress.options, len(progress.lengths)) != (
             feed,
-            list(fields),
+            list(options),
             outputs,
         ):
             raise FeedError(
@@ -100,11 +101,11 @@ def _read(content: bytes) -> Progress:
     noted: dict[str, Any] = json.loads(content)
     counts = FeedCounts(**noted["counts"])
     numbers = [*asdict(counts).values(), *noted["lengths"]]
-    texts = [noted["feed"], *noted["fields"], *noted["digests"]]
+    texts = [noted["feed"], *noted["options"], *noted["digests"]]
     if (
         not all(type(number) is int and number >= 0 for number in numbers)
         or not all(isinstance(text, str) for text in texts)
-        or not isinstance(noted["fields"], list)
+        or not isinstance(noted["options"], list)
         or len(noted["lengths"]) != len(noted["digests"])
     ):
         raise ValueError(content)

@@ -15,6 +15,7 @@ from scrapy_simhash.history.drops import (
     quarantined,
     unpack,
 )
+from scrapy_simhash.history.kept import KeptBeside, KeptPair, kept_beside
 from scrapy_simhash.history.namespaces import NamespaceRow, NotFound, choose_namespace, namespaces
 from scrapy_simhash.history.pages import PageHistory, pages, texts, urls
 from scrapy_simhash.history.runs import RunRow, runs
@@ -23,6 +24,8 @@ __all__ = [
     "SAME",
     "Documents",
     "Drop",
+    "KeptBeside",
+    "KeptPair",
     "NamespaceRow",
     "NotFound",
     "PageHistory",
@@ -31,6 +34,7 @@ __all__ = [
     "count_drops",
     "documents",
     "drops",
+    "kept_beside",
     "kept_times",
     "largest_groups",
     "namespaces",

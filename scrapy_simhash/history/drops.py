@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.history.namespaces import NamespaceRow
 
 __all__ = [
+    "LONGEST_URL",
     "SAME",
     "Drop",
     "claim_columns",
@@ -43,8 +44,8 @@ SAME = "same"
 # Items that are read at once: each may be as large as an item can be.
 _PAGE = 100
 
-# A URL of a hostile site may be as long as a book, and there may be many.
-_LONGEST_URL = 2000
+#: A URL of a hostile site may be as long as a book, and there may be many.
+LONGEST_URL = 2000
 
 claim_columns, drop_columns = schema.claims.c, schema.duplicates.c
 
@@ -60,6 +61,8 @@ class Drop(NamedTuple):
         key: its owner key.
         claim: the number of the claim that it is a duplicate of.
         distance: of the two fingerprints, in bits.
+        similarity: the Jaccard similarity of the two texts, 0 to 1; see :class:`Match`.
+        estimated: whether that is an estimate, because the claim's text was not kept.
         action: what was done: "drop", "skip", "report", or "same" for an unchanged page.
         orphaned: whether that claim was released.
         original: the claim's URL; None if it is gone.
@@ -73,6 +76,8 @@ class Drop(NamedTuple):
     key: str
     claim: int
     distance: int
+    similarity: float
+    estimated: bool
     action: str
     orphaned: bool
     original: str | None
@@ -83,13 +88,15 @@ select_drops = select(
     drop_columns.id,
     drop_columns.run,
     drop_columns.created,
-    func.substr(drop_columns.url, 1, _LONGEST_URL).label("url"),
-    func.substr(drop_columns.key, 1, _LONGEST_URL).label("key"),
+    func.substr(drop_columns.url, 1, LONGEST_URL).label("url"),
+    func.substr(drop_columns.key, 1, LONGEST_URL).label("key"),
     drop_columns.claim,
     drop_columns.distance,
+    drop_columns.similarity,
+    drop_columns.estimated,
     drop_columns.action,
     drop_columns.orphaned,
-    func.substr(claim_columns.url, 1, _LONGEST_URL).label("original"),
+    func.substr(claim_columns.url, 1, LONGEST_URL).label("original"),
     claim_columns.created.label("first_seen"),
 ).select_from(
     schema.duplicates.outerjoin(
@@ -128,7 +135,7 @@ def drops(
         .order_by(drop_columns.id.desc())
         .limit(limit)
     )
-    found = database.read(lambda connection: [Drop(*row) for row in connection.execute(query)])
+    found = database.read(lambda connection: [Drop._make(row) for row in connection.execute(query)])
     return found[::-1]
 
 

@@ -124,7 +124,7 @@ def pages(
 
     def read(connection: Connection) -> PageHistory:
         claims = connection.execute(own, parameters).all()
-        itself = [Drop(*row) for row in connection.execute(dropped.limit(limit), parameters)]
+        itself = [Drop._make(row) for row in connection.execute(dropped.limit(limit), parameters)]
         others = (
             drop_columns.namespace == namespace.id,
             is_in(database.dialect, drop_columns.claim, "numbers"),
@@ -134,7 +134,7 @@ def pages(
         return PageHistory(
             claims,
             itself,
-            [Drop(*row) for row in connection.execute(newest, numbers)],
+            [Drop._make(row) for row in connection.execute(newest, numbers)],
             connection.scalar(
                 select(func.count()).select_from(schema.duplicates).where(*others), numbers
             )

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from scrapy_simhash.db.schema import PENDING
+from scrapy_simhash.db.schema import EXACT, PAGE, PENDING, TEXT
+from scrapy_simhash.features.minhash import minhash
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.text.packed import pack_text
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scrapy_simhash.index.verdict import Document, Duplicate
+    from scrapy_simhash.index.verdict import Claimant, Document, Duplicate
     from scrapy_simhash.keys.bands import Bands
     from scrapy_simhash.keys.blocks import Blocks
     from scrapy_simhash.simhash.scheme import Scheme
@@ -38,6 +39,7 @@ __all__ = [
     "make_batch",
     "owner_of",
     "pack_fingerprints",
+    "pack_keys",
     "slotted",
 ]
 
@@ -50,15 +52,18 @@ class KeyRow(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of the claims table, as it would be written if its document were claimed."""
+    """A row of the claims table; of a document what would be written if it were claimed."""
 
     namespace: int
     id: int
     owner: int
-    position: int
+    token: int
     visit: int
+    generation: int
+    fetch: int
     run: int
     state: int
+    basis: int
     fingerprint: bytes
     size: int
     nearest: int | None
@@ -67,6 +72,12 @@ class Row(NamedTuple):
     key: str
     url: str
     packed_keys: bytes | None
+    digest: bytes | None
+    facts: bytes | None
+    minhash: bytes | None
+    rest: bytes | None
+    beside: int | None
+    differs: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +85,9 @@ class Batch:
     """Documents that are looked up together: row i of each belongs to document i.
 
     Attributes:
+        documents: what was asked.
         fingerprints: shape (documents, bytes), big-endian.
-        keys: that they are stored under, shape (slots,) each.
+        keys: that they are stored under.
         asked: every key to look up, with its slot (see `slotted`), in ascending order.
         asker: which document asks for it.
         rows: what is stored of them if they are claimed.
@@ -83,23 +95,21 @@ class Batch:
         texts: compressed; None where none is kept.
     """
 
+    documents: Sequence[Document]
     fingerprints: NDArray[np.uint8]
-    keys: Sequence[NDArray[np.int32]]
+    keys: Sequence[Sequence[KeyRow]]
     asked: NDArray[np.int64]
     asker: NDArray[np.intp]
     rows: Sequence[Row]
     twins: Sequence[Sequence[tuple[int, int]]]
     texts: Sequence[bytes | None]
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
 
 def make_batch(
     documents: Sequence[Document],
     *,
     namespace: int,
-    run: int,
+    claimant: Claimant,
     keys: Bands | Blocks,
     flips: Sequence[NDArray[np.int32]],
     width: int,
@@ -111,7 +121,7 @@ def make_batch(
     Args:
         documents: 64 at most: each is compared with each.
         namespace: their claims are of.
-        run: that claims them.
+        claimant: who claims them.
         keys: that they are stored under.
         flips: for each slot, what a key is combined with to give those to look up.
         width: of a fingerprint, in bytes.
@@ -119,32 +129,86 @@ def make_batch(
         keep_texts: whether their texts are compressed, to be kept.
     """
     fingerprints = pack_fingerprints(documents, width)
-    own = [keys.keys(document.sketch) for document in documents]
+    stored = [_keys(document, keys) for document in documents]
+    # Those of bands can't be made of the fingerprint again.
+    packs = keys.needs_shingles
     rows = [
-        Row(
-            namespace=namespace,
-            id=0,
-            owner=owner_of(document.key),
-            position=document.position,
-            visit=document.visit,
-            run=run,
-            state=PENDING,
-            fingerprint=fingerprint.tobytes(),
-            size=document.sketch.size,
-            nearest=None,
-            created=0.0,
-            seen=0.0,
-            key=clean(document.key),
-            url=clean(document.url),
-            packed_keys=mine.astype("<i4").tobytes() if keys.needs_shingles else None,
+        _row(document, fingerprint.tobytes(), namespace, claimant)._replace(
+            packed_keys=pack_keys(mine[: keys.slots]) if packs and not document.exact else None
         )
-        for document, fingerprint, mine in zip(documents, fingerprints, own, strict=True)
+        for document, fingerprint, mine in zip(documents, fingerprints, stored, strict=True)
     ]
-    texts = [
-        pack_text(document.text) if keep_texts and document.text is not None else None
-        for document in documents
-    ]
-    return Batch(fingerprints, own, *_probes(own, flips), rows, _twins(fingerprints, limit), texts)
+    texts = [_text(document) if keep_texts else None for document in documents]
+    asked, asker = _probes(stored, flips)
+    twins = _twins(fingerprints, [row.digest for row in rows], limit)
+    return Batch(documents, fingerprints, stored, asked, asker, rows, twins, texts)
+
+
+def _keys(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
+    """The keys of a document: those of its text, and one of the item as a whole."""
+    stored: list[KeyRow] = []
+    if document.exact:
+        digest = cast("int", document.sketch.fingerprint).to_bytes(20, "big")
+    else:
+        stored += map(KeyRow, range(keys.slots), keys.keys(document.sketch).tolist())
+        digest = document.digest or b""
+    if digest:
+        stored.append(KeyRow(keys.slots, exact_key(digest)))
+    return stored
+
+
+def _row(
+    document: Document,
+    fingerprint: bytes,
+    namespace: int,
+    claimant: Claimant,
+) -> Row:
+    shingles = document.sketch.shingles
+    run, generation = claimant
+    return Row(
+        namespace=namespace,
+        id=0,
+        owner=owner_of(document.key),
+        token=document.token,
+        visit=generation if document.visit is None else document.visit,
+        generation=generation,
+        fetch=document.fetch,
+        run=run,
+        state=PENDING,
+        basis=_basis(document),
+        fingerprint=fingerprint,
+        size=document.sketch.size,
+        nearest=None,
+        created=0.0,
+        seen=0.0,
+        key=clean(document.key),
+        url=clean(document.url),
+        packed_keys=None,
+        digest=_digest(document),
+        facts=None if document.facts is None else document.facts.packed(),
+        minhash=None if shingles is None or not shingles.size else minhash(shingles),
+        rest=document.rest,
+        beside=None,
+        differs=None,
+    )
+
+
+def _digest(document: Document) -> bytes | None:
+    """What equal items have in common: of one that is compared as a whole it is the fingerprint."""
+    if document.exact and document.digest is None:
+        return cast("int", document.sketch.fingerprint).to_bytes(20, "big")[-16:]
+    return document.digest
+
+
+def _basis(document: Document) -> int:
+    if document.exact:
+        return EXACT
+    return TEXT if document.rest is None else PAGE
+
+
+def pack_keys(keys: Sequence[KeyRow]) -> bytes:
+    """Keys as they stand in a claim's row: those of the slots from 0 on."""
+    return np.array([row.key for row in keys], "<i4").tobytes()
 
 
 def pack_fingerprints(documents: Sequence[Document], width: int) -> NDArray[np.uint8]:
@@ -187,6 +251,7 @@ def duplicate_row(
 ) -> tuple[dict[str, Any], bytes | None]:
     """What is remembered of a near-duplicate, and its text, compressed."""
     document, match = duplicate.document, duplicate.match
+    shingles = document.sketch.shingles
     row = {
         "namespace": namespace,
         "id": duplicate.id,
@@ -197,8 +262,14 @@ def duplicate_row(
         "url": clean(document.url),
         "fingerprint": pack_fingerprints([document], width).tobytes(),
         "size": document.sketch.size,
+        "basis": _basis(document),
+        "digest": _digest(document),
+        "facts": None if document.facts is None else document.facts.packed(),
+        "minhash": None if shingles is None or not shingles.size else minhash(shingles),
         "claim": match.claim,
         "distance": match.distance,
+        "similarity": match.similarity,
+        "estimated": match.estimated,
         "action": duplicate.action,
         "item_type": duplicate.item_type,
         "item": duplicate.item,
@@ -206,31 +277,44 @@ def duplicate_row(
     return row, _text(document) if keep_text else None
 
 
-def _twins(fingerprints: NDArray[np.uint8], limit: int) -> list[list[tuple[int, int]]]:
-    """For each the distance and the number of those before it that are near enough."""
+def _twins(
+    fingerprints: NDArray[np.uint8], digests: Sequence[bytes | None], limit: int
+) -> list[list[tuple[int, int]]]:
+    """For each the distance and the number of those before it that are near enough, or equal."""
     twins: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
     if len(fingerprints) < 2:
         return twins
     distances = hamming(fingerprints[:, None, :], fingerprints[None, :, :])
-    for number, other in np.argwhere(np.tril(distances <= limit, -1)).tolist():
+    near = distances <= limit
+    for number, digest in enumerate(digests):
+        if digest is not None:
+            near[number, :number] |= np.array([o == digest for o in digests[:number]], np.bool_)
+    for number, other in np.argwhere(np.tril(near, -1)).tolist():
         twins[number].append((int(distances[number, other]), other))
     return twins
 
 
 def _probes(
-    keys: Sequence[NDArray[np.int32]], flips: Sequence[NDArray[np.int32]]
+    stored: Sequence[Sequence[KeyRow]], flips: Sequence[NDArray[np.int32]]
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Every key to look up, slot first, in ascending order; and which document asks for it."""
-    if not keys:
-        return np.empty(0, np.int64), np.empty(0, np.intp)
-    stored = np.stack(keys)
-    asked = np.concatenate(
-        [slotted(slot, stored[:, slot, None] ^ one).ravel() for slot, one in enumerate(flips)]
-    )
-    numbers = np.arange(len(keys))
-    asker = np.concatenate([np.repeat(numbers, len(one)) for one in flips])
-    order = np.argsort(asked, kind="stable")
-    return asked[order], asker[order]
+    asked, asker = [np.empty(0, np.int64)], [np.empty(0, np.intp)]
+    by_text = [number for number, keys in enumerate(stored) if keys[0].slot == 0]
+    if by_text:
+        own = np.array(
+            [[row.key for row in stored[number][: len(flips)]] for number in by_text], np.int32
+        )
+        numbers = np.array(by_text)
+        for slot, one in enumerate(flips):
+            asked.append(slotted(slot, own[:, slot, None] ^ one).ravel())
+            asker.append(np.repeat(numbers, len(one)))
+    for number, keys in enumerate(stored):
+        if keys[-1].slot == len(flips):
+            asked.append(slotted(len(flips), np.array([keys[-1].key])))
+            asker.append(np.array([number]))
+    every, askers = np.concatenate(asked), np.concatenate(asker)
+    order = np.argsort(every, kind="stable")
+    return every[order], askers[order]
 
 
 def slotted(slot: int | NDArray[np.int64], keys: NDArray[Any]) -> NDArray[Any]:
@@ -251,7 +335,7 @@ def owner_of(key: str) -> int:
 
 
 def exact_key(fingerprint: bytes) -> int:
-    """The key under which a document all of whose bands are crowded is found all the same."""
+    """The key under which nothing but an equal fingerprint, or digest, is found."""
     return int.from_bytes(fingerprint[-4:], "big", signed=True)
 
 

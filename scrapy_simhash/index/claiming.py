@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simhash.db.schema import PENDING
-from scrapy_simhash.index.batch import KeyRow, exact_key
-from scrapy_simhash.index.decide import Met, decide
+from scrapy_simhash.db.schema import EXACT, PENDING
+from scrapy_simhash.index.batch import KeyRow, exact_key, pack_keys
+from scrapy_simhash.index.decide import Met, are_equal, decide, stands_for
+from scrapy_simhash.index.reader import Found
 from scrapy_simhash.index.verdict import Claim, Match, Verdict
-from scrapy_simhash.simhash.measure import similarity_at
+from scrapy_simhash.item.sites import same_site
+from scrapy_simhash.simhash.measure import jaccard, similarity_at
+from scrapy_simhash.text.rest import containment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,12 +24,16 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.lock import LockedNamespace
     from scrapy_simhash.index.batch import Batch, Row
+    from scrapy_simhash.index.decide import Decision
     from scrapy_simhash.index.lookup import Lookup
-    from scrapy_simhash.index.reader import Found
-    from scrapy_simhash.index.verdict import SameUrl
     from scrapy_simhash.index.writer import Writer
 
-__all__ = ["claim_batch", "nearest_claims"]
+__all__ = ["claim_batch", "foresee", "nearest_claims"]
+
+
+#: The share of what the smaller of two pages shows that the larger one shows too, from which they
+#: show the same. Print views have .97 of it, session ids .81.
+ALIKE = 0.95
 
 
 def claim_batch(
@@ -36,7 +44,6 @@ def claim_batch(
     held: LockedNamespace,
     *,
     now: float,
-    same_url: SameUrl,
     retried: bool,
 ) -> list[Verdict]:
     """Decide on a batch, and write what it claims.
@@ -47,11 +54,10 @@ def claim_batch(
         writer: of the namespace.
         batch: the documents.
         held: what came with the lock: a number for each document's claim.
-        now: seconds since the epoch.
-        same_url: see :func:`decide`.
+        now: seconds since the epoch, the same in each attempt.
         retried: an earlier attempt may have been committed.
     """
-    made = lookup.reader.made_before(connection, batch) if retried else {}
+    made = lookup.reader.made_before(connection, batch, now) if retried else {}
     newest = lookup.reader.newest(connection, {row.owner for row in batch.rows})
     found = lookup.reader.candidates(connection, batch)
     lookup.counts.candidates += len(found.claims)
@@ -61,25 +67,26 @@ def claim_batch(
     ]
     decisions = decide(
         asked,
+        [document.facts for document in batch.documents],
         _met(connection, lookup, batch, found, newest),
-        batch.twins,
+        partial(_twins, batch),
+        rule=lookup.rule,
         newest=newest,
         made=made,
-        limit=lookup.limit,
-        same_url=same_url,
     )
-    fresh = [
-        number
+    fresh = {
+        number: _beside(asked[number], decision)
         for number, decision in enumerate(decisions)
         if decision.claims and number not in made
-    ]
+    }
     claims = {number: Claim(row.id, row._asdict()) for number, row in made.items()}
-    claims |= _write(writer, lookup, batch, found, {number: asked[number] for number in fresh})
+    claims |= _write(writer, lookup, batch, found, fresh)
     writer.touch(
         [
-            decision.match.claim.id
+            stands_for(decision.match.claim, asked[number])
             for number, decision in enumerate(decisions)
-            if decision.kind == "same" and number not in claims and decision.match
+            # A changed version has a claim of its own, and leaves the old one to what equals it.
+            if decision.kind == "same" and decision.match and not decision.claims
         ],
         now,
     )
@@ -88,20 +95,55 @@ def claim_batch(
             decision.kind,
             match=_match(decision.match, lookup.bits) if decision.match else None,
             claim=claims.get(number),
+            differs=decision.differs,
         )
         for number, decision in enumerate(decisions)
     ]
+
+
+def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
+    """What would be said of a page before its items are known: see :meth:`Index.foresee`.
+
+    An item may say what its page does not, or not in its text. So nothing is taken for a copy of
+    another page of its site unless all that it shows agrees, and nothing for one across sites.
+    """
+    newest = lookup.reader.newest(connection, {row.owner for row in batch.rows})
+    (met,) = _met(connection, lookup, batch, lookup.reader.candidates(connection, batch), newest)
+    mine = batch.rows[0]
+    alike = [
+        one
+        for one in met
+        if one.claim.rest
+        and mine.rest
+        and same_site(mine.url, one.claim.url)
+        and containment(mine.rest, one.claim.rest) >= ALIKE
+    ]
+    (decision,) = decide(
+        batch.rows,
+        [document.facts for document in batch.documents],
+        [alike],
+        lambda _number, _standing: (),
+        rule=lookup.rule,
+        newest=newest,
+        made={},
+    )
+    if decision.claims or decision.match is None:
+        return Verdict("unique")
+    return Verdict(decision.kind, match=_match(decision.match, lookup.bits))
 
 
 def nearest_claims(connection: Connection, lookup: Lookup, batch: Batch, count: int) -> list[Match]:
     """The nearest claims that the keys of a batch of one document lead to."""
     found = lookup.reader.candidates(connection, batch)
     order = np.argsort(found.distances, kind="stable")[:count]
-    rows = lookup.reader.details(connection, found.claims[order])
-    near = zip(found.claims[order].tolist(), found.distances[order].tolist(), strict=True)
-    return [
-        _match(Met(distance, rows[claim]), lookup.bits) for claim, distance in near if claim in rows
-    ]
+    chosen = Found(
+        found.documents[order],
+        found.claims[order],
+        found.distances[order],
+        found.exactly[order],
+    )
+    (met,) = _compared(connection, lookup, batch, chosen)
+    return [_match(one, lookup.bits) for one in met]
 
 
 def _met(
@@ -109,44 +151,91 @@ def _met(
     lookup: Lookup,
     batch: Batch,
     found: Found,
-    newest: Mapping[tuple[int, int], int],
+    newest: Mapping[int, int],
 ) -> list[list[Met]]:
     """For each document the claims within the limit, and its owner's newest version.
 
     That one is compared with even where no key meets.
     """
-    near = found.distances <= lookup.limit
+    # Equal items may stand on pages with other texts: so few that all are looked at.
+    near = (found.distances <= lookup.rule.limit) | found.exactly
+    pairs = set(zip(found.documents[near].tolist(), found.claims[near].tolist(), strict=True))
+    own = [
+        (number, newest[row.owner])
+        for number, row in enumerate(batch.rows)
+        if row.owner in newest and (number, newest[row.owner]) not in pairs
+    ]
+    documents, claims = (np.array([pair[place] for pair in own], np.int64) for place in (0, 1))
+    wanted = Found(
+        np.concatenate([found.documents[near], documents]),
+        np.concatenate([found.claims[near], claims]),
+        # Of these it is not known yet.
+        np.concatenate([found.distances[near], np.full(len(own), -1)]),
+        np.zeros(0, np.bool_),
+    )
+    return _compared(connection, lookup, batch, wanted)
+
+
+def _compared(
+    connection: Connection, lookup: Lookup, batch: Batch, pairs: Found
+) -> list[list[Met]]:
+    """Pairs of a document and a claim, with the similarity of their texts."""
     met: list[list[Met]] = [[] for _ in batch.rows]
-    if not near.any() and not newest:
+    if not pairs.claims.size:
         return met
-    wanted = np.concatenate([found.claims[near], np.fromiter(newest.values(), np.int64)])
-    rows = lookup.reader.details(connection, wanted)
-    for number, claim, distance in zip(
-        found.documents[near].tolist(),
-        found.claims[near].tolist(),
-        found.distances[near].tolist(),
-        strict=True,
-    ):
-        if (row := rows.get(claim)) is not None:
-            met[number].append(Met(distance, row))
-    for number, mine in enumerate(batch.rows if newest else ()):
-        last = rows.get(newest.get((mine.owner, mine.position), 0))
-        if last is not None and all(last.id != other.claim.id for other in met[number]):
-            met[number].append(Met(_apart(mine, last), last))
+    rows = lookup.reader.details(connection, pairs.claims)
+    lookup.judge.read(connection, lookup.reader, (id_ for id_ in rows if rows[id_].basis != EXACT))
+    for number, claim, distance in zip(*(column.tolist() for column in pairs[:3]), strict=True):
+        if (row := rows.get(claim)) is None:
+            continue
+        mine = batch.rows[number]
+        if are_equal(mine, row):
+            met[number].append(Met(0, 1.0, False, row))
+            continue
+        apart = _apart(mine, row) if distance < 0 else distance
+        shingles = batch.documents[number].sketch.shingles
+        met[number].append(Met(apart, *lookup.judge.similarity(shingles, mine, row), row))
+    lookup.judge.forget()
     return met
+
+
+def _twins(batch: Batch, number: int, standing: Mapping[int, Row]) -> list[Met]:
+    """The documents before one in its batch that are near, of those that stand."""
+    mine = batch.documents[number].sketch.shingles
+    twins = []
+    for distance, other in batch.twins[number]:
+        if (row := standing.get(other)) is None:
+            continue
+        if are_equal(batch.rows[number], row):
+            twins.append(Met(0, 1.0, False, row))
+            continue
+        theirs = batch.documents[other].sketch.shingles
+        known = mine is not None and theirs is not None
+        similarity = jaccard(mine, theirs) if known else None  # type: ignore[arg-type]
+        twins.append(Met(distance, similarity, False, row))
+    return twins
+
+
+def _beside(row: Row, decision: Decision) -> Row:
+    """The row of a claim, with what it was kept beside, and why."""
+    if decision.differs is None or decision.match is None:
+        return row
+    return row._replace(beside=decision.match.claim.id, differs=decision.differs[:255])
 
 
 def _write(
     writer: Writer, lookup: Lookup, batch: Batch, found: Found, fresh: Mapping[int, Row]
 ) -> dict[int, Claim]:
     """Write the claims of some documents of a batch, given by their numbers."""
-    nearest = _nearest(found, lookup.limit)
-    keys: list[Sequence[int]] = []
+    nearest = _nearest(found, lookup.rule.limit)
+    keys: list[Sequence[KeyRow]] = []
     claims: dict[int, Claim] = {}
     for number, row in fresh.items():
         own = _keys_of(lookup, batch, number, found)
         keys.append(own)
-        packed = None if row.packed_keys is None else np.array(own, "<i4").tobytes()
+        packed = row.packed_keys
+        if packed is not None and len(own) > len(batch.keys[number]):
+            packed += pack_keys(own[-1:])
         written = row._replace(nearest=nearest.get(number), packed_keys=packed)
         claims[number] = Claim(row.id, written._asdict())
     texts = [
@@ -158,15 +247,16 @@ def _write(
     return claims
 
 
-def _keys_of(lookup: Lookup, batch: Batch, number: int, found: Found) -> list[int]:
+def _keys_of(lookup: Lookup, batch: Batch, number: int, found: Found) -> Sequence[KeyRow]:
     """The keys to store: for a document all whose bands are crowded its fingerprint too."""
-    keys: list[int] = batch.keys[number].tolist()
-    if found.crowded:
-        full = [row in found.crowded for row in map(KeyRow._make, enumerate(keys))]
+    keys = batch.keys[number]
+    slots = lookup.keys.slots
+    if found.crowded and keys[0].slot == 0:
+        full = [row in found.crowded for row in keys[:slots]]
         lookup.counts.crowded += any(full)
         if all(full):
             lookup.counts.exact_only += 1
-            keys.append(exact_key(batch.rows[number].fingerprint))
+            return [*keys, KeyRow(slots, exact_key(batch.rows[number].fingerprint))]
     return keys
 
 
@@ -177,11 +267,14 @@ def _match(met: Met, bits: int) -> Match:
         key=row.key,
         url=row.url,
         distance=met.distance,
-        similarity=similarity_at(met.distance, bits),
+        similarity=(
+            similarity_at(met.distance, bits) if met.similarity is None else met.similarity
+        ),
         first_seen=datetime.fromtimestamp(row.created, UTC),
         claim=row.id,
         run=row.run,
         pending=row.state == PENDING,
+        estimated=met.estimated,
     )
 
 
@@ -196,7 +289,7 @@ def _nearest(found: Found, limit: int) -> dict[int, int]:
     return nearest
 
 
-def _apart(mine: Row, other: Any) -> int:
+def _apart(mine: Row, other: Row) -> int:
     fingerprints = (mine.fingerprint, other.fingerprint)
     one, two = (int.from_bytes(fingerprint, "big") for fingerprint in fingerprints)
     return (one ^ two).bit_count()

@@ -20,12 +20,21 @@ from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.batch import bare_sketch, duplicate_row
 from scrapy_simhash.index.budgets import Books
-from scrapy_simhash.index.claiming import claim_batch, nearest_claims
+from scrapy_simhash.index.claiming import claim_batch, foresee, nearest_claims
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.namespace import open_namespace
 from scrapy_simhash.index.runs import HEARTBEAT, Run
-from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Match, SameUrl, Verdict
-from scrapy_simhash.index.writer import Writer
+from scrapy_simhash.index.verdict import (
+    Claim,
+    Claimant,
+    Document,
+    Duplicate,
+    FactsMode,
+    Match,
+    SameUrl,
+    Verdict,
+)
+from scrapy_simhash.index.writer import Writer, forgotten
 from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, load_scheme
 
@@ -43,6 +52,8 @@ __all__ = ["BATCH", "Index"]
 
 #: As many documents share one transaction at most: more would make the others wait too long.
 BATCH = 64
+
+_NOBODY = Claimant(0, 0)
 
 
 class _PlanChanged(Exception):
@@ -68,6 +79,8 @@ class Index:
         scheme_options: options for a scheme given by name.
         same_url: "pass" claims a changed version of an owner's own document, "drop" only one that
             is no near-duplicate of its newest version.
+        facts: where what documents say beside their texts keeps them apart: "always"; "auto", on
+            one site, and prices across sites; "never".
         engine_options: for :func:`sqlalchemy.create_engine`.
         timeout: seconds until a call gives up.
         run: the run whose claims these are; one of its own, closed with the index, by default.
@@ -75,6 +88,7 @@ class Index:
         item_budget: bytes of dropped items kept in the namespace.
         expected_size: how many documents there will be, to choose the keys of a new namespace by;
             one that exists keeps those it has.
+        compared: what is compared, in words; a namespace that was made otherwise is warned of.
 
     Raises:
         ValueError: an argument is out of its range, or the URL can't be read.
@@ -92,13 +106,15 @@ class Index:
         candidates: Literal["auto", "bands", "blocks"] = "auto",
         scheme: str | Scheme = "shingles",
         scheme_options: Mapping[str, Any] | None = None,
-        same_url: Literal["pass", "drop"] = "pass",
+        same_url: SameUrl = "pass",
+        facts: FactsMode = "auto",
         engine_options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
         run: Run | None = None,
         text_budget: int = 256 << 20,
         item_budget: int = 1 << 30,
         expected_size: int = 1_000_000,
+        compared: str = "",
     ) -> None:
         self.scheme = load_scheme(scheme, scheme_options) if isinstance(scheme, str) else scheme
         keys = choose_keys(
@@ -110,7 +126,6 @@ class Index:
             engine=database.dialect if isinstance(database, Database) else _engine_of(database),
         )
         self.namespace = namespace
-        self.same_url: SameUrl = same_url
         self._budgets = text_budget, item_budget
         self._owns_database = not isinstance(database, Database)
         self.database = (
@@ -120,9 +135,17 @@ class Index:
         )
         try:
             self.lookup = Lookup(
-                self.database.dialect, self.scheme, similarity, distance, expected_size
+                self.database.dialect,
+                self.scheme,
+                similarity=similarity,
+                distance=distance,
+                expected_size=expected_size,
+                same_url=same_url,
+                facts=facts,
             )
-            opened = open_namespace(self.database, namespace, scheme=self.scheme.id, plan=keys.id)
+            opened = open_namespace(
+                self.database, namespace, scheme=self.scheme.id, plan=keys.id, compared=compared
+            )
             self.id = opened.id
             self.lookup.open(namespace, opened, keys)
         except BaseException:
@@ -168,6 +191,10 @@ class Index:
         if self._run is None:
             self._run = Run.open(self.database)
         return self._run
+
+    @property
+    def _claimant(self) -> Claimant:
+        return Claimant(self.run.id, self.run.generation)
 
     def claim(
         self,
@@ -249,15 +276,35 @@ class Index:
             return []
 
         def look_up(connection: Connection) -> list[Match]:
-            row = connection.execute(
-                select(schema.namespaces).where(schema.namespaces.c.id == self.id)
-            ).one_or_none()
-            if row is not None and (row.plan, row.first_slot) != self.lookup.in_force:
-                self.lookup.use(row.plan, row.first_slot)
-            batch = self.lookup.batch([document], run=0, keep_texts=False)
+            self._follow(connection)
+            batch = self.lookup.batch([document], _NOBODY, keep_texts=False)
             return nearest_claims(connection, self.lookup, batch, limit)
 
         return self.database.read(look_up)
+
+    def foresee(self, document: Document) -> Verdict:
+        """What would be said of a page that is the same in all that it shows; claims nothing.
+
+        Takes no lock, so it may be overtaken.
+
+        Raises:
+            IndexUnavailable: as :meth:`claim`.
+        """
+
+        def look_up(connection: Connection) -> Verdict:
+            self._follow(connection)
+            batch = self.lookup.batch([document], self._claimant, keep_texts=False)
+            return foresee(connection, self.lookup, batch)
+
+        return self.database.read(look_up)
+
+    def _follow(self, connection: Connection) -> None:
+        """Work with the keys in force, which somebody may have made anew."""
+        row = connection.execute(
+            select(schema.namespaces).where(schema.namespaces.c.id == self.id)
+        ).one_or_none()
+        if row is not None and (row.plan, row.first_slot) != self.lookup.in_force:
+            self.lookup.use(row.plan, row.first_slot)
 
     def execute(
         self,
@@ -283,7 +330,7 @@ class Index:
                 raise _PlanChanged(held)
             books = Books(connection, self.id, held)
             writer = Writer(connection, self.id, held, books)
-            writer.forget([_packed(claim.row) for claim in release], orphaned=True)
+            writer.forget([forgotten(claim.row) for claim in release], orphaned=True)
             writer.confirm([claim.row for claim in confirm])
             decided: list[Verdict] = []
             if batch is not None:
@@ -294,7 +341,6 @@ class Index:
                     batch,
                     held,
                     now=now,
-                    same_url=self.same_url,
                     retried=retried,
                 )
             if duplicates:
@@ -306,7 +352,7 @@ class Index:
         if wanted or confirm or release or duplicates:
             now, batch = self.database.now(), None
             if wanted:
-                batch = self.lookup.batch(wanted, self.run.id, keep_texts=self._budgets[0] > 0)
+                batch = self.lookup.batch(wanted, self._claimant, keep_texts=self._budgets[0] > 0)
             try:
                 verdicts = self.database.transact_once(partial(write, batch))
             except _PlanChanged as change:
@@ -342,8 +388,3 @@ class Index:
 
 def _engine_of(url: str | URL) -> str:
     return check_url(url).get_backend_name()
-
-
-def _packed(row: Mapping[str, Any]) -> tuple[int, bytes | None, bytes]:
-    """What it takes to forget a claim."""
-    return row["id"], row["packed_keys"], row["fingerprint"]

@@ -9,6 +9,8 @@ import numpy as np
 
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.index.batch import make_batch
+from scrapy_simhash.index.decide import Rule
+from scrapy_simhash.index.judging import Judge
 from scrapy_simhash.index.reader import LookupCounts, Reader
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.blocks import Blocks, blocks_for
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.namespace import OpenNamespace
-    from scrapy_simhash.index.verdict import Document
+    from scrapy_simhash.index.verdict import Claimant, Document, FactsMode, SameUrl
     from scrapy_simhash.simhash.scheme import Scheme
 
 __all__ = ["Lookup"]
@@ -45,10 +47,13 @@ class Lookup:
         similarity: that is asked for.
         distance: that is asked for instead.
         expected_size: how many documents there will be.
+        same_url: see :class:`Rule`.
+        facts: likewise.
 
     Attributes:
         bits: the width of a fingerprint; `width` is that in bytes.
-        limit: the distance up to which documents are near-duplicates.
+        rule: what makes documents near-duplicates.
+        judge: what compares their texts.
         counts: what was met so far.
         keys: those in force.
         in_force: their id, and the slot of the first of them.
@@ -62,11 +67,16 @@ class Lookup:
         self,
         dialect: str,
         scheme: Scheme,
+        *,
         similarity: float,
         distance: int | None,
         expected_size: int,
+        same_url: SameUrl,
+        facts: FactsMode,
     ) -> None:
-        self._limit_of_64, self.limit = choose_limits(scheme, similarity, distance)
+        self._limit_of_64 = choose_limits(scheme, similarity, distance)[0]
+        self.rule = Rule.of(scheme, similarity, distance, facts=facts, same_url=same_url)
+        self.judge = Judge(scheme)
         self.counts = LookupCounts()
         self.width = -(-scheme.bits // 8)
         self.bits = scheme.bits
@@ -133,7 +143,7 @@ class Lookup:
 
     def radius(self, blocks: Blocks) -> int:
         """The distance on the bits of these blocks within which they have to miss nothing."""
-        return self._limit_of_64 if blocks.bits <= 64 else self.limit
+        return self._limit_of_64 if blocks.bits <= 64 else self.rule.limit
 
     def best_blocks(self, size: int) -> Blocks:
         """The blocks that would cost least for so many claims.
@@ -141,19 +151,21 @@ class Lookup:
         Raises:
             ValueError: every plan takes too many lookups.
         """
-        bits = 64 if self._limit_of_64 != self.limit else self.bits
+        bits = 64 if self.rule.similarity is not None else self.bits
         return blocks_for(bits, self._limit_of_64, max(1, size), self._dialect)
 
-    def batch(self, documents: Sequence[Document], run: int, *, keep_texts: bool) -> Batch:
+    def batch(
+        self, documents: Sequence[Document], claimant: Claimant, *, keep_texts: bool
+    ) -> Batch:
         """Prepare documents that have a fingerprint; see :func:`make_batch`."""
         return make_batch(
             documents,
             namespace=self._namespace,
-            run=run,
+            claimant=claimant,
             keys=self.keys,
             flips=self._flips,
             width=self.width,
-            limit=self.limit,
+            limit=self.rule.limit,
             keep_texts=keep_texts,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import insert, select
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from scrapy_simhash.db.transactions import Database
 
 __all__ = ["OpenNamespace", "open_namespace"]
+
+logger = logging.getLogger(__name__)
 
 
 class OpenNamespace(NamedTuple):
@@ -32,7 +35,9 @@ class OpenNamespace(NamedTuple):
     first_slot: int
 
 
-def open_namespace(database: Database, name: str, *, scheme: str, plan: str) -> OpenNamespace:
+def open_namespace(
+    database: Database, name: str, *, scheme: str, plan: str, compared: str = ""
+) -> OpenNamespace:
     """Find a namespace, or make it.
 
     Args:
@@ -40,6 +45,7 @@ def open_namespace(database: Database, name: str, *, scheme: str, plan: str) -> 
         name: 1 to 255 characters.
         scheme: the id of the scheme of its fingerprints.
         plan: the id of the keys for a new one; one that exists keeps those it has.
+        compared: what is compared in it, in words; nobody is warned of "".
 
     Raises:
         ValueError: the name is too long, or empty.
@@ -56,7 +62,11 @@ def open_namespace(database: Database, name: str, *, scheme: str, plan: str) -> 
         if row is None:
             made = connection.execute(
                 insert(schema.namespaces).values(
-                    name=name, scheme=scheme, plan=plan, created=database.now()
+                    name=name,
+                    scheme=scheme,
+                    compared=compared,
+                    plan=plan,
+                    created=database.now(),
                 )
             )
             return OpenNamespace(int(made.inserted_primary_key[0]), plan, 0)  # type: ignore[index]
@@ -65,6 +75,16 @@ def open_namespace(database: Database, name: str, *, scheme: str, plan: str) -> 
                 f"namespace {name!r} of {database} holds fingerprints of the scheme "
                 f"{row.scheme!r}, this one is {scheme!r}: they can't be compared. Use another "
                 "namespace, the old scheme, or reset the namespace"
+            )
+        if compared and row.size and row.compared != compared:
+            logger.warning(
+                "Namespace %r was made by crawls that compare something else (%s), this one "
+                "compares %s: what is in it may not be recognised again, and is then stored once "
+                "more. To begin anew: scrapy simhash reset --namespace %s",
+                name,
+                row.compared or "not said",
+                compared,
+                name,
             )
         return OpenNamespace(int(row.id), row.plan, row.first_slot)
 

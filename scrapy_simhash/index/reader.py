@@ -12,7 +12,7 @@ from sqlalchemy import Integer, bindparam, func, literal_column, select, union_a
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
-from scrapy_simhash.index.batch import KeyRow, exact_key, key_row, slotted
+from scrapy_simhash.index.batch import KeyRow, Row, exact_key, key_row, slotted
 from scrapy_simhash.simhash.measure import hamming
 
 if TYPE_CHECKING:
@@ -56,12 +56,14 @@ class Found(NamedTuple):
         documents: numbers in the batch.
         claims: numbers of claims.
         distances: of their fingerprints.
+        exactly: whether they met as whole items.
         crowded: the keys of the batch that are shared by too many.
     """
 
     documents: NDArray[np.intp]
     claims: NDArray[np.int64]
     distances: NDArray[np.int64]
+    exactly: NDArray[np.bool_]
     crowded: frozenset[KeyRow] = frozenset()
 
 
@@ -98,27 +100,33 @@ class Reader:
     def candidates(self, connection: Connection, batch: Batch) -> Found:
         """Every claim that a key of the batch leads to, with its distance; a pair once."""
         asked, asker = batch.asked, batch.asker
-        hits = self._hits(connection, self._sql.keys, asked, range(self._slots))
+        beyond = int(np.searchsorted(asked, self._slots << 32))
+        hits = self._hits(connection, self._sql.keys, asked[:beyond], range(self._slots))
         crowded = frozenset[KeyRow]()
         if self._can_crowd and len(hits) >= CROWD:
-            met, count = np.unique(hits[:, 0], return_counts=True)
-            crowded = frozenset(key_row(number) for number in met[count >= CROWD].tolist())
+            crowded = _crowded(hits)
             alone = [
                 number
                 for number, keys in enumerate(batch.keys)
-                if crowded.issuperset(map(KeyRow._make, enumerate(keys.tolist())))
+                if keys[0].slot == 0 and crowded.issuperset(keys[: self._slots])
             ]
             if alone:
                 # These may stand under their fingerprint.
                 exact = np.array([exact_key(batch.rows[number].fingerprint) for number in alone])
-                exact = slotted(self._slots, exact)
-                order = np.argsort(exact)
-                asked = np.concatenate([asked, exact[order]])
-                asker = np.concatenate([asker, np.array(alone)[order]])
-                only = range(self._slots, self._slots + 1)
-                hits = np.concatenate([hits, self._hits(connection, self._sql.exact, exact, only)])
-        pairs = _joined(asked, asker, hits)
-        return self._measured(connection, batch, pairs)._replace(crowded=crowded)
+                asked = np.concatenate([asked, slotted(self._slots, exact)])
+                asker = np.concatenate([asker, np.array(alone)])
+                order = np.argsort(asked, kind="stable")
+                asked, asker = asked[order], asker[order]
+        only = range(self._slots, self._slots + 1)
+        exactly = self._hits(connection, self._sql.exact, asked[beyond:], only)
+        if len(exactly) >= CROWD:
+            # Equal items that stand on pages with other texts.
+            crowded |= (many := _crowded(exactly))
+            known = np.array([slotted(row.slot, np.array([row.key]))[0] for row in many])
+            exactly = exactly[~np.isin(exactly[:, 0], known)] if many else exactly
+        pairs = _joined(asked, asker, np.concatenate([hits, exactly]))
+        equal = set(map(tuple, _joined(asked, asker, exactly).tolist()))
+        return self._measured(connection, batch, pairs, equal)._replace(crowded=crowded)
 
     def _hits(
         self,
@@ -128,6 +136,8 @@ class Reader:
         slots: range,
     ) -> NDArray[np.int64]:
         """The key rows that are there, as pairs of what was asked and a claim."""
+        if not asked.size:
+            return np.empty((0, 2), np.int64)
         distinct = np.unique(asked)
         edges = np.searchsorted(distinct, [slot << 32 for slot in (*slots, slots.stop)])
         parameters: dict[str, Any] = {"namespace": self._namespace}
@@ -140,10 +150,17 @@ class Reader:
         hits = np.array(list(map(tuple, rows)), dtype=np.int64)
         return np.stack([slotted(hits[:, 0] - self._first_slot, hits[:, 1]), hits[:, 2]], axis=1)
 
-    def _measured(self, connection: Connection, batch: Batch, pairs: NDArray[np.int64]) -> Found:
+    def _measured(
+        self,
+        connection: Connection,
+        batch: Batch,
+        pairs: NDArray[np.int64],
+        equal: set[tuple[int, ...]],
+    ) -> Found:
         """Pairs of a document and a claim, with their distances."""
         if not len(pairs):
-            return Found(np.empty(0, np.intp), np.empty(0, np.int64), np.empty(0, np.int64))
+            nothing = np.empty(0, np.int64)
+            return Found(nothing, nothing, nothing, np.empty(0, np.bool_))
         ids, place = np.unique(pairs[:, 1], return_inverse=True)
         rows = self._sql.fingerprints.run(connection, self._here(ids=ids.tolist())).fetchall()
         stored: dict[int, bytes] = {row.id: row.fingerprint for row in rows}
@@ -154,29 +171,42 @@ class Reader:
         packed = b"".join(map(stored.__getitem__, ids.tolist()))
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self._width)
         distances = hamming(batch.fingerprints[pairs[:, 0]], claimed[place]).astype(np.int64)
-        return Found(pairs[:, 0], pairs[:, 1], distances)
+        exactly = np.array([pair in equal for pair in map(tuple, pairs.tolist())], np.bool_)
+        return Found(pairs[:, 0], pairs[:, 1], distances, exactly)
 
-    def details(self, connection: Connection, claims: NDArray[np.int64]) -> dict[int, Any]:
+    def details(self, connection: Connection, claims: NDArray[np.int64]) -> dict[int, Row]:
         """The rows of claims, by their numbers."""
         wanted = self._here(ids=np.unique(claims).tolist())
-        return {row.id: row for row in self._sql.details.run(connection, wanted)}
+        return {row.id: Row._make(row) for row in self._sql.details.run(connection, wanted)}
 
-    def newest(self, connection: Connection, owners: Iterable[int]) -> dict[tuple[int, int], int]:
-        """The newest claim of each owner and position."""
+    def newest(self, connection: Connection, owners: Iterable[int]) -> dict[int, int]:
+        """The newest claim of each owner."""
         rows = self._sql.newest.run(connection, self._here(owners=owners))
-        return {(row.owner, row.position): row.id for row in rows}
+        return {row.owner: row.id for row in rows}
 
-    def made_before(self, connection: Connection, batch: Batch) -> dict[int, Any]:
+    def texts(self, connection: Connection, claims: Iterable[int]) -> dict[int, bytes]:
+        """The texts that are kept of claims, compressed, by the numbers of the claims."""
+        rows = self._sql.texts.run(connection, self._here(ids=claims))
+        return {row.claim: row.text for row in rows}
+
+    def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
         """The claims of this very batch that an attempt whose answer was lost did commit."""
-        rows = self._sql.own.run(connection, self._here(owners={row.owner for row in batch.rows}))
-        mine = {(row.owner, row.visit, row.position): row for row in rows}
-        tokens = [(row.owner, row.visit, row.position) for row in batch.rows]
+        owners = {row.owner for row in batch.rows}
+        rows = map(Row._make, self._sql.own.run(connection, self._here(owners=owners)))
+        mine = {row.token: row for row in rows if row.created == now}
+        tokens = [row.token for row in batch.rows]
         return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
 
     def _here(self, **lists: Iterable[int]) -> dict[str, Any]:
         parameters: dict[str, Any] = {"namespace": self._namespace}
         parameters |= {name: list_parameter(self._dialect, lists[name]) for name in lists}
         return parameters
+
+
+def _crowded(hits: NDArray[np.int64]) -> frozenset[KeyRow]:
+    """The keys that too many claims share."""
+    met, count = np.unique(hits[:, 0], return_counts=True)
+    return frozenset(key_row(number) for number in met[count >= CROWD].tolist())
 
 
 def _joined(
@@ -214,13 +244,22 @@ class _Statements:
         self.fingerprints = CompiledStatement(
             select(claims.id, claims.fingerprint).where(here, ids)
         )
-        self.details = CompiledStatement(select(schema.claims).where(here, ids))
+        row = [claims[name] for name in Row._fields]
+        self.details = CompiledStatement(select(*row).where(here, ids))
         self.newest = CompiledStatement(
-            select(claims.owner, claims.position, func.max(claims.id).label("id"))
+            select(claims.owner, func.max(claims.id).label("id"))
             .where(here, owners)
-            .group_by(claims.owner, claims.position)
+            .group_by(claims.owner)
         )
-        self.own = CompiledStatement(select(schema.claims).where(here, owners))
+        self.own = CompiledStatement(select(*row).where(here, owners))
+        texts = schema.texts.c
+        self.texts = CompiledStatement(
+            select(texts.claim, texts.text).where(
+                texts.namespace == bindparam("namespace"),
+                is_in(dialect, texts.claim, "ids"),
+                texts.duplicate == 0,
+            )
+        )
 
 
 def _keys_of_slot(dialect: str, slot: int, first_slot: int) -> Select[Any]:

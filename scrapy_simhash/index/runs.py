@@ -12,14 +12,14 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.schema import PENDING
 from scrapy_simhash.index.budgets import Books
 from scrapy_simhash.index.process import host_id, is_alive, process_id
-from scrapy_simhash.index.writer import Writer
+from scrapy_simhash.index.writer import FORGET, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +59,8 @@ class Run:
         self.database = database
         self.id = number
         self.recovery = Recovery([], 0)
+        #: The least number of the runs that were open together with this one: one visit of the web.
+        self.generation = number
         self._closed = False
 
     @classmethod
@@ -107,7 +109,27 @@ class Run:
 
         run = cls(database, database.transact_once(enter))
         run.recover(on_crash)
+        # After that: who died before is no company.
+        run.generation = database.transact(run._join)
         return run
+
+    def _join(self, connection: Connection) -> int:
+        """Find out with whom this run is open together, one run after the other."""
+        connection.execute(
+            update(schema.meta)
+            .where(schema.meta.c.name == "version")
+            .values(value=schema.meta.c.value)
+        )
+        row = schema.runs.c
+        company = connection.scalar(
+            select(func.min(row.generation)).where(
+                row.closed.is_(None), row.recovered.is_(None), row.generation > 0, row.id != self.id
+            )
+        )
+        generation = min(self.id, company or self.id)
+        mine = update(schema.runs).where(row.id == self.id).values(generation=generation)
+        connection.execute(mine)
+        return generation
 
     def recover(self, on_crash: Literal["release", "keep"] = "release") -> Recovery:
         """Release what the runs that died since have left behind; see :meth:`open`.
@@ -194,7 +216,7 @@ def _release(database: Database, run: int, *, confirmed: bool) -> int:
     def release(namespace: int, connection: Connection) -> int:
         held = lock(connection, namespace)
         rows = connection.execute(
-            select(claims.id, claims.packed_keys, claims.fingerprint)
+            select(*(claims[name] for name in FORGET))
             .where(claims.namespace == namespace, *mine)
             .limit(_CHUNK)
         ).all()

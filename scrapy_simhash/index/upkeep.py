@@ -10,9 +10,8 @@ from sqlalchemy import bindparam, delete, func, select, update
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.index.budgets import Books
-from scrapy_simhash.index.writer import OTHER_SLOTS, Writer, other_slot
+from scrapy_simhash.index.writer import FORGET, OTHER_SLOTS, Writer, other_slot
 from scrapy_simhash.keys.blocks import Blocks
-from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +70,7 @@ def expire_claims(index: Index, before: float) -> int:
         held = lock(connection, index.id)
         # Their numbers grow with time: the first one made since ends the search.
         rows = connection.execute(
-            select(row.id, row.packed_keys, row.fingerprint, row.created, row.seen)
+            select(*(row[name] for name in FORGET), row.created, row.seen)
             .where(row.namespace == index.id, row.id > position)
             .order_by(row.id)
             .limit(_CHUNK)
@@ -79,9 +78,7 @@ def expire_claims(index: Index, before: float) -> int:
         old = [found for found in rows if found.created < before]
         books = Books(connection, index.id, held)
         writer = Writer(connection, index.id, held, books)
-        gone = [
-            (found.id, found.packed_keys, found.fingerprint) for found in old if found.seen < before
-        ]
+        gone = [tuple(found[: len(FORGET)]) for found in old if found.seen < before]
         writer.forget(gone, orphaned=False)
         books.enter()
         return old[-1].id if old and len(old) == len(rows) else None, len(gone)
@@ -200,16 +197,13 @@ def _make(namespace: int, plan: Blocks, connection: Connection) -> tuple[int, bo
         last = connection.scalar(select(row.rebuilt).where(row.id == namespace)) or 0
     claims = schema.claims.c
     found = connection.execute(
-        select(claims.id, claims.fingerprint)
+        select(*(claims[name] for name in FORGET))
         .where(claims.namespace == namespace, claims.id > last)
         .order_by(claims.id)
         .limit(_CHUNK)
     ).all()
     Writer(connection, namespace, held, Books(connection, namespace, held)).rekey(
-        [
-            (claim.id, plan.keys(Sketch(int.from_bytes(claim.fingerprint, "big"), 0, None)))
-            for claim in found
-        ]
+        plan.id, [tuple(claim) for claim in found]
     )
     is_complete = len(found) < _CHUNK
     changed: dict[str, Any] = (

@@ -5,19 +5,31 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
     from typing import Any
 
+    from scrapy_simhash.item.facts import Facts
     from scrapy_simhash.simhash.scheme import Sketch
 
-__all__ = ["Claim", "Document", "Duplicate", "Kind", "Match", "SameUrl", "Verdict"]
+__all__ = [
+    "Claim",
+    "Claimant",
+    "Document",
+    "Duplicate",
+    "FactsMode",
+    "Kind",
+    "Match",
+    "SameUrl",
+    "Verdict",
+]
 
 Kind = Literal["unique", "duplicate", "same", "skipped", "failed_open"]
 SameUrl = Literal["pass", "drop"]
+FactsMode = Literal["always", "auto", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +40,13 @@ class Match:
         key: its owner key.
         url: where its page was found.
         distance: Hamming distance of the two fingerprints, in bits.
-        similarity: the Jaccard similarity of the features that this distance means, 0 to 1.
+        similarity: the Jaccard similarity of the two texts' shingles, 0 to 1. Where a distance is
+            what was asked for, and for bare fingerprints, what similarity that distance means.
         first_seen: when the claim was made.
         claim: its number in the namespace.
         run: the run that made it.
         pending: whether its item was not stored yet when it was met.
+        estimated: whether the similarity is an estimate, because the claim's text is not kept.
     """
 
     key: str
@@ -43,6 +57,7 @@ class Match:
     claim: int
     run: int
     pending: bool
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,16 +81,36 @@ class Verdict:
         kind: "unique"; "duplicate" of `match`; "same", a version of what its own owner claimed
             before (`match`); "skipped", because it has no fingerprint; or, in a crawl alone,
             "failed_open", because the index did not answer.
-        match: see `kind`.
+        match: see `kind`; of a unique document the one whose text is near, if `differs` says what
+            makes them different things all the same.
         claim: what was claimed: always for "unique"; for "same" where the new version is worth
             remembering; None otherwise.
         reason: why it was skipped.
+        differs: the field, or "(numbers)" in the text, "(address)", "(rest of the page)", that
+            makes a unique document another thing than `match`.
     """
 
     kind: Kind
     match: Match | None = None
     claim: Claim | None = None
     reason: str | None = None
+    differs: str | None = None
+
+
+class Claimant(NamedTuple):
+    """Who claims.
+
+    Attributes:
+        run: its number.
+        generation: the number that it shares with the runs that were open together with it.
+    """
+
+    run: int
+    generation: int
+
+
+def _random() -> int:
+    return secrets.randbits(63)
 
 
 @dataclass(slots=True, eq=False)
@@ -83,21 +118,33 @@ class Document:
     """What a claim is asked for.
 
     Attributes:
-        sketch: fingerprint and features.
+        sketch: fingerprint and features; of a document that is compared as a whole, the digest.
         key: the owner key.
         url: where it was found.
-        position: of the item in its page, where items are compared.
         visit: which visit of the owner this is: two documents of one visit may be duplicates of
-            each other, one of an earlier visit is the owner's own version.
-        text: kept to explain verdicts, compressed; None to keep none.
+            each other, one of an earlier visit is the owner's own version. None for the crawl, and
+            all that are open together with it.
+        fetch: the page on which several things are listed under addresses of their own, which are
+            different things for that; 0 for any other.
+        text: kept to explain verdicts, and to judge by; None to keep none.
+        facts: what it says beside the text; None where nothing but the text is compared.
+        rest: a sketch of all that its page shows, where the page's text is what is compared.
+        digest: 16 bytes that are equal for equal items; None for what is no item.
+        exact: whether it is compared as a whole, to the letter, and by no text.
+        token: tells it from every other document.
     """
 
     sketch: Sketch
     key: str
     url: str = ""
-    position: int = 0
-    visit: int = field(default_factory=lambda: secrets.randbits(63))
+    visit: int | None = field(default_factory=_random)
+    fetch: int = 0
     text: str | None = None
+    facts: Facts | None = None
+    rest: bytes | None = None
+    digest: bytes | None = None
+    exact: bool = False
+    token: int = field(default_factory=_random)
 
 
 @dataclass(slots=True, eq=False)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from itertools import starmap
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlalchemy import bindparam, delete, func, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import CONFIRMED
+from scrapy_simhash.db.schema import CONFIRMED, EXACT
 from scrapy_simhash.db.statements import (
     CompiledStatement,
     insert_into,
@@ -17,6 +18,7 @@ from scrapy_simhash.db.statements import (
     is_in,
     list_parameter,
 )
+from scrapy_simhash.index.batch import KeyRow, exact_key
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -24,14 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
-    from numpy.typing import NDArray
     from sqlalchemy import ColumnElement, Connection, Table
 
     from scrapy_simhash.db.lock import LockedNamespace
-    from scrapy_simhash.index.batch import KeyRow
+    from scrapy_simhash.index.batch import Row
     from scrapy_simhash.index.budgets import Books
 
-__all__ = ["OTHER_SLOTS", "Writer", "other_slot"]
+__all__ = ["FORGET", "OTHER_SLOTS", "Forgotten", "Writer", "forgotten", "other_slot"]
+
+#: The columns of a claim that it takes to forget it, and its keys.
+FORGET = ("id", "packed_keys", "fingerprint", "basis", "digest")
+Forgotten = tuple[int, bytes | None, bytes, int, bytes | None]
 
 #: While keys are made anew, the old and the new ones are as many slots apart.
 OTHER_SLOTS = 256
@@ -42,12 +47,25 @@ def other_slot(first: int) -> int:
     return OTHER_SLOTS - first
 
 
-def _keys_of(plan: str, packed_keys: bytes | None, fingerprint: bytes) -> list[int]:
-    """The keys of a claim, from its row."""
-    if packed_keys is not None:
-        return cast("list[int]", np.frombuffer(packed_keys, "<i4").tolist())
-    keys = _load_keys(plan).keys(Sketch(int.from_bytes(fingerprint, "big"), 0, None))
-    return cast("list[int]", keys.tolist())
+def forgotten(row: Mapping[str, Any]) -> Forgotten:
+    """What it takes to forget a claim, of its row."""
+    id_, packed, fingerprint, basis, digest = (row[name] for name in FORGET)
+    return id_, packed, fingerprint, basis, digest
+
+
+def _keys_of(plan: str, claim: Forgotten) -> list[KeyRow]:
+    """The keys of a claim, from what is left of its row."""
+    _, packed, fingerprint, basis, digest = claim
+    slots = _load_keys(plan).slots
+    if basis == EXACT:
+        return [KeyRow(slots, exact_key(fingerprint))]
+    if packed is not None:
+        numbers = np.frombuffer(packed, "<i4").tolist()
+    else:
+        sketch = Sketch(int.from_bytes(fingerprint, "big"), 0, None)
+        numbers = _load_keys(plan).keys(sketch).tolist()
+    keys = list(starmap(KeyRow, enumerate(numbers)))
+    return keys if digest is None else [*keys, KeyRow(slots, exact_key(digest))]
 
 
 _load_keys = cache(load_keys)
@@ -70,7 +88,15 @@ class _Statements:
             update(claims).where(*here(claims, "id")).values(state=CONFIRMED)
         )
         self.touch = CompiledStatement(
-            update(claims).where(*here(claims, "id")).values(seen=bindparam("now"))
+            update(claims)
+            .where(claims.c.namespace == bindparam("here"), claims.c.id == bindparam("new_id"))
+            .values(
+                seen=bindparam("now"),
+                **{
+                    name: bindparam(f"new_{name}")
+                    for name in ("owner", "token", "visit", "generation", "fetch")
+                },
+            )
         )
         self.delete_claims = CompiledStatement(delete(claims).where(*here(claims, "id")))
         self.delete_keys = CompiledStatement(
@@ -139,7 +165,7 @@ class Writer:
     def insert(
         self,
         claims: Sequence[Mapping[str, Any]],
-        keys: Sequence[Sequence[int]] | None = None,
+        keys: Sequence[Sequence[KeyRow]] | None = None,
         crowded: Collection[KeyRow] = (),
         texts: Sequence[tuple[int, int, bytes]] = (),
     ) -> None:
@@ -154,14 +180,12 @@ class Writer:
         if not claims:
             return
         if keys is None:
-            keys = [
-                _keys_of(self._held.plan, row["packed_keys"], row["fingerprint"]) for row in claims
-            ]
+            keys = [_keys_of(self._held.plan, forgotten(row)) for row in claims]
         first = self._held.first_slot
         key_rows = [
             {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": row["id"]}
             for row, mine in zip(claims, keys, strict=True)
-            for slot, key in enumerate(mine)
+            for slot, key in mine
             if not crowded or (slot, key) not in crowded
         ]
         sql = self._sql
@@ -175,13 +199,13 @@ class Writer:
         )
         self.books.claims += len(claims)
 
-    def rekey(self, claims: Sequence[tuple[int, NDArray[np.int32]]]) -> None:
-        """Add keys of the next plan to claims that have those of the present one."""
+    def rekey(self, plan: str, claims: Sequence[Forgotten]) -> None:
+        """Add keys of the next plan to claims, given by :data:`FORGET`, that have the present."""
         first = other_slot(self._held.first_slot)
         rows = [
-            {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": claim}
-            for claim, keys in claims
-            for slot, key in enumerate(keys.tolist())
+            {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": claim[0]}
+            for claim in claims
+            for slot, key in _keys_of(plan, claim)
         ]
         insert_rows(self._connection, [(self._sql.insert_keys, rows)])
 
@@ -201,32 +225,36 @@ class Writer:
         gone = {row["id"]: row for row in claims if row["id"] not in present}
         self.insert([{**row, "state": CONFIRMED} for row in gone.values()])
 
-    def touch(self, claims: Sequence[int], now: float) -> None:
-        """Note that claims were met again by their own owner."""
+    def touch(self, claims: Sequence[Row], now: float) -> None:
+        """Note that claims were met again by their own owner, and stand for that now."""
         if claims:
-            self._sql.touch.run(self._connection, {**self._here(claims), "now": now})
+            names = ("id", "owner", "token", "visit", "generation", "fetch")
+            rows = ({f"new_{name}": getattr(row, name) for name in names} for row in claims)
+            self._sql.touch.run(
+                self._connection, [{"here": self._namespace, "now": now, **row} for row in rows]
+            )
 
-    def forget(self, claims: Sequence[tuple[int, bytes | None, bytes]], *, orphaned: bool) -> None:
+    def forget(self, claims: Sequence[Forgotten], *, orphaned: bool) -> None:
         """Delete claims, their keys and texts.
 
         Args:
-            claims: the number, packed keys and fingerprint of each.
+            claims: the columns :data:`FORGET` of each.
             orphaned: what was dropped against them is covered by nothing any more; not so where
                 they merely expire.
         """
         if not claims:
             return
-        here = self._here(claim for claim, _, _ in claims)
+        here = self._here(claim[0] for claim in claims)
         plans = [(self._held.first_slot, self._held.plan)]
         if self._held.next_plan is not None:
             plans.append((other_slot(self._held.first_slot), self._held.next_plan))
         self._sql.delete_keys.run(
             self._connection,
             [
-                {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": claim}
+                {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": claim[0]}
                 for first, plan in plans
-                for claim, packed_keys, fingerprint in claims
-                for slot, key in enumerate(_keys_of(plan, packed_keys, fingerprint))
+                for claim in claims
+                for slot, key in _keys_of(plan, claim)
             ],
         )
         self.books.claims -= self._sql.delete_claims.run(self._connection, here).rowcount

@@ -9,8 +9,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from scrapy_simhash import history
 from scrapy_simhash.item.sites import same_site, site
+from scrapy_simhash.report.differs import in_words
 from scrapy_simhash.report.visible import shortened
-from scrapy_simhash.simhash.measure import SIMILARITIES, limits, similarity_at
+from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, similarity_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,12 +22,13 @@ __all__ = [
     "TOP",
     "Figure",
     "Group",
+    "Kept",
     "Threshold",
     "key_figures",
     "list_groups",
+    "list_kept",
     "other_thresholds",
     "shares",
-    "similarity_of_limit",
     "skipped_counts",
     "url_pattern",
 ]
@@ -48,7 +50,7 @@ class Threshold(NamedTuple):
 
     Attributes:
         name: what would be set.
-        limit: the distance that it means.
+        limit: the distance up to which documents are compared for it.
         kept: what was dropped and would have been kept.
         dropped: what was kept and would have been dropped.
         is_present: whether it is the present one.
@@ -75,6 +77,16 @@ class Group(NamedTuple):
     duplicates: int
 
 
+class Kept(NamedTuple):
+    """A page that was kept beside another one, as it is shown: see :class:`Group`."""
+
+    name: str
+    link: str | None
+    other: str
+    other_link: str | None
+    reason: str
+
+
 def key_figures(subject: Subject) -> list[Figure]:
     """The numbers at the top of a report."""
     stats = subject.stats
@@ -97,6 +109,8 @@ def key_figures(subject: Subject) -> list[Figure]:
             Figure("On the same site", f"{on_site:.1%}", "of the near-duplicates"),
             Figure("Across sites", f"{1 - on_site:.1%}", "of the near-duplicates"),
         ]
+    if near := sum(count for _, count in subject.kept.counts):
+        found.append(Figure("Kept all the same", f"{near:,}", "the text was near, the rest not"))
     if unchanged:
         found.append(Figure("Unchanged", f"{unchanged:,}", "fetched again and dropped"))
     for title, name, remark in (
@@ -126,22 +140,37 @@ def skipped_counts(stats: Mapping[str, float]) -> list[tuple[str, int]]:
 
 def other_thresholds(subject: Subject) -> list[Threshold]:
     """What other thresholds would have changed, as far as that is known from what was met."""
-    if subject.namespace.bits == 128:
-        tried = [(f"{one:g}", limits(one)[1]) for one in SIMILARITIES]
-    else:
-        around = range(max(0, subject.limit - 3), subject.limit + 4)
-        tried = [(f"distance {one}", one) for one in around]
+    if subject.similarity is not None:
+        return [
+            _other_similarity(subject, one) for one in sorted({*SIMILARITIES, subject.similarity})
+        ]
     distances = Counter(drop.distance for drop in subject.duplicates)
     return [
         Threshold(
-            name,
-            limit,
-            sum(count for distance, count in distances.items() if distance > limit),
-            sum(count for distance, count in subject.nearest.items() if distance <= limit),
-            limit == subject.limit,
+            f"distance {one}",
+            one,
+            sum(count for distance, count in distances.items() if distance > one),
+            sum(count for distance, count in subject.nearest.items() if distance <= one),
+            one == subject.limit,
         )
-        for name, limit in tried
+        for one in range(max(0, subject.limit - 3), subject.limit + 4)
     ]
+
+
+def _other_similarity(subject: Subject, similarity: float) -> Threshold:
+    bits = subject.namespace.bits
+    return Threshold(
+        f"{similarity:g}",
+        candidate_limit(similarity),
+        # Sums of fractions: what is equal may fall short by rounding.
+        sum(drop.similarity < similarity - 1e-9 for drop in subject.duplicates),
+        sum(
+            count
+            for distance, count in subject.nearest.items()
+            if similarity_at(distance, bits) >= similarity
+        ),
+        similarity == subject.similarity,
+    )
 
 
 def list_groups(subject: Subject) -> list[Group]:
@@ -151,6 +180,20 @@ def list_groups(subject: Subject) -> list[Group]:
         for claim, count, url in history.largest_groups(
             subject.database, subject.namespace, subject.run
         )
+    ]
+
+
+def list_kept(subject: Subject) -> list[Kept]:
+    """The newest of the pages that were kept although another one's text was near."""
+    return [
+        Kept(
+            shortened(pair.url or f"claim {pair.claim}", 500),
+            _link(pair.url),
+            shortened(pair.other or f"claim {pair.beside}, gone", 500),
+            _link(pair.other),
+            in_words(pair.differs),
+        )
+        for pair in subject.kept.pairs
     ]
 
 
@@ -189,12 +232,3 @@ def _segment(segment: str) -> str:
     if len(segment) > 24:
         return "{slug}"
     return _NUMBER.sub("{number}", segment)
-
-
-def similarity_of_limit(distance: int, bits: int) -> str:
-    """The similarity that was set, if a usual one means this distance; else what it is about."""
-    if bits == 128:
-        for similarity in SIMILARITIES:
-            if limits(similarity)[1] == distance:
-                return f"{similarity:g}"
-    return f"about {similarity_at(distance, bits):.2f}"

@@ -23,12 +23,14 @@ from markupsafe import Markup
 from scrapy_simhash.durable import replace_file
 from scrapy_simhash.report.charts import draw_charts
 from scrapy_simhash.report.difference import LONGEST
+from scrapy_simhash.report.differs import in_words
 from scrapy_simhash.report.figures import (
+    TOP,
     key_figures,
     list_groups,
+    list_kept,
     other_thresholds,
     shares,
-    similarity_of_limit,
     skipped_counts,
     url_pattern,
 )
@@ -51,6 +53,7 @@ def write_report(
     run: int | None = None,
     namespace: str | None = None,
     limit: int | None = None,
+    similarity: float | None = None,
 ) -> None:
     """Write the report.
 
@@ -59,15 +62,16 @@ def write_report(
         path: of the file; one that is there is replaced once the new one is complete.
         run: the run it is about; all of them otherwise.
         namespace: which one; may be left out where there is one only.
-        limit: the distance up to which documents are near-duplicates; otherwise the largest one of
-            a drop, or what a similarity of 0.9 means if nothing was dropped.
+        limit: the distance up to which documents are compared; otherwise what the similarity
+            means, or the largest one of a drop.
+        similarity: from which they are near-duplicates; None where the distance alone decides.
 
     Raises:
         NotFound: there is no such namespace or run.
         OSError: the file can't be written.
         IndexUnavailable: the database did not answer in time.
     """
-    subject = read_subject(database, namespace, run, limit)
+    subject = read_subject(database, namespace, run, limit, similarity)
     replace_file(Path(path), _render(subject).encode())
 
 
@@ -80,7 +84,9 @@ def _render(subject: Subject) -> str:
     environment.filters["shortened"] = shortened
     style, script = _template("report.css"), _template("report.js")
     blocks, explained = pack_differences(subject)
-    return environment.from_string(_template("report.html")).render(
+    return environment.from_string(
+        _template("report.html")
+    ).render(
         policy=_policy(style, script),
         # Both are ours, and neither has a closing tag in it.
         style=Markup(style),  # noqa: S704
@@ -88,7 +94,7 @@ def _render(subject: Subject) -> str:
         namespace=subject.namespace,
         database=str(subject.database),
         limit=subject.limit,
-        similarity=similarity_of_limit(subject.limit, subject.namespace.bits),
+        similarity=subject.similarity,
         run=subject.runs[0] if subject.run is not None else None,
         runs=subject.runs,
         written=datetime.now(UTC).timestamp(),
@@ -98,6 +104,9 @@ def _render(subject: Subject) -> str:
         others=other_thresholds(subject),
         patterns=shares(Counter(url_pattern(drop.url) for drop in subject.duplicates)),
         groups=list_groups(subject),
+        kept=[(count, in_words(differs)) for differs, count in subject.kept.counts[:TOP]],
+        kept_total=sum(count for _, count in subject.kept.counts),
+        kept_pairs=list_kept(subject),
         total=sum(subject.counts.values()),
         shown=len(subject.drops),
         explained=len(explained),

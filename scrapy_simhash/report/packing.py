@@ -51,13 +51,14 @@ def pack_table(subject: Subject, explained: Mapping[int, int]) -> str:
                 drop.action + (", orphan" if drop.orphaned else ""),
                 drop.run,
                 explained.get(drop.id, -1),
+                round(drop.similarity, 4),
+                int(drop.estimated),
             ]
         )
     return _packed(
         {
             "rows": rows,
             "originals": listed,
-            "bits": subject.namespace.bits,
             "block": BLOCK,
         }
     )
@@ -66,9 +67,9 @@ def pack_table(subject: Subject, explained: Mapping[int, int]) -> str:
 def pack_differences(subject: Subject) -> tuple[list[str], dict[int, int]]:
     """The differences, packed in blocks, and which drop has which number.
 
-    The drops that are farthest from their original come first: they are what to look at.
+    The drops that are least like their original come first: they are what to look at.
     """
-    ordered = iter(sorted(subject.drops, key=lambda drop: (-drop.distance, drop.claim)))
+    ordered = iter(sorted(subject.drops, key=lambda drop: (drop.similarity, drop.claim)))
     blocks: list[str] = []
     explained: dict[int, int] = {}
     left = MOST_BYTES

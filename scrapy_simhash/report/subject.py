@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash import history
-from scrapy_simhash.simhash.measure import limits
+from scrapy_simhash.simhash.measure import candidate_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,8 +29,10 @@ class Subject(NamedTuple):
         runs: that run, or all of them, the newest first.
         drops: the newest of those that are remembered, in their order.
         counts: how many are remembered, by what was done to them.
-        limit: the distance up to which documents are near-duplicates.
+        limit: the distance up to which documents are compared.
+        similarity: from which they are near-duplicates; None where the distance alone decides.
         nearest: how many claims had their nearest other claim at each distance.
+        kept: the claims that were made although another one's text was near.
         stats: the sums of the stats of the runs, without their prefix.
     """
 
@@ -41,7 +43,9 @@ class Subject(NamedTuple):
     drops: Sequence[history.Drop]
     counts: Mapping[str, int]
     limit: int
+    similarity: float | None
     nearest: Mapping[int, int]
+    kept: history.KeptBeside
     stats: Mapping[str, float]
 
     @property
@@ -51,7 +55,11 @@ class Subject(NamedTuple):
 
 
 def read_subject(
-    database: Database, name: str | None, run: int | None, limit: int | None
+    database: Database,
+    name: str | None,
+    run: int | None,
+    limit: int | None,
+    similarity: float | None,
 ) -> Subject:
     """Read what a report is about; see `write_report` for what is asked for.
 
@@ -67,7 +75,8 @@ def read_subject(
             raise history.NotFound(f"the namespace {namespace.name!r} has nothing of a run {run}")
     drops = history.drops(database, namespace, run, limit=MOST_ROWS)
     if limit is None:
-        limit = max((drop.distance for drop in drops), default=limits(0.9)[1])
+        farthest = max((drop.distance for drop in drops), default=0)
+        limit = farthest if similarity is None else candidate_limit(similarity)
     return Subject(
         database,
         namespace,
@@ -76,7 +85,9 @@ def read_subject(
         drops,
         history.count_drops(database, namespace, run),
         limit,
+        similarity,
         history.nearest_kept(database, namespace, run),
+        history.kept_beside(database, namespace, run),
         _sum_stats(row.stats for row in runs),
     )
 

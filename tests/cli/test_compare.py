@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from loopback import article, prose, serve
 from stored import changed
 
@@ -21,8 +22,82 @@ def test_compare(call, tmp_path):
     assert code == 0
     assert known["verdict"] == "near-duplicates"
     assert 0 < known["distance"] <= known["limit"]
-    assert 0.9 < known["jaccard"] < 1
+    assert 0.9 < known["similarity"] < 1
     assert "different" in call("compare", one, third)[1]
+
+
+def page(text: str, title: str, rest: str = "") -> str:
+    return (
+        f"<html><head><title>{title}</title></head><body><article><h1>{title}</h1>"
+        f"<p>{text}</p></article>{rest}</body></html>"
+    )
+
+
+@pytest.fixture
+def compare_pages(call, tmp_path):
+    """Compare two pages; gives what is said of them, as JSON and as a text."""
+
+    def compare(*pages):
+        paths = []
+        for number, content in enumerate(pages):
+            paths.append(tmp_path / f"{number}.html")
+            paths[-1].write_text(content)
+        return json.loads(call("compare", *paths, "--json")[1]), call("compare", *paths)[1]
+
+    return compare
+
+
+def test_pages_that_say_other_things_of_themselves_are_different_things(compare_pages):
+    text = prose(1, 300)
+    said, shown = compare_pages(page(text, "Minutes of May"), page(text, "Minutes of June"))
+    assert said["verdict"] == "different things: `page:heading` differs"
+    assert said["similarity"] > 0.95
+    assert [one["facts"]["page:title"] for one in said["texts"]] == [
+        "Minutes of May",
+        "Minutes of June",
+    ]
+    assert "page:title" in shown
+    assert "different things: `page:heading` differs" in shown
+
+
+def test_pages_with_other_numbers_in_their_texts_are_different_things(compare_pages):
+    text = prose(1, 300)
+    said, shown = compare_pages(page(f"{text} 17", "Daily"), page(f"{text} 18", "Daily"))
+    assert said["verdict"] == "different things: the numbers in the text differ"
+    assert "numbers in the text" in shown
+
+
+def test_pages_that_say_the_same_are_near_duplicates(compare_pages):
+    text = prose(1, 300)
+    said, shown = compare_pages(page(text, "Minutes"), page(changed(text, 2), "Minutes"))
+    assert said["verdict"] == "near-duplicates"
+    assert said["rest"] > 0.65
+    assert f"{said['similarity']:.2f}; 0.9 is asked for" in shown
+    assert f"{said['distance']} bits (similarity about {said['estimate']:.2f})" in shown
+
+
+def test_the_rest_of_two_pages_is_compared(compare_pages):
+    text = prose(1, 100)
+    menus = [f"<nav><ul><li>{prose(number, 500)}</ul></nav>" for number in (2, 3)]
+    said, _ = compare_pages(*(page(text, "Manual", menu) for menu in menus))
+    assert said["rest"] < 0.65
+    assert said["verdict"] == "different things: the rest of the page differs"
+
+
+def test_a_page_whose_main_text_is_a_footer_is_not_compared(compare_pages):
+    footer = f"<p>{prose(1, 40)}</p>"
+    links = "".join(f'<li><a href="/{n}">{prose(n, 12)}</a>' for n in range(2, 40))
+    said, _ = compare_pages(page(prose(1, 300), "Page"), f"<html><ul>{links}</ul>{footer}</html>")
+    assert said["verdict"] == "not compared: the main text of B is a footer"
+
+
+def test_a_page_and_a_text_are_compared_by_their_texts_alone(call, tmp_path):
+    text = prose(1, 300)
+    (tmp_path / "a.html").write_text(page(text, "Minutes of May"))
+    (tmp_path / "b.txt").write_text(f"Minutes of June\n{text} 17")
+    said = json.loads(call("compare", tmp_path / "a.html", tmp_path / "b.txt", "--json")[1])
+    assert said["verdict"] == "near-duplicates"
+    assert (said["rest"], said["texts"][1]["facts"]) == (None, None)
 
 
 def test_compare_fetches_urls(tmp_path):

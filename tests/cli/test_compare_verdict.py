@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import random
 
+import numpy as np
 import pytest
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
-from scrapy_simhash.cli.replay import Judged, Level, scores
+from scrapy_simhash.cli.judging import Pair
+from scrapy_simhash.cli.pairs import calls, scores
+from scrapy_simhash.cli.replay import Level
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.simhash.scheme import Sketch, load_scheme
 
 NUMBERS = "one two three four five six seven"
 
@@ -83,14 +88,14 @@ def test_pairs_that_a_crawl_does_not_compare_are_missed_at_every_threshold(call,
 
 
 def test_pairs_of_few_features_are_judged_by_the_rule_of_the_index() -> None:
-    import numpy as np
-
-    pairs = Judged(
-        distances=np.array([0, 2, 2, -1]),
-        sizes=np.array([3, 3, 30, 0]),
-        other_sizes=np.array([3, 30, 30, 30]),
-        compared=np.array([True, True, True, False]),
-        labels=np.array([True, True, True, True]),
-    )
-    (score,) = scores(pairs, [Level("", 5)])
+    pairs = [
+        Pair.of(
+            load_scheme(),
+            Document(Sketch(0, size, None), "a"),
+            Document(Sketch((1 << distance) - 1, other, None), "b"),
+        )
+        for distance, size, other in [(0, 3, 3), (2, 3, 30), (2, 30, 30), (6, 30, 30)]
+    ]
+    called = np.array([calls(pair, [Level("", 5)]) for pair in pairs]).T
+    (score,) = scores(called, np.ones(4, bool))
     assert (score.found, score.missed) == (2, 2)

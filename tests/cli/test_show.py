@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from loopback import prose
 from scrapy import Request
 from scrapy.utils.request import fingerprint
+from stored import changed, fill
 
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.names import name_of
+from scrapy_simhash.simhash.measure import jaccard
+from scrapy_simhash.simhash.scheme import load_scheme
 
 
 def test_stats(call, database):
@@ -38,6 +45,42 @@ def test_show_what_a_near_duplicate_is_one_of_and_what_changed(call, database):
     assert code == 0
     assert "http://a.test/1" in out
     assert "{+other0" in out
+
+
+def test_show_says_what_a_page_was_kept_beside_and_why(call, tmp_path):
+    path = tmp_path / "seen.db"
+    with Index(f"sqlite:///{path}") as index:
+        for number in (1, 2):
+            document = index.document(
+                prose(1),
+                key=str(number),
+                url=f"http://a.test/{number}",
+                facts=Facts.of({"price": fold(name_of("price"), f"{number} EUR")}),
+            )
+            index.confirm(*index.execute(claims=[document]))
+    (version,) = json.loads(call("show", "http://a.test/2", "--json", "--database", path)[1])[
+        "versions"
+    ]
+    assert version["differs"] == "price"
+    assert version["beside_url"] == "http://a.test/1"
+    shown = call("show", "http://a.test/2", "--database", path)[1]
+    assert "http://a.test/1 because `price` differs" in shown
+    assert "because" not in call("show", "http://a.test/1", "--database", path)[1]
+
+
+@pytest.mark.parametrize(("budget", "about"), [(1 << 20, False), (0, True)])
+def test_show_gives_the_similarity_that_was_judged_by(call, tmp_path, budget, about):
+    path = tmp_path / "seen.db"
+    with Index(f"sqlite:///{path}", text_budget=budget) as index:
+        texts = fill(index)
+    shingles = [load_scheme().sketch(text).shingles for text in (texts[1], changed(texts[1], 3))]
+    known = json.loads(call("show", "http://b.test/2", "--json", "--database", path)[1])
+    (drop,) = known["duplicate_of"]
+    assert drop["estimated"] is about
+    assert drop["similarity"] == pytest.approx(jaccard(*shingles), abs=0.1 if about else 1e-9)
+    shown = call("show", "http://b.test/2", "--database", path)[1]
+    assert f"{'about ' if about else ''}{drop['similarity']:.2f}" in shown
+    assert ("about 0." in shown) is about
 
 
 def test_show_finds_a_page_by_the_key_of_its_request(call, tmp_path):

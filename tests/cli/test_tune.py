@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
-import random
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import prose
 from stored import changed
 
+from scrapy_simhash import history
 from scrapy_simhash.cli import replay as tuning
+from scrapy_simhash.cli.similarities import Similarities
+from scrapy_simhash.db.schema import CONFIRMED, TEXT
 from scrapy_simhash.history.documents import Documents
+from scrapy_simhash.index.batch import Row
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import Folded, fold
+from scrapy_simhash.item.names import name_of
+from scrapy_simhash.simhash.measure import jaccard
+from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.text import page_facts
 
 
 def test_tune_replays_what_is_stored(call, database):
@@ -25,7 +37,8 @@ def test_tune_replays_what_is_stored(call, database):
     assert (levels["1"]["kept"], levels["1"]["decided_otherwise"]) == (4, 1)
     (example,) = levels["0.95"]["examples"]
     assert (example["url"], example["match"]) == ("http://b.test/2", "http://a.test/1")
-    assert 0.9 < example["jaccard"] < 1
+    assert 0.9 < example["similarity"] < 1
+    assert not example["estimated"]
     assert "Recommended" in call("tune", "--database", database)[1]
 
 
@@ -59,45 +72,194 @@ def test_a_pair_without_a_label_is_named(call, tmp_path):
     assert "line 2" in err
 
 
+def stored(number: int, fingerprint: bytes, owner: int = 0, size: int = 9) -> Row:
+    values = dict.fromkeys(Row._fields, 0) | {
+        "id": number + 1,
+        "token": number + 1,
+        "visit": number + 1,
+        "state": CONFIRMED,
+        "basis": TEXT,
+        "fingerprint": fingerprint,
+        "owner": owner,
+        "size": size,
+        "created": float(number),
+        "url": "",
+    }
+    return Row(
+        **values | dict.fromkeys(("digest", "facts", "minhash", "rest", "beside", "differs"))
+    )
+
+
+def of_rows(rows) -> Documents:
+    return Documents(rows, [(row.id, 0) for row in rows])
+
+
+def unknown(pairs):
+    return {}
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 255), st.integers(0, 3), st.integers(6, 9)), max_size=40),
     st.integers(0, 4),
 )
 def test_a_replay_decides_as_one_by_one(rows, limit):
-    documents = Documents(
-        np.array([[row[0]] for row in rows], np.uint8).reshape(-1, 1),
-        *(np.array([row[column] for row in rows], np.int64) for column in (1, 2)),
-        *(np.zeros(len(rows), np.int64),) * 4,
-        0,
+    documents = of_rows(
+        [stored(number, bytes([row[0]]), *row[1:]) for number, row in enumerate(rows)]
     )
     kept: list[int] = []
+    standing: list[int] = []
     for number, (print_, owner, size) in enumerate(rows):
         near = [
             other
-            for other in kept
+            for other in standing
             if (apart := (print_ ^ rows[other][0]).bit_count()) <= limit
             and (not apart or min(size, rows[other][2]) >= 8)
         ]
-        if not near or any(rows[other][1] == owner for other in near):
+        own = [rows[other][0] for other in near if rows[other][1] == owner]
+        if not near or own:
             kept.append(number)
-    found = tuning.replay(documents, [tuning.Level("", limit)])
-    assert np.flatnonzero(found[0]).tolist() == kept
+        if not near or (own and print_ not in own):
+            standing.append(number)
+    found = tuning.replay(documents, [tuning.Level("", limit)], unknown)
+    assert np.flatnonzero(found.kept[0]).tolist() == kept
 
 
 def test_a_replay_is_the_same_across_its_parts(monkeypatch):
-    random.seed(1)
-    count = 300
-    documents = Documents(
-        np.random.default_rng(1).integers(0, 4, (count, 2), dtype=np.uint8),
-        np.arange(count),
-        np.full(count, 9),
-        *(np.zeros(count, np.int64),) * 4,
-        0,
+    prints = np.random.default_rng(1).integers(0, 4, (300, 2), dtype=np.uint8)
+    documents = of_rows(
+        [stored(number, one.tobytes(), number) for number, one in enumerate(prints)]
     )
     tried = [tuning.Level("", limit) for limit in (0, 1, 2)]
-    whole = tuning.replay(documents, tried)
-    monkeypatch.setattr(tuning, "_CHUNK", 7)
-    assert (tuning.replay(documents, tried) == whole).all()
+    whole = tuning.replay(documents, tried, unknown)
+    monkeypatch.setattr(tuning, "_BATCH", 7)
+    assert (tuning.replay(documents, tried, unknown).kept == whole.kept).all()
+
+
+def test_a_document_among_many_is_held_against_those_of_its_owner_first(monkeypatch):
+    monkeypatch.setattr(tuning, "_MOST", 2)
+    monkeypatch.setattr(tuning, "_BATCH", 1)
+    # Six that are far from each other, and one that is near to all.
+    rows = [stored(n, (0b111 << 4 * n).to_bytes(3, "big"), owner=n) for n in range(6)]
+    found = [
+        tuning.replay(of_rows([*rows, last]), [tuning.Level("", 4)], unknown).kept[0].tolist()
+        for last in (stored(6, bytes(3), owner=5), stored(6, bytes(3), owner=6))
+    ]
+    assert found == [[True] * 7, [True] * 6 + [False]]
+
+
+TEXTS = [
+    text
+    for family in range(4)
+    for text in (
+        prose(family, 120),
+        changed(prose(family, 120), 1),
+        changed(prose(family, 120), 15),
+    )
+]
+
+
+def price(number: int) -> Facts:
+    return Facts.of({"price": fold(name_of("price"), f"{number} EUR")})
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, len(TEXTS) - 1),
+            st.integers(0, 4),
+            st.integers(0, 1),
+            st.integers(0, 2),
+            st.sampled_from([None, price(1), price(2)]),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=25,
+    ),
+    st.integers(1, 4),
+    st.sampled_from(["auto", "always", "never"]),
+)
+def test_a_replay_at_the_present_similarity_decides_as_the_index_did(rows, batch, facts):
+    """Whoever owns what on which site and visit, whatever it says, in whatever batches."""
+    with Index("sqlite://", facts=facts) as index:
+        documents = [
+            Document(
+                index.scheme.sketch(TEXTS[text]) if not exact else Sketch(text + 1, 1, None),
+                f"owner {owner}",
+                f"http://{'abc'[site]}.test/{owner}",
+                visit=10 * owner + visit + 1,
+                text=TEXTS[text],
+                facts=None if exact else said,
+                exact=exact,
+            )
+            for text, owner, visit, site, said, exact in rows
+        ]
+        for start in range(0, len(documents), batch):
+            part = documents[start : start + batch]
+            verdicts = index.execute(claims=part)
+            duplicates = [
+                Duplicate(document, verdict.match, "drop")
+                for document, verdict in zip(part, verdicts, strict=True)
+                if verdict.kind == "duplicate"
+            ]
+            index.execute(
+                confirm=[verdict.claim for verdict in verdicts if verdict.claim],
+                duplicates=duplicates,
+            )
+        namespace = history.choose_namespace(index.database, None)
+        met = history.documents(index.database, namespace, limit=1000)
+        measure = Similarities(index.database, namespace, index.scheme, met)
+        tried, present = tuning.levels(0.9, None, 128)
+        replayed = tuning.replay(met, tried, measure, facts=facts)
+    assert replayed.kept[present].tolist() == [duplicate == 0 for _, duplicate in met.places]
+
+
+def test_print_views_that_say_less_are_dropped_in_a_replay_too():
+    """The names of facts are not stored; those of a page mean something to the rule."""
+    with Index("sqlite://") as index:
+        said = [Facts.of({name: Folded(0, "t:x")}) for name in ("page:title", "page:heading")]
+        documents = [
+            index.document(TEXTS[0], key=str(number), url="http://a.test", facts=facts)
+            for number, facts in enumerate(said)
+        ]
+        first, second = index.execute(claims=documents)
+        assert (first.kind, second.kind) == ("unique", "duplicate")
+        index.execute(duplicates=[Duplicate(documents[1], second.match, "drop")])
+        namespace = history.choose_namespace(index.database, None)
+        met = history.documents(index.database, namespace, limit=9)
+    assert not tuning.replay(met, [tuning.Level("", 25)], unknown).kept[0, 1]
+
+
+def test_every_fact_of_a_page_is_known_by_its_name():
+    known = {*page_facts._PROPERTIES.values(), *page_facts._META.values()}
+    known |= {"page:title", "page:heading", "page:language", "page:time"}
+    assert known == set(tuning._PAGE_FACTS.values())
+
+
+def test_similarities_are_true_where_texts_are_kept_and_estimated_elsewhere(tmp_path):
+    for budget, estimated in ((1 << 20, False), (0, True)):
+        with Index(f"sqlite:///{tmp_path / str(budget)}", text_budget=budget) as index:
+            index.claim(TEXTS[0], key="1")
+            index.claim(TEXTS[2], key="2")
+            namespace = history.choose_namespace(index.database, None)
+            met = history.documents(index.database, namespace, limit=9)
+            measure = Similarities(index.database, namespace, index.scheme, met)
+            shingles = [index.scheme.sketch(TEXTS[number]).shingles for number in (0, 2)]
+            similarity, is_estimate = measure([(1, 0)])[1, 0]
+        assert is_estimate is estimated
+        assert similarity == pytest.approx(jaccard(*shingles), abs=0.15 if estimated else 0)
+
+
+def test_what_was_kept_for_what_it_says_is_kept_in_a_replay(call, tmp_path):
+    path = tmp_path / "seen.db"
+    with Index(f"sqlite:///{path}") as index:
+        for number in range(3):
+            document = index.document(
+                TEXTS[0], key=str(number), url=f"http://a.test/{number}", facts=price(number)
+            )
+            index.confirm(*index.execute(claims=[document]))
+    tuned = json.loads(call("tune", "--json", "--database", path)[1])
+    assert {level["kept"] for level in tuned["levels"]} == {3}
 
 
 def test_the_present_threshold_is_recommended_unless_another_is_better():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
 import time
 
@@ -56,3 +57,19 @@ def test_rebuild(call, tmp_path, database):
         fill(index)
     out = call("rebuild", "--json", "--database", path, SIMHASH_CANDIDATES="blocks")[1]
     assert "blocks" in json.loads(out)["plan"]
+
+
+def test_reset_all_begins_anew_whatever_version_made_the_tables(call, tmp_path):
+    path = tmp_path / "old.db"
+    with Index(f"sqlite:///{path}", namespace="news") as index:
+        index.confirm(index.claim("a text of an older version of the tables", key="a"))
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE simhash_meta SET value = '1' WHERE name = 'version'")
+    code, _, err = call("stats", "--database", path)
+    assert code == 1
+    assert "version 1" in err
+    assert "scrapy simhash reset --all" in err
+    assert call("reset", "--all", "--database", path)[0] == 1, "it asks"
+    assert call("reset", "--all", "--yes", "--database", path)[0] == 0
+    with Index(f"sqlite:///{path}", namespace="news") as index:
+        assert len(index) == 0

@@ -1,4 +1,4 @@
-"""The ways an item can end, and that its page is held no longer than its items and callback."""
+"""The ways an item can end, and that its claim is settled by each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TwoItems(PageSpider):
 
 
 class DropsTheEven:
-    """With this no item of the page is stored, unless the odd one is."""
+    """With this no item is stored but the odd one."""
 
     async def process_item(self, item):
         await asyncio.sleep(0.02)
@@ -48,7 +48,8 @@ class Replaces:
 
 
 BEFORE, AFTER, LAST = 50, 500, 900
-CONFIRMED, RELEASED = (1, 0), (0, 1)
+# Claims confirmed, and released: that of the even one always is.
+CONFIRMED, RELEASED, UNSEEN = (1, 1), (0, 2), (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +60,9 @@ CONFIRMED, RELEASED = (1, 0), (0, 1)
         ({Drops: AFTER}, RELEASED),
         ({Fails: AFTER}, RELEASED),
         ({Replaces: AFTER, Drops: LAST}, RELEASED),
-        ({Drops: BEFORE}, RELEASED),
-        ({Fails: BEFORE}, RELEASED),
-        ({Replaces: BEFORE}, RELEASED),
+        ({Drops: BEFORE}, UNSEEN),
+        ({Fails: BEFORE}, UNSEEN),
+        ({Replaces: BEFORE}, CONFIRMED),
         ({Replaces: BEFORE, Drops: AFTER}, RELEASED),
         ({Replaces: BEFORE, Fails: AFTER}, RELEASED),
     ],
@@ -79,7 +80,7 @@ CONFIRMED, RELEASED = (1, 0), (0, 1)
     ],
 )
 @deferred_f_from_coro_f
-async def test_however_an_item_ends_its_page_is_settled(tmp_path, pipelines, outcome):
+async def test_however_an_item_ends_its_claim_is_settled(tmp_path, pipelines, outcome):
     settings = {
         "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
         "ITEM_PIPELINES": {**pipelines, DropsTheEven: LAST - 1},

@@ -60,6 +60,20 @@ def test_tables_of_a_newer_version_are_refused_and_left_alone(engine: str, tmp_p
             Database(url)
 
 
+@on_every_engine
+def test_tables_of_an_older_version_that_can_not_be_upgraded_are_refused_in_one_line(
+    engine: str, tmp_path: Path
+) -> None:
+    with empty_database(engine, tmp_path) as url:
+        set_version(url, 1)
+        for _ in range(2):
+            with pytest.raises(
+                SchemaMismatch, match=rf"version 1\b.*version {schema.VERSION}\b"
+            ) as caught:
+                Database(url)
+            assert len(str(caught.value).splitlines()) == 1
+
+
 def add_column(table: str, column: str) -> Callable[[Connection], None]:
     def migrate(connection: Connection) -> None:
         if column not in columns(connection, table):

@@ -76,12 +76,126 @@ def test_dedupe(call, tmp_path, suffix):
     assert {path.name for path in tmp_path.iterdir()} == {source.name, output.name, dropped.name}
 
 
-def test_dedupe_keeps_what_is_too_short_to_check(call, tmp_path):
+@pytest.fixture
+def dedupe_items(call, tmp_path):
+    """Call the command on items; gives the numbers of those that are kept, and the counts."""
+
+    def run(items, *arguments, **given):
+        source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+        output.unlink(missing_ok=True)
+        source.write_bytes(jsonl([{**item, "_n": n} for n, item in enumerate(items)]))
+        ignored = ["--ignore", "_n"] if "--ignore" not in arguments else []
+        code, out, err = call(
+            "dedupe", source, "-o", output, "--json", *arguments, *ignored, **given
+        )
+        assert code == 0, err
+        kept = [json.loads(line)["_n"] for line in output.read_bytes().splitlines()]
+        return kept, json.loads(out)
+
+    return run
+
+
+def test_what_says_nothing_is_kept_and_counted(dedupe_items):
+    kept, counts = dedupe_items([{"text": "short"}] * 3 + [{"text": ""}] * 2, "--fields", "text")
+    assert kept == [0, 3, 4]
+    assert counts == {"read": 5, "kept": 3, "dropped": 2, "unchecked": 2}
+
+
+def test_an_item_without_a_text_of_its_own_is_compared_to_the_letter(dedupe_items):
+    rows = [{"name": "Ann", "age": 5}, {"name": "Ann", "age": 6}, {"age": 5, "name": "Ann"}]
+    assert dedupe_items(rows)[0] == [0, 1]
+
+
+def test_equal_rows_of_two_pages_are_two_rows(dedupe_items):
+    rows = [{"name": "Ann", "url": f"http://a.test/{page}"} for page in (1, 2, 1)]
+    assert dedupe_items(rows)[0] == [0, 1]
+
+
+def offer(number: int, site: str = "a", **more) -> dict:
+    return {"url": f"http://{site}.test/{number}", "description": prose(1, 90), **more}
+
+
+def test_items_of_one_site_that_say_other_things_are_kept(dedupe_items):
+    offers = [offer(n, title=f"Title {n % 2}") for n in range(4)]
+    assert dedupe_items(offers)[0] == [0, 1]
+    assert dedupe_items(offers, "--ignore", "_n,title")[0] == [0]
+    assert dedupe_items(offers, "--facts", "never")[0] == [0]
+    assert dedupe_items(offers, "--fields", "description")[0] == [0]
+
+
+def test_across_sites_the_text_decides_and_the_price(dedupe_items):
+    stories = [offer(n, "abc"[n], title=f"Title {n}") for n in range(3)]
+    assert dedupe_items(stories)[0] == [0]
+    assert dedupe_items(stories, "--facts", "always")[0] == [0, 1, 2]
+    priced = [offer(n, "abc"[n], price=f"{n // 2} EUR") for n in range(3)]
+    assert dedupe_items(priced)[0] == [0, 2]
+
+
+def test_other_numbers_in_the_text_are_other_things_on_one_site(dedupe_items):
+    quotations = [offer(n, text=f"{prose(2, 90)} {n % 2}") for n in range(3)]
+    assert dedupe_items(quotations)[0] == [0, 1]
+
+
+def test_a_feed_without_addresses_is_one_site(dedupe_items):
+    items = [{"text": prose(1, 90), "title": f"Title {n % 2}"} for n in range(3)]
+    assert dedupe_items(items)[0] == [0, 1]
+
+
+def test_the_address_that_an_item_has_by_another_name_is_where_it_is_from(dedupe_items):
+    items = [
+        {"text": prose(1, 90), "title": f"Title {n}", "link": f"http://{'ab'[n]}.test/"}
+        for n in range(2)
+    ]
+    assert dedupe_items(items)[0] == [0]
+
+
+def test_things_that_a_page_lists_under_addresses_of_their_own_are_different(dedupe_items):
+    listed = [offer(1, link=f"http://a.test/variant/{n}") for n in (1, 2, 1)]
+    assert dedupe_items(listed)[0] == [0, 1]
+    by_key = [offer(1, code=f"c{n}") for n in (1, 2, 1)]
+    assert dedupe_items(by_key, "--key", "code", "--ignore", "_n,code")[0] == [0, 1]
+    assert dedupe_items(by_key, "--ignore", "_n,code")[0] == [0]
+
+
+def test_the_fields_of_the_project_are_compared_unless_others_are_named(dedupe_items):
+    offers = [offer(n, title=f"Title {n}") for n in range(2)]
+    assert dedupe_items(offers, SIMHASH_FIELDS=["description"])[0] == [0]
+    assert dedupe_items(offers, "--fields", "title", SIMHASH_FIELDS=["description"])[0] == [0, 1]
+    # Those of a class of items say nothing of a feed, whose items are of none.
+    fields = {"scrapy.Item": ["description"]}
+    assert dedupe_items(offers, SIMHASH_FIELDS=fields)[0] == [0, 1]
+
+
+def test_an_item_that_can_not_be_read_to_its_end_is_kept(dedupe_items):
+    deep = json.loads('{"a": ' * 40 + "1" + "}" * 40)
+    kept, counts = dedupe_items([{"name": "Ann", "deep": deep}] * 2)
+    assert kept == [0, 1]
+    assert counts["unchecked"] == 2
+
+
+def test_what_was_stopped_does_not_go_on_with_other_options(call, tmp_path):
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    source.write_bytes(jsonl([{"text": "short"}] * 3 + [{"text": ""}]))
-    out = call("dedupe", source, "-o", output, "--fields", "text", "--json")[1]
-    assert json.loads(out) == {"read": 4, "kept": 4, "dropped": 0, "unchecked": 4}
-    assert output.read_bytes() == source.read_bytes()
+    source.write_bytes(jsonl(feed_of(3)[0]))
+    index = Index(f"sqlite:///{tmp_path / 'index.db'}")
+
+    def stop(counts):
+        raise Broken
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dedupe, "_PART", 1)
+        with pytest.raises(Broken):
+            dedupe.dedupe(
+                index,
+                files.Feed(source),
+                [output],
+                None,
+                tmp_path / "p",
+                advance=lambda counts: counts.read > 1 and stop(counts),
+            )
+    for more in ({"ignore": ["n"]}, {"key": ["n"]}):
+        with pytest.raises(files.FeedError, match="other options"):
+            dedupe.dedupe(index, files.Feed(source), [output], None, tmp_path / "p", **more)
+    index.close()
 
 
 class Broken(Exception):

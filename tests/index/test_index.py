@@ -48,7 +48,7 @@ def test_a_near_duplicate_is_found_with_what_it_is_a_duplicate_of(db: Database) 
     assert again.match.url == "https://example.com/a"
     assert again.match.key == "a"
     assert again.match.pending
-    assert 0 < again.match.distance <= index.lookup.limit
+    assert 0 < again.match.distance <= index.lookup.rule.limit
     assert 0.9 < again.match.similarity < 1
     assert len(index) == 1
 

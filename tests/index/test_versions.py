@@ -9,9 +9,12 @@ from claims import article, claim_version, edited
 from servers import ENGINES
 
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import TEXT, Folded
 
 if TYPE_CHECKING:
     from scrapy_simhash.db.transactions import Database
+    from scrapy_simhash.index.verdict import Document
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
@@ -92,8 +95,26 @@ def test_a_return_to_a_version_before_the_last_is_not_unchanged(db: Database) ->
 
 def test_two_equal_items_of_one_visit_are_duplicates(db: Database) -> None:
     index = Index(db)
-    assert claim_version(index, article(1), visit=7, position=0).kind == "unique"
-    assert claim_version(index, article(1), visit=7, position=1).kind == "duplicate"
+    assert claim_version(index, article(1), visit=7).kind == "unique"
+    assert claim_version(index, article(1), visit=7).kind == "duplicate"
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_changed_thing_of_a_list_leaves_the_claim_of_the_old_one(
+    db: Database, together: bool
+) -> None:
+    index = Index(db)
+
+    def listed(price: str, visit: int) -> Document:
+        facts = Facts.of({"price": Folded(TEXT, price)})
+        return index.document(article(1), key="list", visit=visit, facts=facts)
+
+    index.confirm(*index.execute([listed("1", visit=1)]))
+    asked = [listed(price, visit=2) for price in ("2", "1", "1")]
+    batches = [asked] if together else [[one] for one in asked]
+    verdicts = [verdict for batch in batches for verdict in index.execute(batch)]
+    assert [verdict.kind for verdict in verdicts] == ["same", "same", "duplicate"]
+    assert len(index) == 2
 
 
 def test_visits_of_two_owners_have_nothing_to_do_with_each_other(db: Database) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import shutil
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -13,13 +15,21 @@ from html.parser import HTMLParser
 import pytest
 from loopback import PageSpider, crawl, prose, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
+from stored import changed, fill
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report import packing, subject
 from scrapy_simhash.report.figures import url_pattern
 from scrapy_simhash.report.html import write_report
+from scrapy_simhash.simhash.measure import jaccard
+from scrapy_simhash.simhash.scheme import load_scheme
+
+HARMFUL = "<script>window.harmed=1</script>"
 
 CHINESE = (
     "陈列占了图书馆楼上三间屋子，周四起对外开放，楼上观众可以自己排一行铅字，印出来的纸能带走。"
@@ -59,7 +69,14 @@ def hostile(address, tmp_path):
         for number, (url, words) in enumerate(HOSTILE.items()):
             text = f"{prose(number, 150)} {words} </script><script>window.harmed=1</script>"
             remember(index, url, f"{text} \u202e", f"{url}#original", text)
-    return written(address, tmp_path)
+            # Things that differ in a field whose name is hostile.
+            for said in "12":
+                facts = Facts.of({HARMFUL: fold(name_of(HARMFUL), said)})
+                document = index.document(
+                    prose(f"kept {number}"), key=f"{said} {url}", url=url, facts=facts
+                )
+                index.confirm(*index.execute(claims=[document]))
+    return written(address, tmp_path, similarity=0.9)
 
 
 def written(address, folder, **options):
@@ -165,9 +182,62 @@ def test_other_thresholds_are_counted(address, tmp_path):
         text = prose(1, 200)
         remember(index, "http://b.test/1", text, "http://a.test/1", text)
         remember(index, "http://b.test/2", f"{text} else", "http://a.test/1", text)
-    page = written(address, tmp_path, limit=17).read_text("utf-8")
-    assert re.search(r"0\.9 \(now\)</th><td>17</td><td>0</td><td>0</td>", page)
+    page = written(address, tmp_path, similarity=0.9).read_text("utf-8")
+    assert re.search(r"0\.9 \(now\)</th><td>25</td><td>0</td><td>0</td>", page)
     assert re.search(r"1</th><td>0</td><td>1</td><td>0</td>", page)
+
+
+def test_other_distances_are_counted_where_the_distance_decides(address, tmp_path):
+    with Index(address, distance=3, scheme="keywords") as index:
+        text = prose(1, 200)
+        remember(index, "http://b.test/1", text, "http://a.test/1", text)
+    page = written(address, tmp_path, limit=3).read_text("utf-8")
+    assert re.search(r"distance 3 \(now\)</th><td>3</td><td>0</td><td>0</td>", page)
+    assert "Up to 3 of 64 bits may differ" in page
+
+
+def test_what_was_kept_although_the_text_was_near_is_listed_with_the_reason(address, tmp_path):
+    with Index(address) as index:
+        for number in range(30):
+            fields = {"price": f"{number} EUR"} if number < 19 else {HARMFUL: str(number)}
+            facts = Facts.of({name: fold(name_of(name), said) for name, said in fields.items()})
+            url = f"http://a.test/{number}" if number < 29 else "javascript:window.harmed=1"
+            document = index.document(prose(1), key=str(number), url=url, facts=facts)
+            index.confirm(*index.execute(claims=[document]))
+    page = written(address, tmp_path)
+    text = page.read_text("utf-8")
+    assert "Kept although the text was near" in text
+    assert "<li>18 kept because <bdi>`price` differs</bdi></li>" in text
+    assert text.count("because <bdi>") == 2
+    assert 'href="http://a.test/28"' in text
+    assert 'href="http://a.test/5"' not in text
+    assert "javascript:window" not in {
+        attributes.get("href", "")[:17] for _, attributes in Elements(page).found
+    }
+    assert HARMFUL not in text
+
+
+def test_nothing_is_said_of_what_was_kept_where_nothing_was(address, tmp_path):
+    with Index(address) as index:
+        index.confirm(index.claim(prose(1), key="1"))
+    assert "Kept although" not in written(address, tmp_path).read_text("utf-8")
+
+
+def rows_of(path):
+    """The rows of the table, as the script unpacks them."""
+    (packed,) = re.findall(r'id="rows">([^<]*)<', path.read_text("utf-8"))
+    return json.loads(zlib.decompress(base64.b64decode(packed)))["rows"]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_rows_have_the_similarity_that_was_judged_by(address, tmp_path, kept):
+    """An estimate only where the text of the original was not kept."""
+    with Index(address, text_budget=1 << 20 if kept else 0) as index:
+        texts = fill(index)
+    exact = [load_scheme().sketch(text).shingles for text in (texts[1], changed(texts[1], 3))]
+    rows = rows_of(written(address, tmp_path))
+    assert [row[8] for row in rows] == [int(not kept)] * 2
+    assert rows[1][7] == pytest.approx(jaccard(*exact), abs=1e-4 if kept else 0.1)
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,8 @@
     status.textContent = "This browser is too old to unpack the table.";
     return;
   }
-  const { rows, originals, bits, block } = await unpack("rows");
+  const { rows, originals, block } = await unpack("rows");
 
-  // The law of random hyperplanes: see similarity_at in the Python package.
-  const similarity = (distance) => {
-    const cosine = Math.max(0, Math.cos((Math.PI * distance) / bits));
-    return cosine / (2 - cosine);
-  };
   const time = (seconds) =>
     seconds === null ? "" : new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
   const number = (value) => value.toLocaleString("en");
@@ -35,13 +30,13 @@
   const columns = {
     url: (row) => row[0],
     original: (row) => originals[row[1]][0],
-    similarity: (row) => -row[2],
+    similarity: (row) => row[7],
     distance: (row) => row[2],
     first: (row) => originals[row[1]][1] ?? 0,
     met: (row) => row[3],
     action: (row) => row[4],
   };
-  const state = { column: "distance", direction: -1, query: "", start: 0 };
+  const state = { column: "similarity", direction: 1, query: "", start: 0 };
   let found = rows;
 
   const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
@@ -161,7 +156,7 @@
       opener,
       cell("URL", link(row[0]), "url"),
       cell("Original", link(originals[row[1]][0]), "url"),
-      cell("Similarity", similarity(row[2]).toFixed(2)),
+      cell("Similarity", `${row[8] ? "about " : ""}${row[7].toFixed(2)}`),
       cell("Distance", String(row[2])),
       cell("First seen", time(originals[row[1]][1])),
       cell("Met", time(row[3])),

@@ -1,0 +1,113 @@
+"""URLs and files to what they say."""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy import Request, Spider
+from scrapy.crawler import AsyncCrawlerProcess
+
+from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.page import read_page
+from scrapy_simhash.text.page_facts import page_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from scrapy.http import Response
+    from scrapy.settings import Settings as ScrapySettings
+
+    from scrapy_simhash.cli.project import Project
+    from scrapy_simhash.text.extractor import Extractor
+
+__all__ = ["Source", "read_sources"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a page or a text says.
+
+    Attributes:
+        name: as it was asked for.
+        url: where the page was found; "" for a file.
+        text: its main text.
+        facts: what a page says of itself beside it, by name; None for a text.
+        rest: a sketch of all that a page shows; None for a text.
+        speaks: whether the main text speaks for the page.
+    """
+
+    name: str
+    url: str
+    text: str
+    facts: Mapping[str, str] | None = None
+    rest: bytes | None = None
+    speaks: bool = True
+
+
+def read_sources(project: Project, names: Sequence[str]) -> list[Source]:
+    """Read URLs and files: what begins with "<" is a page, anything else a text."""
+    urls = [name for name in names if name.startswith(("http://", "https://"))]
+    pages = _download(project.scrapy, urls) if urls else {}
+    extractor = project.settings.extractor
+    sources = []
+    for name in names:
+        if name in pages:
+            sources.append(_page(name, name, pages[name], extractor))
+            continue
+        content = Path(name).read_bytes()
+        if content.removeprefix(BOM_UTF8).lstrip()[:1] == b"<":
+            sources.append(_page(name, "", content, extractor))
+        else:
+            sources.append(Source(name, "", content.decode("utf-8-sig", "replace")))
+    return sources
+
+
+def _page(name: str, url: str, content: bytes, extractor: Extractor) -> Source:
+    root = parse_html(content)
+    # A comment, for one, is a root without a name.
+    if not isinstance(getattr(root, "tag", None), str):
+        return Source(name, url, "", {})
+    assert root is not None  # noqa: S101 - it has a tag
+    says = read_page(root, extractor)
+    return Source(name, url, says.text, page_facts(root), says.rest, says.speaks)
+
+
+class _Downloads(Spider):
+    """Fetches pages the way the project's spiders would."""
+
+    name = "simhash"
+    urls: list[str]
+    bodies: dict[str, bytes]
+
+    async def start(self) -> Any:
+        for url in self.urls:
+            yield Request(url, self.parse, cb_kwargs={"asked": url}, dont_filter=True)
+
+    def parse(self, response: Response, asked: str) -> None:
+        self.bodies[asked] = response.body
+
+
+def _download(settings: ScrapySettings, urls: Iterable[str]) -> dict[str, bytes]:
+    bodies: dict[str, bytes] = {}
+    quiet = settings.copy()
+    quiet.setdict(
+        {
+            "SIMHASH_ENABLED": False,
+            "ITEM_PIPELINES": {},
+            "FEEDS": {},
+            "LOG_LEVEL": "ERROR",
+            "TELNETCONSOLE_ENABLED": False,
+        },
+        priority="cmdline",
+    )
+    process = AsyncCrawlerProcess(quiet)
+    process.crawl(_Downloads, urls=list(urls), bodies=bodies)
+    process.start()
+    for url in urls:
+        if url not in bodies:
+            raise ConnectionError(f"{url} could not be fetched")
+    return bodies

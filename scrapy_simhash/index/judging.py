@@ -1,0 +1,74 @@
+"""The similarity of texts, for the judge: true where the texts are kept, estimated elsewhere."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.features.minhash import similarity_of
+from scrapy_simhash.simhash.measure import jaccard
+from scrapy_simhash.text.packed import unpack_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from scrapy_simhash.index.batch import Row
+    from scrapy_simhash.index.reader import Reader
+    from scrapy_simhash.simhash.scheme import Scheme
+
+__all__ = ["Judge"]
+
+# Shingles that are remembered, of all texts together: 32 MiB.
+_MOST = 4 << 20
+
+
+class Judge:
+    """Compares documents with the texts of claims, and remembers the shingles of these.
+
+    Args:
+        scheme: makes the shingles of a text.
+    """
+
+    def __init__(self, scheme: Scheme) -> None:
+        self._scheme = scheme
+        # The ones that are met again and again stay.
+        self._shingles: OrderedDict[int, NDArray[np.uint64]] = OrderedDict()
+        self._held = 0
+
+    def read(self, connection: Connection, reader: Reader, claims: Iterable[int]) -> None:
+        """Read the texts of claims, as far as they are kept."""
+        unknown = [claim for claim in claims if claim not in self._shingles]
+        if not unknown:
+            return
+        for claim, packed in reader.texts(connection, unknown).items():
+            text = unpack_text(packed)
+            shingles = self._scheme.sketch(text).shingles
+            if shingles is not None and shingles.size < _MOST:
+                self._shingles[claim] = shingles
+                self._held += shingles.size
+
+    def forget(self) -> None:
+        """Forget what was met least lately, as far as there is too much."""
+        while self._held > _MOST:
+            self._held -= self._shingles.popitem(last=False)[1].size
+
+    def similarity(
+        self, shingles: NDArray[np.uint64] | None, mine: Row, claim: Row
+    ) -> tuple[float | None, bool]:
+        """The Jaccard similarity of a document and a claim, and whether it is an estimate.
+
+        Returns:
+            None for the similarity where nothing is known: the scheme has no shingles.
+        """
+        if shingles is None or mine.minhash is None:
+            return None, False
+        if (stored := self._shingles.get(claim.id)) is not None:
+            self._shingles.move_to_end(claim.id)
+            return jaccard(shingles, stored), False
+        if claim.minhash is None:
+            return None, False
+        return similarity_of(mine.minhash, claim.minhash), True

@@ -1,0 +1,200 @@
+"""The same things met again: elsewhere, in another order, beside new ones, at another price."""
+
+from __future__ import annotations
+
+import pytest
+from hosts import serve_hosts
+from loopback import PageSpider, crawl
+from scrapy.utils.defer import deferred_f_from_coro_f
+from site_pages import layout, paragraphs, person, price, sentences, story, title
+from visits import claims_in, on_both_engines, said
+
+SHOP, TOWN = "http://shop.example", "http://town.example"
+
+
+class FeedSpider(PageSpider):
+    """Entries of a list, with or without an address of their own."""
+
+    name = "feed"
+
+    def parse(self, response):
+        for entry in response.css(".entry"):
+            item = {"title": entry.css("h2::text").get(), "text": entry.css("p::text").get()}
+            address = entry.css("a::attr(href)").get()
+            yield item | {"link": response.urljoin(address)} if address else item
+
+
+def feed(numbers: list[int], *, addressed: bool, size: int = 10) -> dict[str, bytes]:
+    """The pages of a list of entries."""
+
+    def entry(number: int) -> str:
+        more = f"<a href='/e/{number}'>more</a>" if addressed else ""
+        # Every third of them is long enough to be compared by its text.
+        text = sentences(f"entry {number}", 60 if number % 3 == 0 else 12)
+        return f"<div class='entry'><h2>{title(number)}</h2><p>{text}</p>{more}</div>"
+
+    pages = {}
+    for start in range(0, len(numbers), size):
+        entries = "".join(map(entry, numbers[start : start + size]))
+        about = paragraphs(*story("about the list", 180))
+        pages[f"/feed?page={start // size}"] = layout("town", "News", about + entries)
+    return pages
+
+
+@on_both_engines
+@pytest.mark.parametrize("addressed", [True, False])
+@deferred_f_from_coro_f
+async def test_entries_that_moved_to_other_pages_are_the_same_again(settings, addressed):
+    before = list(range(30))
+    moved = [30, *before]
+    turned = moved[::-1]
+    hosts = {"town.example": feed(before, addressed=addressed)}
+    with serve_hosts(hosts) as through:
+        urls = [f"{TOWN}/feed?page={number}" for number in range(4)]
+        first = await crawl(FeedSpider, settings | through, urls[:3])
+        assert len(first.items) == 30
+        claims = claims_in(settings)
+        hosts["town.example"] = feed(moved, addressed=addressed)
+        inserted = await crawl(FeedSpider, settings | through, urls)
+        assert len(inserted.items) == 31
+        assert claims_in(settings) == claims + 1
+        hosts["town.example"] = feed(turned, addressed=addressed)
+        reordered = await crawl(FeedSpider, settings | through, urls)
+        assert said(reordered.items) == said(inserted.items)
+        assert claims_in(settings) == claims + 1
+
+
+@on_both_engines
+@pytest.mark.parametrize("addressed", [True, False])
+@deferred_f_from_coro_f
+async def test_an_entry_alone_on_the_last_page_is_the_same_among_others(settings, addressed):
+    """A page with one item is read in another way than one with several."""
+    hosts = {"town.example": feed(list(range(7)), addressed=addressed, size=3)}
+    with serve_hosts(hosts) as through:
+        urls = [f"{TOWN}/feed?page={number}" for number in range(3)]
+        first = await crawl(FeedSpider, settings | through, urls)
+        assert len(first.items) == 7
+        claims = claims_in(settings)
+        for numbers, new in (([7, *range(7)], 1), (list(range(1, 8)), 1), (list(range(7)), 1)):
+            hosts["town.example"] = feed(numbers, addressed=addressed, size=3)
+            done = await crawl(FeedSpider, settings | through, urls)
+            assert {item["title"] for item in done.items} == set(map(title, numbers))
+            assert len(done.items) == len(numbers)
+            assert claims_in(settings) == claims + new
+
+
+class ProductSpider(PageSpider):
+    name = "products"
+
+    def parse(self, response):
+        yield {
+            "name": response.css("h1::text").get(),
+            "price": response.css(".price::text").get(),
+            "description": "\n".join(response.css("main p::text").getall()),
+            "url": response.url,
+        }
+
+
+@on_both_engines
+@pytest.mark.parametrize("order", [1, -1])
+@deferred_f_from_coro_f
+async def test_after_prices_changed_nothing_is_lost_and_nothing_kept_twice(settings, order):
+    """Each product has two addresses; those of the copies come first where the order is turned."""
+
+    def product(number: int, year: int) -> bytes:
+        cost = f"<span class='price'>{price((number, year))}</span>"
+        return layout("shop", title(number), cost + paragraphs(*story(number, 180)))
+
+    hosts = {}
+    paths = [f"/p/{number}{query}" for query in ("", "?sid=7") for number in range(10)]
+    with serve_hosts(hosts) as through:
+        for year in range(4):
+            hosts["shop.example"] = {
+                f"/p/{number}": product(number, year // 2) for number in range(10)
+            }
+            urls = [SHOP + path for path in paths][:: order if year % 2 else 1]
+            done = await crawl(ProductSpider, settings | through, urls)
+            assert {item["name"] for item in done.items} == set(map(title, range(10)))
+            assert len(done.items) == 10, f"visit {year + 1}"
+
+
+class TileSpider(PageSpider):
+    name = "tiles"
+
+    def parse(self, response):
+        for tile in response.css(".tile"):
+            yield {
+                "name": tile.css("b::text").get(),
+                "price": tile.css("i::text").get(),
+                "url": response.urljoin(tile.css("a::attr(href)").get()),
+            }
+
+
+def tiles(year: int, page: int) -> bytes:
+    listed = "".join(
+        f"<div class='tile'><a href='/p/{n}'>see</a><b>{title(n)}</b>"
+        f"<i>{price((n, year))}</i></div>"
+        for n in range(page * 10, page * 10 + 10)
+    )
+    return layout("shop", "Lamps", paragraphs(*story("about lamps", 120)) + listed)
+
+
+@on_both_engines
+@deferred_f_from_coro_f
+async def test_tiles_whose_prices_changed_are_all_kept_again(settings):
+    hosts = {}
+    with serve_hosts(hosts) as through:
+        for year in (1, 1, 2, 2, 1):
+            hosts["shop.example"] = {f"/c?page={page}": tiles(year, page) for page in range(2)}
+            urls = [f"{SHOP}/c?page={page}" for page in range(2)]
+            done = await crawl(TileSpider, settings | through, urls)
+            assert len({item["url"] for item in done.items}) == len(done.items) == 20
+
+
+@on_both_engines
+@deferred_f_from_coro_f
+async def test_unchanged_tiles_are_dropped_and_changed_ones_stored_where_that_is_asked_for(
+    settings,
+):
+    settings = settings | {"SIMHASH_SAME_URL": "drop"}
+    hosts = {"shop.example": {f"/c?page={page}": tiles(1, page) for page in range(2)}}
+    with serve_hosts(hosts) as through:
+        urls = [f"{SHOP}/c?page={page}" for page in range(2)]
+        first = await crawl(TileSpider, settings | through, urls)
+        unchanged = await crawl(TileSpider, settings | through, urls[::-1])
+        hosts["shop.example"]["/c?page=1"] = tiles(2, 1)
+        changed = await crawl(TileSpider, settings | through, urls)
+    assert [len(done.items) for done in (first, unchanged, changed)] == [20, 0, 10]
+    assert unchanged.stats["same"] == 20
+
+
+class StockSpider(PageSpider):
+    """Rows that name a person and what changes from day to day, and have no address."""
+
+    name = "stock"
+
+    def parse(self, response):
+        for row in response.css("tr"):
+            name, left = row.css("td::text").getall()
+            yield {"who": name, "left": int(left)}
+
+
+@on_both_engines
+@deferred_f_from_coro_f
+async def test_a_key_tells_whose_rows_they_are(settings):
+    """What changed is dropped by nobody, and unchanged rows are the same wherever they stand."""
+
+    def page(numbers: range, day: int) -> bytes:
+        rows = "".join(
+            f"<tr><td>{person(n)}</td><td>{n + 50 * (n < 3) * day}</td></tr>" for n in numbers
+        )
+        return layout("town", "Stock", f"<table>{rows}</table>")
+
+    settings = settings | {"SIMHASH_KEY": ["who"], "SIMHASH_SAME_URL": "drop"}
+    hosts = {"town.example": {"/stock": page(range(12), 0)}}
+    with serve_hosts(hosts) as through:
+        first = await crawl(StockSpider, settings | through, [f"{TOWN}/stock"])
+        hosts["town.example"] = {"/stock": page(range(12)[::-1], 1)}
+        second = await crawl(StockSpider, settings | through, [f"{TOWN}/stock"])
+    assert len(first.items) == 12
+    assert sorted(item["who"] for item in second.items) == sorted(person(n) for n in range(3))

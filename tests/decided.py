@@ -1,0 +1,210 @@
+"""Things that are decided on without a database, as if every key of an index met, for tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from scrapy_simhash.db.schema import CONFIRMED, EXACT, PENDING, TEXT
+from scrapy_simhash.index.batch import Row
+from scrapy_simhash.index.decide import Met, Rule, decide, stands_for
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import AMOUNT, Folded
+from scrapy_simhash.item.folding import TEXT as WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from scrapy_simhash.index.decide import Decision
+
+#: How far apart texts may be: at .9 a similarity of .92 is enough and one of .88 is not.
+NEAR = 2
+_STEP = 0.04
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A document. Two texts are .04 less similar for each step between their places.
+
+    Attributes:
+        owner: whose it is.
+        text: the place of its text; of one that is compared as a whole, its digest.
+        facts: values by their names, those that begin with "€" amounts; None for none known.
+        url: where it was found.
+        visit: of its owner.
+        generation: of the web.
+        fetch: the page that lists it with others.
+        exact: whether it is compared as a whole.
+        size: its features.
+        rest: a sketch of its page.
+    """
+
+    owner: str
+    text: int = 0
+    facts: tuple[tuple[str, str], ...] | None = ()
+    url: str = "http://a.com/"
+    visit: int = 1
+    generation: int = 1
+    fetch: int = 0
+    exact: bool = False
+    size: int = 100
+    rest: bytes | None = None
+
+    @property
+    def said(self) -> object:
+        """What makes two of them equal."""
+        return self.text, self.facts, self.exact
+
+    def again(self, generation: int = 2) -> Thing:
+        """The same thing at a later visit of the web."""
+        return replace(self, visit=self.visit + 1000 * generation, generation=generation)
+
+
+def facts_of(values: Mapping[str, str]) -> Facts:
+    def folded(value: str) -> Folded:
+        return Folded(AMOUNT + 1 if value.startswith("€") else WORDS, value)
+
+    return Facts.of({name: folded(value) for name, value in values.items()})
+
+
+def similarity(one: bytes, other: bytes) -> float:
+    return max(0.0, 1 - _STEP * _apart(one, other))
+
+
+def _digest(thing: Thing) -> bytes | None:
+    """Of what is compared as a whole: one that names its page is another on another page."""
+    if not thing.exact:
+        return None
+    return blake2b(repr((thing.text, thing.facts)).encode(), digest_size=16).digest()
+
+
+def _apart(one: bytes, other: bytes) -> int:
+    return abs(int.from_bytes(one, "big") - int.from_bytes(other, "big"))
+
+
+class Seen:
+    """The claims of a namespace.
+
+    Args:
+        known: whether the similarity of texts is.
+        rule: what differs from the usual rule.
+    """
+
+    def __init__(self, *, known: bool = True, **rule: Any) -> None:
+        self.rule = replace(Rule(24, 0.9), **rule)
+        self.claims: dict[int, Row] = {}
+        self._known = known
+        self._numbers = count(1)
+        self._tokens = count(1)
+
+    def meet(self, *things: Thing) -> list[Decision]:
+        """Decide on a batch, and note what is claimed and what is the same again."""
+        return self.commit(*self.ask(*things))
+
+    def ask(self, *things: Thing) -> tuple[list[Row], list[Facts | None]]:
+        """Things as they are asked for: these get their tokens, and numbers when they are tried."""
+        facts = [None if one.facts is None else facts_of(dict(one.facts)) for one in things]
+        pairs = zip(things, facts, strict=True)
+        return [self._row(thing, said) for thing, said in pairs], facts
+
+    def commit(self, asked: Sequence[Row], facts: Sequence[Facts | None]) -> list[Decision]:
+        """Try to decide; a second attempt with the same rows finds the claims of the first."""
+        tokens = {claim.token: claim for claim in self.claims.values()}
+        made = {
+            number: claim
+            for number, row in enumerate(asked)
+            if (claim := tokens.get(row.token)) and claim.created == row.created
+        }
+        numbered = [row._replace(id=next(self._numbers)) for row in asked]
+        newest: dict[int, int] = {}
+        for number, claim in self.claims.items():
+            newest[claim.owner] = max(number, newest.get(claim.owner, 0))
+        decisions = decide(
+            numbered,
+            facts,
+            [[self._met(row, claim) for claim in self.claims.values()] for row in numbered],
+            lambda number, standing: [
+                self._met(numbered[number], other) for other in standing.values()
+            ],
+            rule=self.rule,
+            newest=newest,
+            made=made,
+        )
+        for number, decision in enumerate(decisions):
+            if decision.claims and number not in made:
+                self.claims[numbered[number].id] = numbered[number]
+        for row, decision in zip(numbered, decisions, strict=True):
+            if decision.kind == "same" and decision.match and not decision.claims:
+                claim = decision.match.claim
+                touched = stands_for(claim, row)
+                self.claims[claim.id] = self.claims[claim.id]._replace(
+                    token=touched.token,
+                    visit=touched.visit,
+                    generation=touched.generation,
+                    fetch=touched.fetch,
+                    owner=touched.owner,
+                )
+        return decisions
+
+    def confirm(self) -> None:
+        """All that was claimed is stored."""
+        self.claims = {id_: row._replace(state=CONFIRMED) for id_, row in self.claims.items()}
+
+    def kept(self, *things: Thing, batch: int = 64) -> list[Thing]:
+        """Decide, so many at a time, and store: those that are not dropped."""
+        stored = []
+        for start in range(0, len(things), batch):
+            part = things[start : start + batch]
+            for thing, decision in zip(part, self.meet(*part), strict=True):
+                is_same = decision.kind == "same" and self.rule.same_url == "pass"
+                if is_same or decision.claims:
+                    stored.append(thing)
+            self.confirm()
+        return stored
+
+    def _met(self, mine: Row, claim: Row) -> Met:
+        apart = _apart(mine.fingerprint, claim.fingerprint)
+        known = self._known and mine.basis == claim.basis == TEXT
+        alike = similarity(mine.fingerprint, claim.fingerprint) if known else None
+        return Met(min(128, 3 * apart), alike, False, claim)
+
+    def _row(self, thing: Thing, facts: Facts | None) -> Row:
+        token = next(self._tokens)
+        return Row(
+            namespace=1,
+            id=0,
+            owner=hash(thing.owner),
+            token=token,
+            visit=thing.visit,
+            generation=thing.generation,
+            fetch=thing.fetch,
+            run=thing.generation,
+            state=PENDING,
+            basis=EXACT if thing.exact else TEXT,
+            fingerprint=thing.text.to_bytes(16, "big"),
+            size=thing.size,
+            nearest=None,
+            created=float(token),
+            seen=0.0,
+            key=thing.owner,
+            url=thing.url,
+            packed_keys=None,
+            digest=_digest(thing),
+            facts=None if facts is None else facts.packed(),
+            minhash=None,
+            rest=thing.rest,
+            beside=None,
+            differs=None,
+        )
+
+
+def kinds(seen: Seen, *things: Thing) -> list[str]:
+    return [decision.kind for decision in seen.meet(*things)]
+
+
+def one(seen: Seen, thing: Thing) -> tuple[str, bool, str | None]:
+    """What one thing is, whether it is claimed, and what makes it differ from its match."""
+    (decision,) = seen.meet(thing)
+    return decision.kind, decision.claims, decision.differs

@@ -1,0 +1,360 @@
+"""The examples of docs/duplicates.md as small sites, by the words of that page."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from loopback import Page
+from site_pages import bare, layout, paragraphs, sentences, story
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from scrapy.http import Response
+
+    Item = dict[str, Any]
+
+#: Pages by their addresses, in the order in which they are fetched.
+Visit = dict[str, bytes | Page]
+
+ONE, TWO = "http://one.example", "http://two.example"
+TEXT = paragraphs(*story("a story", 240))
+OTHER_TEXT = paragraphs(*story("another story", 240))
+LONG_TEXT = paragraphs(*story("a long story", 960))
+
+
+class Case(NamedTuple):
+    """What is met, and what of it an example is about.
+
+    Attributes:
+        visits: the crawls, one after the other. The example is about what is met after the first
+            page of the first crawl.
+        read: what a spider makes of a page.
+        about: whether the example is about an item.
+    """
+
+    visits: list[Visit]
+    read: Callable[[Response], Iterator[Item]]
+    about: Callable[[Item], bool] = bool
+
+
+def single(response: Response) -> Iterator[Item]:
+    """The fields that are marked as such on a page, and its address."""
+    for item in listed(response):
+        yield item | {"url": response.url}
+
+
+def listed(response: Response) -> Iterator[Item]:
+    """Likewise of each thing on a page, without the address of the page."""
+    for thing in response.css(".thing"):
+        yield {
+            field.attrib["data-name"]: "\n".join(field.css("::text").getall())
+            for field in thing.css(".field")
+        }
+
+
+def fetched(response: Response) -> Iterator[Item]:
+    for item in single(response):
+        yield item | {"fetched": dt.datetime.now(dt.UTC).isoformat()}
+
+
+def titled(response: Response) -> Iterator[Item]:
+    yield {"url": response.url, "title": response.css("h1::text").get()}
+
+
+def stored(response: Response) -> Iterator[Item]:
+    yield {"url": response.url, "html": response.text}
+
+
+def thing(**fields: str) -> str:
+    """A thing with fields that a spider can read."""
+    inside = (
+        f"<div class='field' data-name='{name}'>{value}</div>" for name, value in fields.items()
+    )
+    return f"<div class='thing'>{''.join(inside)}</div>"
+
+
+def page(*things: str, heading: str = "A heading", site: str = "a site") -> bytes:
+    return layout(site, heading, "".join(things))
+
+
+def both(first: bytes, second: bytes, *, to: str = f"{ONE}/second", **more: Any) -> Case:
+    """One page, and then another one."""
+    return Case([{f"{ONE}/first": first, to: second}], **{"read": single} | more)
+
+
+def one_site(first: Mapping[str, str], second: Mapping[str, str], **more: Any) -> Case:
+    """Two pages of one site, of a thing each."""
+    return both(page(thing(**first)), page(thing(**second)), **more)
+
+
+def two_sites(first: Mapping[str, str], second: Mapping[str, str], **more: Any) -> Case:
+    """A page of one site and one of another, of a thing each."""
+    elsewhere = page(thing(**second), heading="Another heading", site="another site")
+    return both(page(thing(**first)), elsewhere, to=f"{TWO}/second", **more)
+
+
+def changed(every: int) -> str:
+    """The text with one word in so many changed."""
+    words = sentences("a text", 240).split()
+    for place in range(every // 2, len(words), every):
+        words[place] = words[place][::-1] + "x"
+    return paragraphs(" ".join(words))
+
+
+STORY = {"title": "A flood", "author": "A. Smith", "date": "2024-05-01", "text": TEXT}
+RETOLD = {"title": "The flood", "author": "B. Jones", "date": "2024-05-03", "text": TEXT}
+PRODUCT = {"name": "A lamp", "price": "€19.99", "text": TEXT}
+UNCHANGED = paragraphs(sentences("a text", 240))
+
+ACROSS_SITES = {
+    "A story on another site, under another headline, author and date": two_sites(STORY, RETOLD),
+    "A press release on another site, with another id, section and view counter": two_sites(
+        {"id": "417", "section": "Business", "views": "1042", "text": TEXT},
+        {"id": "93", "section": "News", "views": "18", "text": TEXT},
+    ),
+    "A copy on another site in which one word in sixty was changed": two_sites(
+        {"text": UNCHANGED}, {"text": changed(60)}
+    ),
+    "A copy on another site in which one word in twenty was changed": two_sites(
+        {"text": UNCHANGED}, {"text": changed(20)}
+    ),
+    "A report of the same event in other words": two_sites(
+        STORY, {"title": "A flood", "text": OTHER_TEXT}
+    ),
+    "The maker's description in another shop, at another price": two_sites(
+        PRODUCT, PRODUCT | {"price": "€24.50"}
+    ),
+    "The maker's description in another shop, at the same price written otherwise": two_sites(
+        PRODUCT, PRODUCT | {"price": "19,99 EUR"}
+    ),
+    "The maker's description in another shop, under another name": two_sites(
+        {"name": "A lamp", "text": TEXT}, {"name": "A torch", "text": TEXT}
+    ),
+    "The maker's description in another shop, the other price a whole number called `value`": (
+        two_sites({"value": "19", "text": TEXT}, {"value": "24", "text": TEXT})
+    ),
+    "The maker's description in another shop, the other price on the page but not in the item": (
+        both(
+            page("<b itemprop='price'>€19.99</b>", thing(text=TEXT)),
+            page("<b itemprop='price'>€24.50</b>", thing(text=TEXT)),
+            to=f"{TWO}/second",
+        )
+    ),
+    "A story on another site, where both items hold a summary of their own instead": both(
+        page(LONG_TEXT, thing(summary=sentences("a summary", 40)), heading="A flood"),
+        page(LONG_TEXT, thing(summary=sentences("another", 40)), heading="The flood", site="two"),
+        to=f"{TWO}/second",
+    ),
+    "A consent wall that several pages of two sites show, each under its own title": Case(
+        [
+            {
+                f"{address}/{number}": page(
+                    TEXT, heading=f"Page {number} of {address}", site=address
+                )
+                for address in (ONE, TWO)
+                for number in "abcd"
+            }
+        ],
+        read=titled,
+    ),
+    "A consent wall that one page of a site showed, on several pages of another one": Case(
+        [
+            {f"{ONE}/a": page(TEXT, heading="Page a")}
+            | {f"{TWO}/{number}": page(TEXT, heading=f"Page {number}") for number in "bcdef"}
+        ],
+        read=titled,
+    ),
+}
+
+ON_ONE_SITE = {
+    "The same page under a session id": one_site(STORY, STORY, to=f"{ONE}/first?sid=4f2a"),
+    "The same page under a session id, of which the item holds address and title alone": both(
+        page(TEXT), page(TEXT), to=f"{ONE}/first?sid=4f2a", read=titled
+    ),
+    "A print view of the page": both(
+        page(thing(**STORY)), bare("A heading", thing(**STORY)), to=f"{ONE}/print/1"
+    ),
+    "The same description at another price": one_site(PRODUCT, PRODUCT | {"price": "€24.50"}),
+    "The same text under another headline": one_site(STORY, STORY | {"title": "The flood"}),
+    "A meeting of another month with the same agenda": one_site(
+        {"committee": "Planning", "date": "12 May", "text": TEXT},
+        {"committee": "Planning", "date": "9 June", "text": TEXT},
+    ),
+    "Another edition of a book with the same blurb": one_site(
+        {"title": "The Lamp", "isbn": "9781234500017", "text": TEXT},
+        {"title": "The Lamp", "isbn": "9781234500024", "text": TEXT},
+    ),
+    "A job ad that is the employer's long text but for the title": one_site(
+        {"title": "Driver", "text": TEXT}, {"title": "Clerk", "text": TEXT}
+    ),
+    "A notice in the same words with another number": one_site(
+        {"text": TEXT + "<p>The hearing is in room 117.</p>"},
+        {"text": TEXT + "<p>The hearing is in room 204.</p>"},
+    ),
+    "A notice in the same words with another name": one_site(
+        {"text": TEXT + "<p>The hearing is that of Miller.</p>"},
+        {"text": TEXT + "<p>The hearing is that of Baker.</p>"},
+    ),
+    "A copy in which some minutes have passed": one_site(
+        {"text": TEXT + "<p>Seen 3 minutes ago.</p>"}, {"text": TEXT + "<p>Seen 5 minutes ago.</p>"}
+    ),
+    "A copy in which more readers were counted": one_site(
+        {"text": TEXT + "<p>Read by 117 people.</p>"}, {"text": TEXT + "<p>Read by 204 people.</p>"}
+    ),
+    "A copy whose item has a field more": one_site(STORY, STORY | {"award": "first"}),
+    "A copy whose item has a field less": one_site(STORY | {"award": "first"}, STORY),
+    "A copy whose item says when it was fetched": one_site(STORY, STORY, read=fetched),
+    "A copy whose item has a random id": one_site(
+        STORY | {"uid": "5b1e8f0c"}, STORY | {"uid": "c07d2a94"}
+    ),
+    "A copy whose item has its rank in a list": one_site(
+        STORY | {"rank": "1"}, STORY | {"rank": "7"}
+    ),
+    "A stored page, as markup, with another date beside its heading": both(
+        page("<time datetime='2024-05-12'>May</time>", TEXT),
+        page("<time datetime='2024-06-09'>June</time>", TEXT),
+        read=stored,
+    ),
+    "A stored page, as markup, with another price in its markup for machines": both(
+        page("<b itemprop='price'>19.99</b>", TEXT),
+        page("<b itemprop='price'>24.50</b>", TEXT),
+        read=stored,
+    ),
+}
+
+
+def products(*numbers: int, price: str = "€19.99", **more: str) -> list[str]:
+    return [
+        thing(name=f"Lamp {number}", price=price, url=f"{ONE}/p/{number}", **more)
+        for number in numbers
+    ]
+
+
+def entries(*numbers: int, query: str = "") -> list[str]:
+    return [
+        thing(
+            sku=f"a{number}",
+            url=f"{ONE}/e/{number}{query}",
+            text=paragraphs(sentences(number, 60)),
+        )
+        for number in numbers
+    ]
+
+
+QUOTE = thing(author="A. Smith", text=sentences("a quote", 20))
+AUTHOR = thing(name="A. Smith", profile=f"{ONE}/author/smith")
+PERSON = thing(name="A. Smith", role="member")
+
+LISTS = {
+    "The products of a category's second page, below the same long paragraph": both(
+        page(TEXT, *products(1, 2, 3)), page(TEXT, *products(4, 5, 6)), read=listed
+    ),
+    "The variants of a product, listed under its description, with an address each": Case(
+        [
+            {
+                f"{ONE}/p/1": page(
+                    *(
+                        thing(name="A lamp", url=f"{ONE}/p/1?colour={colour}", text=TEXT)
+                        for colour in ("red", "blue", "green")
+                    )
+                )
+            }
+        ],
+        read=listed,
+    ),
+    "A product listed again, under the same address at the same price": both(
+        page(*products(1, 2)), page(*products(1, 2), heading="Offers"), read=listed
+    ),
+    "A product listed again at another price": both(
+        page(*products(1, 2)), page(*products(1, 2, price="€24.50"), heading="Offers"), read=listed
+    ),
+    "A quote met again on another page, an item without an address": both(
+        page(QUOTE, thing(author="B. Jones", text="Less is more.")),
+        page(QUOTE, heading="Quotes of A. Smith"),
+        read=listed,
+    ),
+    "An author given again beside another article": both(
+        page(thing(title="A flood", text=TEXT), AUTHOR),
+        page(thing(title="A fire", text=OTHER_TEXT), AUTHOR),
+        read=listed,
+        about=lambda item: "name" in item,
+    ),
+    "A comment on a page of its own, below the article it belongs to": both(
+        page(thing(title="A flood", text=TEXT)),
+        page(TEXT, thing(author="B. Jones", comment="I have seen it too.")),
+    ),
+    "A person on a second committee, a row that holds the address of its page": both(
+        page(PERSON, thing(name="B. Jones", role="chair"), heading="Planning"),
+        page(PERSON, thing(name="C. Brown", role="chair"), heading="Finance"),
+    ),
+}
+
+LATER = {
+    "A page that did not change": Case(
+        [{f"{ONE}/1": page(thing(**STORY))}, {f"{ONE}/1": page(thing(**STORY))}], single
+    ),
+    "A page whose text was revised a little": Case(
+        [
+            {f"{ONE}/1": page(thing(text=UNCHANGED))},
+            {f"{ONE}/1": page(thing(text=changed(60)))},
+        ],
+        single,
+    ),
+    "A product whose price changed": Case(
+        [
+            {f"{ONE}/1": page(thing(**PRODUCT))},
+            {f"{ONE}/1": page(thing(**PRODUCT | {"price": "€24.50"}))},
+        ],
+        single,
+    ),
+    "A copy of a page, met after it as in the first crawl": Case(
+        [
+            {f"{ONE}/1": page(thing(**STORY))},
+            {f"{ONE}/1": page(thing(**STORY)), f"{ONE}/1?sid=4f2a": page(thing(**STORY))},
+        ],
+        single,
+        about=lambda item: "sid" in item["url"],
+    ),
+    "The entries of a list, one place further down": Case(
+        [
+            {f"{ONE}/": page(*entries(1, 2, 3))},
+            {f"{ONE}/": page(*entries(0, 1, 2)), f"{ONE}/?page=2": page(*entries(3))},
+        ],
+        listed,
+    ),
+    "The entries of a list, a text each, under other addresses": Case(
+        [
+            {f"{ONE}/": page(*entries(1, 2, 3))},
+            {f"{ONE}/": page(*entries(1, 2, 3, query="?sid=4f2a"))},
+        ],
+        listed,
+    ),
+}
+
+
+def contents(number: int) -> bytes:
+    """A page of links, whose only text is a line on rights."""
+    found = "".join(
+        f"<li><a href='/{number}/{n}'>{sentences((number, n), 4)}</a></li>" for n in range(60)
+    )
+    rights = paragraphs(sentences("rights", 24))
+    return bare(f"Contents {number}", f"<ul>{found}</ul><div>{rights}</div>")
+
+
+NOT_COMPARED = {
+    "A page that the server sent as an error": both(
+        Page(page(thing(**STORY)), status=404), Page(page(thing(**STORY)), status=404)
+    ),
+    "A table of contents with a line of text below its links": both(
+        contents(1), contents(2), read=stored
+    ),
+    "A page that a script fills in the browser": both(
+        bare("Loading", "<div id='app'></div>"),
+        bare("Loading", "<div id='app'></div>"),
+        read=stored,
+    ),
+}
+
+CASES: Mapping[str, Case] = ACROSS_SITES | ON_ONE_SITE | LISTS | LATER | NOT_COMPARED

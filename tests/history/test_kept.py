@@ -1,0 +1,122 @@
+"""What was kept although a text was near, and with what similarity others were dropped."""
+
+from __future__ import annotations
+
+import pytest
+from loopback import prose
+from stored import fill
+
+from scrapy_simhash import history
+from scrapy_simhash.db.schema import EXACT, PAGE, TEXT
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.names import name_of
+from scrapy_simhash.simhash.scheme import Sketch
+
+
+@pytest.fixture
+def index():
+    with Index("sqlite://") as index:
+        yield index
+
+
+def says(**fields: str) -> Facts:
+    return Facts.of({name: fold(name_of(name), value) for name, value in fields.items()})
+
+
+def claim(index: Index, number: int, facts: Facts | None = None, **more) -> str:
+    document = index.document(
+        prose(1), key=str(number), url=f"http://a.test/{number}", facts=facts, **more
+    )
+    (verdict,) = index.execute(claims=[document])
+    if verdict.kind == "duplicate":
+        index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
+    else:
+        index.confirm(verdict)
+    return verdict.kind
+
+
+def chosen(index: Index) -> history.NamespaceRow:
+    return history.choose_namespace(index.database, None)
+
+
+def test_what_was_kept_is_counted_by_what_differs(index) -> None:
+    claim(index, 0, says(price="1 EUR", title="a"))
+    for number in (1, 2):
+        claim(index, number, says(price=f"{number + 1} EUR", title="a"))
+    claim(index, 3, says(price="1 EUR", title="b"))
+    kept = history.kept_beside(index.database, chosen(index))
+    assert kept.counts == [("price", 2), ("title", 1)]
+    assert [(pair.url, pair.differs) for pair in kept.pairs] == [
+        ("http://a.test/3", "title"),
+        ("http://a.test/2", "price"),
+        ("http://a.test/1", "price"),
+    ]
+    assert kept.pairs[-1].other == "http://a.test/0"
+    assert kept.pairs[-1].run == index.run.id
+
+
+def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
+    for number in range(4):
+        claim(index, number, says(price=f"{number} EUR"))
+    namespace = chosen(index)
+    assert len(history.kept_beside(index.database, namespace, limit=2).pairs) == 2
+    assert history.kept_beside(index.database, namespace, index.run.id + 1) == ([], [])
+
+
+def test_the_other_one_may_be_gone(index) -> None:
+    (first,) = index.execute(claims=[index.document(prose(1), key="0", facts=says(price="0 EUR"))])
+    claim(index, 1, says(price="1 EUR"))
+    index.release(first)
+    (pair,) = history.kept_beside(index.database, chosen(index)).pairs
+    assert (pair.beside, pair.other) == (first.claim.id, None)
+
+
+def test_drops_have_their_true_similarity(index) -> None:
+    fill(index)
+    equal, changed = history.drops(index.database, chosen(index))
+    assert (equal.similarity, equal.estimated) == (1.0, False)
+    assert 0.9 < changed.similarity < 1
+    assert not changed.estimated
+
+
+def test_documents_have_what_decides_on_them(index) -> None:
+    facts = says(price="1 EUR")
+    claim(index, 0, facts, visit=7, rest=b"rest")
+    claim(index, 1, facts)
+    exact = Document(Sketch(5, 1, None), "2", "http://a.test/2", exact=True)
+    index.execute(claims=[exact])
+    found = history.documents(index.database, chosen(index), limit=9)
+    assert [row.id for row in found.rows] == [1, 2, 3]
+    assert [row.url[-1] for row in found.rows] == ["0", "1", "2"]
+    assert [row.basis for row in found.rows] == [PAGE, TEXT, EXACT]
+    assert [row.facts for row in found.rows] == [facts.packed(), facts.packed(), None]
+    assert (found.rows[0].visit, found.rows[0].rest) == (7, b"rest")
+    assert found.rows[0].minhash == found.rows[1].minhash != b""
+    assert [duplicate > 0 for _, duplicate in found.places] == [False, True, False]
+
+
+def test_a_duplicate_of_its_own_owner_is_of_the_same_visit(index) -> None:
+    """Of another visit it would have been the same thing again."""
+    claim(index, 0, visit=7)
+    document = index.document(prose(1), key="0", visit=7)
+    (verdict,) = index.execute(claims=[document])
+    assert verdict.kind == "duplicate"
+    index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
+    found = history.documents(index.database, chosen(index), limit=9)
+    assert [row.visit for row in found.rows] == [7, 7]
+
+
+def test_what_was_claimed_together_comes_in_its_order(index) -> None:
+    index.execute(claims=[index.document(prose(n), key=str(n), url=str(n)) for n in range(5)])
+    found = history.documents(index.database, chosen(index), limit=9)
+    assert [row.url for row in found.rows] == list("01234")
+
+
+def test_older_claims_are_left_out_and_counted(index) -> None:
+    index.execute(claims=[index.document(prose(n), key=str(n), url=str(n)) for n in range(5)])
+    found = history.documents(index.database, chosen(index), limit=2)
+    assert [row.url for row in found.rows] == ["3", "4"]
+    assert found.left_out == 3

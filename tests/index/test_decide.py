@@ -1,0 +1,279 @@
+"""What a document is, given the claims that it was compared with: one case a test."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from decided import NEAR, Seen, Thing, kinds, one
+
+from scrapy_simhash.db.schema import CONFIRMED
+from scrapy_simhash.index.decide import Rule, decide
+
+# The cases of the docstring
+
+
+def test_a_twin_in_the_batch_is_a_duplicate_of_the_first() -> None:
+    seen = Seen()
+    first, second = seen.meet(Thing("a"), Thing("b"))
+    assert (first.kind, first.match, first.claims) == ("unique", None, True)
+    assert (second.kind, second.claims) == ("duplicate", False)
+    assert second.match.claim.key == "a"
+    assert len(seen.claims) == 1
+
+
+def test_a_twin_of_what_was_not_claimed_is_compared_with_the_claims_alone() -> None:
+    """Near is not transitive: the third is near the second, which stands for nothing."""
+    assert kinds(Seen(), Thing("a", 10), Thing("b", 12), Thing("c", 14)) == [
+        "unique",
+        "duplicate",
+        "unique",
+    ]
+
+
+def test_a_changed_version_is_the_same_and_claimed_and_an_unchanged_one_is_not() -> None:
+    seen = Seen()
+    first = Thing("a", 10)
+    assert seen.kept(first) == [first]
+    assert one(seen, first.again()) == ("same", False, None)
+    assert one(seen, replace(first.again(3), text=11)) == ("same", True, None)
+    assert one(seen, replace(first.again(4), facts=(("title", "new"),))) == ("same", True, None)
+
+
+def test_a_version_that_is_not_known_to_be_stored_is_claimed_again() -> None:
+    seen = Seen()
+    seen.meet(Thing("a"))
+    assert one(seen, Thing("a").again()) == ("same", True, None)
+
+
+def test_another_thing_with_the_same_text_is_unique_and_it_is_said_why() -> None:
+    seen = Seen()
+    seen.meet(Thing("a", facts=(("price", "€1"), ("title", "one"))))
+    (decision,) = seen.meet(Thing("b", facts=(("price", "€2"), ("title", "one"))))
+    assert (decision.kind, decision.claims, decision.differs) == ("unique", True, "price")
+    assert decision.match.claim.key == "a"
+
+
+def test_a_batch_whose_answer_was_lost_is_decided_as_before() -> None:
+    seen = Seen()
+    seen.kept(Thing("old", 50), Thing("changed", 70))
+    asked = seen.ask(
+        Thing("a", 10),
+        Thing("b", 11),
+        Thing("c", 14),
+        Thing("old", 50).again(),
+        Thing("copy", 50, visit=2, generation=2),
+        replace(Thing("changed", 70).again(), text=71),
+        Thing("d", 90, facts=(("title", "one"),)),
+        Thing("e", 90, facts=(("title", "two"),)),
+    )
+    first = seen.commit(*asked)
+    assert [decision.kind for decision in first] == [
+        *("unique", "duplicate", "unique", "same", "duplicate", "same", "unique", "unique")
+    ]
+    claims = dict(seen.claims)
+    for decision, before in zip(seen.commit(*asked), first, strict=True):
+        assert (decision.kind, decision.claims) == (before.kind, before.claims)
+        assert decision.differs == before.differs
+    assert seen.claims == claims
+
+
+def test_after_a_lost_answer_what_a_claim_has_stood_for_since_is_no_other_document() -> None:
+    """Of two equal things of a visit the first took the claim, the second found it taken."""
+    seen = Seen()
+    listed = Thing("list", 10, exact=True)
+    seen.kept(listed)
+    asked = seen.ask(listed.again(), listed.again())
+    assert [decision.kind for decision in seen.commit(*asked)] == ["same", "duplicate"]
+    assert [decision.kind for decision in seen.commit(*asked)] == ["same", "duplicate"]
+
+
+# In which order things are met
+
+
+def crowd(**changes: object) -> Seen:
+    """Claims that a document of owner "me" and generation 2 is near: one of each kind."""
+    seen = Seen()
+    for owner, generation in (("me", 2), ("other", 2), ("me", 1), ("other", 1)):
+        if (owner, generation) not in changes.get("without", ()):
+            asked, _ = seen.ask(Thing(owner, 10, visit=generation * 7, generation=generation))
+            row = asked[0]._replace(id=len(seen.claims) + 1, state=CONFIRMED)
+            seen.claims[row.id] = row
+    return seen
+
+
+def test_own_of_this_visit_then_others_of_it_then_own_of_an_earlier_one_then_others() -> None:
+    order = [("me", 2), ("other", 2), ("me", 1), ("other", 1)]
+    without = []
+    for owner, generation in order:
+        (decision,) = crowd(without=without).meet(Thing("me", 10, visit=1, generation=2))
+        claim = decision.match.claim
+        assert (claim.key, claim.generation) == (owner, generation)
+        assert decision.kind == ("same" if owner == "me" else "duplicate")
+        without.append((owner, generation))
+    assert kinds(crowd(without=without), Thing("me", 10, visit=1, generation=2)) == ["unique"]
+
+
+def test_an_own_claim_stands_for_one_document_of_a_visit() -> None:
+    seen = Seen()
+    row = Thing("row", 10)
+    assert len(seen.kept(row, row)) == 1
+    assert kinds(seen, row.again(), row.again()) == ["same", "duplicate"]
+    assert kinds(seen, row.again()) == ["duplicate"]
+    assert kinds(seen, row.again(3)) == ["same"]
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_a_changed_version_leaves_the_old_claim_to_what_equals_it(batch: int) -> None:
+    """Of two things that a page lists one is new, and comes first: the other is no copy of it."""
+    seen = Seen()
+    old = Thing("list", 10, facts=(("price", "€1"),))
+    new = replace(old, facts=(("price", "€2"),))
+    seen.kept(old)
+    assert len(seen.kept(new.again(), old.again(), batch=batch)) == 2
+    assert len(seen.kept(old.again(3), new.again(3), batch=batch)) == 2
+    assert len(seen.claims) == 2
+
+
+def test_a_page_that_is_fetched_twice_in_a_crawl_is_the_same() -> None:
+    seen = Seen()
+    page = Thing("page", 10, visit=1)
+    assert kinds(seen, page, replace(page, visit=2)) == ["unique", "same"]
+
+
+def test_where_there_is_no_visit_of_the_web_own_versions_come_first() -> None:
+    seen = Seen()
+    seen.kept(Thing("a", 10, generation=0), Thing("b", 13, generation=0))
+    (decision,) = seen.meet(Thing("a", 12, visit=9, generation=0))
+    assert (decision.kind, decision.match.claim.key) == ("same", "a")
+
+
+def test_what_this_visit_has_met_wins_over_an_own_earlier_claim() -> None:
+    """Or a recrawl with new prices would keep each product and its session copy for good."""
+    seen = Seen()
+    old, copy = Thing("a", facts=(("price", "€1"),)), Thing("b", facts=(("price", "€2"),))
+    assert len(seen.kept(old, copy)) == 2
+    new = (("price", "€3"),)
+    assert kinds(seen, replace(old.again(), facts=new), replace(copy.again(), facts=new)) == [
+        "same",
+        "duplicate",
+    ]
+
+
+def test_of_several_a_stored_one_comes_first_and_then_the_nearest() -> None:
+    seen = Seen()
+    seen.kept(Thing("far", 8))
+    seen.meet(Thing("near", 11))
+    (decision,) = seen.meet(Thing("me", 10))
+    assert decision.match.claim.key == "far"
+    seen.confirm()
+    (decision,) = seen.meet(Thing("me", 10))
+    assert decision.match.claim.key == "near"
+
+
+# Documents that are compared as a whole
+
+
+def test_exact_documents_are_equal_or_others() -> None:
+    seen = Seen()
+    assert kinds(seen, *(Thing("x", number, exact=True) for number in (1, 2, 1))) == [
+        "unique",
+        "unique",
+        "duplicate",
+    ]
+
+
+def test_an_exact_document_and_a_text_are_never_compared() -> None:
+    assert kinds(Seen(), Thing("a", 1, exact=True), Thing("a", 1), Thing("b", 1)) == [
+        "unique",
+        "unique",
+        "duplicate",
+    ]
+
+
+def test_an_item_that_names_its_page_is_another_on_another_page() -> None:
+    """Ann on two committees is two rows, at every visit."""
+
+    def ann(page: str, generation: int) -> Thing:
+        facts = (("page", page),)
+        return Thing(f"Ann {page}", 7, facts, visit=generation, generation=generation, exact=True)
+
+    seen = Seen()
+    kinds_of = [one(seen, ann(page, 1))[0] for page in ("planning", "finance", "planning")]
+    assert kinds_of == ["unique", "unique", "duplicate"]
+    seen.confirm()
+    again = [one(seen, ann(page, 2))[0] for page in ("finance", "planning", "finance")]
+    assert again == ["same", "same", "duplicate"]
+    assert len(seen.claims) == 2
+
+
+def test_an_exact_document_whose_claim_is_not_known_to_be_stored_is_claimed_again() -> None:
+    """Else a release of what another crawl left behind takes the claim of what this one stores."""
+    seen = Seen()
+    row = Thing("row", 1, exact=True)
+    seen.meet(row)
+    assert one(seen, row.again()) == ("same", True, None)
+
+
+# Distances, sizes, similarities
+
+
+def test_texts_are_near_up_to_the_similarity_asked_for() -> None:
+    assert kinds(Seen(), Thing("a", 10), Thing("b", 10 + NEAR), Thing("c", 11 + NEAR)) == [
+        "unique",
+        "duplicate",
+        "unique",
+    ]
+
+
+def test_where_no_similarity_is_known_the_distance_decides() -> None:
+    assert kinds(Seen(known=False), Thing("a", 10), Thing("b", 18), Thing("c", 19)) == [
+        "unique",
+        "duplicate",
+        "unique",
+    ]
+    assert kinds(Seen(similarity=None), Thing("a", 10), Thing("b", 18)) == ["unique", "duplicate"]
+
+
+def test_a_distance_beyond_the_limit_is_not_made_good_by_a_similarity() -> None:
+    assert kinds(Seen(limit=5), Thing("a", 10), Thing("b", 12)) == ["unique", "unique"]
+
+
+def test_texts_of_few_features_are_near_if_they_are_equal() -> None:
+    few = Thing("a", 10, size=7)
+    assert kinds(Seen(), few, replace(few, owner="b", text=11), replace(few, owner="c")) == [
+        "unique",
+        "unique",
+        "duplicate",
+    ]
+    assert kinds(Seen(), Thing("a", 10), Thing("b", 11, size=7)) == ["unique", "unique"]
+
+
+def test_an_estimate_counts_as_what_it_estimates() -> None:
+    seen = Seen()
+    (claim, mine), facts = seen.ask(Thing("a", 10), Thing("b", 10))
+    for similarity, kind in ((0.9 - 1e-12, "duplicate"), (0.89, "unique")):
+        (decision,) = decide(
+            [mine._replace(id=2)],
+            facts[1:],
+            [[seen._met(mine, claim)._replace(similarity=similarity, estimated=True)]],
+            lambda *_: [],
+            rule=Rule(24, 0.9),
+            newest={},
+            made={},
+        )
+        assert decision.kind == kind
+        assert decision.match is None or decision.match.estimated
+
+
+# What is worth a claim where unchanged documents are dropped
+
+
+def test_with_drop_a_near_version_is_not_claimed_and_one_with_other_facts_is() -> None:
+    seen = Seen(same_url="drop")
+    page = Thing("a", 10, facts=(("price", "€1"),))
+    seen.kept(page)
+    assert one(seen, replace(page.again(), text=11)) == ("same", False, None)
+    assert one(seen, replace(page.again(3), facts=(("price", "€2"),))) == ("same", True, None)
+    seen.confirm()
+    assert one(seen, page.again(4)) == ("same", True, None), "it has changed back"

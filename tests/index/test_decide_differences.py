@@ -1,0 +1,197 @@
+"""What makes a document another thing than a claim whose text is near: one case a test."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from decided import Seen, Thing, facts_of, kinds, one
+
+from scrapy_simhash.index.decide import COMMON, REST
+from scrapy_simhash.text.rest import containment, sketch
+
+A, B = "http://a.com/", "http://b.com/"
+PROSE = " ".join(f"word{number}" for number in range(400))
+
+
+# Things that are listed together
+
+
+def test_things_listed_on_one_page_under_other_addresses_are_different() -> None:
+    seen = Seen()
+    variants = [Thing(f"/p?colour={colour}", 10, fetch=5) for colour in range(3)]
+    assert [one(seen, variant) for variant in variants] == [
+        ("unique", True, None),
+        ("unique", True, "(address)"),
+        ("unique", True, "(address)"),
+    ]
+    assert one(seen, variants[0])[0] == "duplicate", "under one address they are not"
+
+
+def test_a_thing_that_another_page_lists_under_another_address_is_a_duplicate() -> None:
+    seen = Seen()
+    seen.meet(Thing("/a", 10, fetch=5))
+    assert kinds(seen, Thing("/b", 10, fetch=6), Thing("/c", 10)) == ["duplicate"] * 2
+
+
+def test_what_was_listed_together_once_is_listed_together_again() -> None:
+    seen = Seen()
+    variants = [Thing(f"/p?colour={colour}", 10, fetch=5) for colour in range(3)]
+    seen.kept(*variants)
+    again = [replace(variant.again(), fetch=9) for variant in variants[::-1]]
+    assert [one(seen, variant) for variant in again] == [("same", False, None)] * 3
+
+
+# Facts
+
+
+def test_a_new_fact_makes_another_thing_and_a_missing_one_does_not() -> None:
+    seen = Seen()
+    seen.meet(Thing("a", facts=(("title", "one"),)))
+    assert one(seen, Thing("b", facts=()))[0] == "duplicate"
+    assert one(seen, Thing("c", facts=(("prize", "first"), ("title", "one"))))[2] == "prize"
+
+
+def test_where_one_thing_lacks_a_fact_a_second_visit_keeps_what_a_first_in_its_order_would() -> (
+    None
+):
+    poor, rich = Thing("poor"), Thing("rich", facts=(("title", "one"),))
+    for things, count in (((poor, rich), 2), ((rich, poor), 1)):
+        seen = Seen()
+        assert len(seen.kept(poor, rich)) == 2
+        assert len(seen.kept(*(thing.again() for thing in things))) == count
+        assert len(Seen().kept(*things)) == count
+
+
+@pytest.mark.parametrize(
+    ("mode", "here", "there"),
+    [
+        ("auto", ["title", "price"], [None, "price"]),
+        ("always", ["title", "price"], ["title", "price"]),
+        ("never", [None, None], [None, None]),
+    ],
+)
+def test_facts_count_on_one_site_prices_everywhere_unless_it_is_said_otherwise(
+    mode: str, here: list[str | None], there: list[str | None]
+) -> None:
+    facts = {"title": "one", "price": "€1"}
+    for url, expected in (("http://www.a.com/x", here), (B, there)):
+        for name, value, differs in zip(facts, ("two", "€2"), expected, strict=True):
+            seen = Seen(facts=mode)
+            seen.meet(Thing("a", facts=tuple(facts.items()), url=A))
+            new = tuple((facts | {name: value}).items())
+            kind = "unique" if differs else "duplicate"
+            assert one(seen, Thing("b", facts=new, url=url)) == (kind, kind == "unique", differs)
+
+
+def test_numbers_of_the_text_are_facts_on_one_site() -> None:
+    seen = Seen()
+    (row, other, elsewhere), _ = seen.ask(Thing("a"), Thing("b"), Thing("c", url=B))
+    facts = [facts_of({}).with_numbers(text) for text in ("case 7 of 9", "case 8 of 9", "case 8")]
+    asked = [
+        row._replace(facts=said.packed())
+        for row, said in zip((row, other, elsewhere), facts, strict=True)
+    ]
+    decisions = seen.commit(asked, facts)
+    assert [(decision.kind, decision.differs) for decision in decisions] == [
+        ("unique", None),
+        ("unique", "(numbers)"),
+        ("duplicate", None),
+    ]
+
+
+def test_where_nothing_is_known_beside_the_text_it_decides_alone() -> None:
+    titled = (("title", "one"),)
+    assert kinds(Seen(), Thing("a", facts=None), Thing("b", facts=titled)) == [
+        "unique",
+        "duplicate",
+    ]
+    assert kinds(Seen(), Thing("a", facts=titled), Thing("b", facts=None)) == [
+        "unique",
+        "duplicate",
+    ]
+
+
+def test_stored_facts_differ_by_the_names_of_the_new_ones() -> None:
+    """Of a claim the names are gone; a name that only it knows is never needed."""
+    seen = Seen()
+    seen.meet(Thing("a", facts=(("colour", "red"), ("size", "L"))))
+    assert one(seen, Thing("b", facts=(("colour", "blue"), ("size", "M"))))[2] == "colour"
+
+
+# The rest of the page
+
+
+def shown(words: int, other: int = 0) -> bytes:
+    """A page that shows so many words that others show too, and so many of its own."""
+    return sketch(" ".join(PROSE.split()[:words] + [f"own{number}" for number in range(other)]))
+
+
+@pytest.mark.parametrize(("url", "kind"), [(A, "unique"), (B, "duplicate")])
+def test_on_one_site_the_rest_of_the_page_has_to_agree(url: str, kind: str) -> None:
+    contents, other = shown(40, 300), sketch(" ".join(f"more{number}" for number in range(300)))
+    assert containment(contents, other) < REST
+    seen = Seen()
+    seen.meet(Thing("a", rest=contents))
+    decided = one(seen, Thing("b", rest=other, url=url))
+    assert decided == (kind, kind == "unique", "(rest of the page)" if kind == "unique" else None)
+
+
+def test_a_print_view_shows_less_and_is_a_duplicate() -> None:
+    seen = Seen()
+    seen.meet(Thing("a", rest=shown(400, 40)))
+    assert one(seen, Thing("b", rest=shown(380)))[0] == "duplicate"
+    assert one(seen, Thing("c", rest=None))[0] == "duplicate", "an item's own text"
+
+
+def test_the_rest_of_the_page_does_not_count_where_facts_never_do() -> None:
+    seen = Seen(facts="never")
+    seen.meet(Thing("a", rest=shown(10, 300)))
+    assert one(seen, Thing("b", rest=shown(400)))[0] == "duplicate"
+
+
+# A text that several things of a site have
+
+
+def titled(number: int, url: str = A) -> Thing:
+    return Thing(f"{url}{number}", facts=(("title", str(number)),), url=url)
+
+
+def test_a_text_that_three_things_of_a_site_have_is_no_copy_on_another_site() -> None:
+    seen = Seen()
+    seen.kept(*map(titled, range(COMMON)))
+    assert one(seen, titled(7, B)) == ("unique", True, "title")
+    assert one(seen, titled(1, B))[0] == "duplicate", "one that says the same is"
+
+
+def test_a_text_that_two_things_of_a_site_have_may_be_copied() -> None:
+    seen = Seen()
+    seen.kept(*map(titled, range(COMMON - 1)))
+    assert one(seen, titled(7, B))[0] == "duplicate"
+
+
+def test_versions_of_one_thing_do_not_make_a_text_common() -> None:
+    seen = Seen()
+    page = titled(1)
+    for generation, text in enumerate((10, 11, 12), 1):
+        seen.kept(replace(page.again(generation), text=text))
+    assert len(seen.claims) == 3
+    assert one(seen, replace(titled(7, B), text=11))[0] == "duplicate"
+
+
+def test_until_it_is_known_that_many_have_a_text_copies_of_it_are_dropped() -> None:
+    """A limit: of two sites that ask the same, read in turns, the second loses its first few."""
+    seen = Seen()
+    here = [titled(number) for number in range(4)]
+    there = [titled(100 + number, B) for number in range(4)]
+    decided = [kinds(seen, *both) for both in zip(here, there, strict=True)]
+    assert decided == [["unique", "duplicate"]] * 2 + [["unique", "unique"]] * 2
+
+
+def test_facts_that_can_not_be_read_are_an_error_and_no_verdict() -> None:
+    seen = Seen()
+    seen.meet(Thing("a"))
+    ((number, row),) = seen.claims.items()
+    seen.claims[number] = row._replace(facts=b"odd")
+    with pytest.raises(ValueError, match="bytes a field"):
+        seen.meet(Thing("b"))

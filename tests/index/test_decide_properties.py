@@ -1,0 +1,166 @@
+"""What holds of every crawl, whatever it meets and in whatever order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from decided import NEAR, Seen, Thing, facts_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.item.facts import Facts, conflict
+
+#: Texts that are equal, or have nothing in common.
+APART = (0, 100, 200)
+#: Texts of which neighbours are near, as versions of a page that drifts.
+DRIFTING = tuple(range(4 * NEAR))
+
+TITLES, PRICES = ("one", "two", "three"), ("€1", "€2", "€3")
+
+KINDS = ("page", "item", "row")
+
+batches = st.sampled_from([1, 3, 64])
+titled_and_priced = st.tuples(
+    st.tuples(st.just("price"), st.sampled_from(PRICES)),
+    st.tuples(st.just("title"), st.sampled_from(TITLES)),
+)
+priced = titled_and_priced.map(lambda facts: facts[:1])
+#: With a name missing here and there, it matters which of two things is met first.
+partial = titled_and_priced.flatmap(
+    lambda facts: st.sampled_from([facts, facts[:1], facts[1:], ()])
+)
+
+
+@st.composite
+def crawls(draw, *, texts=DRIFTING, facts=titled_and_priced, sites=("a",), kinds=KINDS):
+    """What a crawl meets: pages, items with an address, items that are compared as a whole.
+
+    A page has a visit of its own, an item that of the crawl. One without an address is known by
+    what it says; or, where it is listed with others, by the page.
+    """
+    things = []
+    for number in range(draw(st.integers(1, 12))):
+        kind = draw(st.sampled_from(kinds))
+        text = draw(st.sampled_from(texts))
+        url = f"http://{draw(st.sampled_from(sites))}.com/"
+        thing = Thing(f"{kind} {number}", text, draw(facts), url)
+        if kind == "page":
+            thing = replace(thing, visit=2 + number)
+        if kind == "row":
+            thing = replace(thing, owner=f"row {text}", facts=(), exact=True)
+        if kind == "listed":
+            thing = replace(thing, owner="list")
+        things.append(thing)
+    return things
+
+
+histories = st.lists(
+    crawls(facts=partial, sites="ab", kinds=(*KINDS, "listed")), min_size=1, max_size=3
+)
+
+
+def said(things: list[Thing]) -> list[object]:
+    return [thing.said for thing in things]
+
+
+@given(crawls(facts=partial, sites="ab", kinds=(*KINDS, "listed")), batches)
+def test_a_drop_has_a_match_that_is_near_and_has_no_conflict(things, batch):
+    seen = Seen()
+    for start in range(0, len(things), batch):
+        part = things[start : start + batch]
+        for thing, decision in zip(part, seen.meet(*part), strict=True):
+            if decision.kind == "duplicate":
+                claim = decision.match.claim
+                assert claim.basis == thing.exact
+                assert abs(int.from_bytes(claim.fingerprint, "big") - thing.text) <= NEAR
+                new, stored = facts_of(dict(thing.facts)), Facts.unpack(claim.facts)
+                assert conflict(new, stored, same_site=thing.url == claim.url) is None
+            assert decision.claims == (decision.kind == "unique")
+
+
+@given(histories, batches)
+def test_of_equal_things_of_a_visit_one_is_kept_whatever_came_before(visits, batch):
+    seen = Seen()
+    for generation, things in enumerate(visits, 1):
+        kept = said(seen.kept(*(thing.again(generation) for thing in things), batch=batch))
+        assert len(kept) == len(set(kept))
+
+
+@given(crawls(texts=APART, kinds=(*KINDS, "listed")), batches, st.randoms())
+def test_on_one_site_everything_that_is_said_is_kept_once_in_whatever_order(things, batch, chance):
+    chance.shuffle(things)
+    kept = said(Seen().kept(*things, batch=batch))
+    assert len(kept) == len(set(kept))
+    assert set(kept) == set(said(things))
+
+
+@given(crawls(), batches, batches, st.randoms())
+def test_a_second_visit_of_one_site_in_any_order_keeps_the_same_and_claims_nothing(
+    things, batch, other, chance
+):
+    comes_again(things, batch, other, chance)
+
+
+@given(crawls(texts=APART, kinds=["listed"]), batches, batches, st.randoms())
+def test_a_second_visit_of_things_that_one_page_lists_keeps_the_same_and_claims_nothing(
+    things, batch, other, chance
+):
+    comes_again(things, batch, other, chance)
+
+
+@given(crawls(facts=priced, sites="abc"), batches, batches, st.randoms())
+def test_a_second_visit_of_several_sites_in_any_order_keeps_the_same_and_claims_nothing(
+    things, batch, other, chance
+):
+    comes_again(things, batch, other, chance)
+
+
+@given(crawls(facts=partial), batches, batches)
+def test_a_second_visit_in_the_same_order_keeps_the_same_whatever_facts_are_missing(
+    things, batch, other
+):
+    comes_again(things, batch, other)
+
+
+def comes_again(things, batch, other, chance=None):
+    seen = Seen()
+    first = seen.kept(*things, batch=batch)
+    claims = set(seen.claims)
+    for generation in (2, 3):
+        again = [thing.again(generation) for thing in things]
+        if chance is not None:
+            chance.shuffle(again)
+        kept = seen.kept(*again, batch=other)
+        assert sorted(said(kept)) == sorted(said(first))
+        assert set(seen.claims) == claims
+
+
+@given(histories, st.integers(1, 7))
+def test_it_does_not_matter_how_many_are_decided_on_together(visits, batch):
+    one, other = Seen(), Seen()
+    for generation, things in enumerate(visits, 1):
+        met = [thing.again(generation) for thing in things]
+        together = one.meet(*met)
+        apart = [
+            decision
+            for start in range(0, len(met), batch)
+            for decision in other.meet(*met[start : start + batch])
+        ]
+        assert [(d.kind, d.claims) for d in together] == [(d.kind, d.claims) for d in apart]
+        one.confirm()
+        other.confirm()
+
+
+@given(st.lists(crawls(texts=APART), min_size=1, max_size=3))
+def test_a_batch_that_is_decided_on_again_keeps_and_claims_the_same(visits):
+    seen = Seen()
+    for generation, things in enumerate(visits, 1):
+        asked = seen.ask(*(thing.again(generation) for thing in things))
+        first = seen.commit(*asked)
+        claims = set(seen.claims)
+        again = seen.commit(*asked)
+        assert [(d.kind == "duplicate", d.claims) for d in first] == [
+            (d.kind == "duplicate", d.claims) for d in again
+        ]
+        assert set(seen.claims) == claims
+        seen.confirm()

@@ -1,0 +1,231 @@
+"""Documents that are compared as a whole, on every engine that there is a server of."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from claims import BITS, article, assert_no_trace, edited, rows
+from servers import ENGINES
+from sqlalchemy import select
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.reader import CROWD
+from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.upkeep import expire_claims, rebuild_keys
+from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.keys.blocks import Blocks
+from scrapy_simhash.simhash.scheme import Sketch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy_simhash.db.transactions import Database
+    from scrapy_simhash.index.verdict import Verdict
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+
+
+@pytest.fixture(params=["bands", "blocks"])
+def open_(db: Database, request: pytest.FixtureRequest) -> Callable[..., Index]:
+    """Opens an index with either kind of keys."""
+    kind: Literal["bands", "blocks"] = request.param
+    return lambda **arguments: Index(db, candidates=kind, **arguments)
+
+
+def digest(number: int) -> int:
+    return random.Random(f"digest {number}").getrandbits(BITS)
+
+
+def row(number: int, page: str = "", key: str = "", visit: int = 1) -> Document:
+    """A row of a table, known by what it says; some name the page that they stand on."""
+    said = digest(number) ^ digest(hash(page)) if page else digest(number)
+    return Document(
+        Sketch(said, 0, None),
+        key or f"row {number}",
+        visit=visit,
+        facts=Facts(),
+        exact=True,
+    )
+
+
+def ask(index: Index, *documents: Document) -> list[Verdict]:
+    return index.execute(documents)
+
+
+def kinds(index: Index, *documents: Document) -> list[str]:
+    return [verdict.kind for verdict in ask(index, *documents)]
+
+
+def test_an_equal_one_is_found_and_one_that_differs_in_a_bit_is_not(
+    open_: Callable[..., Index],
+) -> None:
+    index = open_()
+    (first,) = ask(index, row(1, key="a"))
+    (copy,) = ask(index, row(1, key="b"))
+    assert (copy.kind, copy.match.key, copy.match.distance) == ("duplicate", "a", 0)
+    assert (copy.match.similarity, copy.match.estimated) == (1, False)
+    assert copy.match.pending
+    index.confirm(first)
+    assert not ask(index, row(1, key="b"))[0].match.pending
+    other = row(1, key="c")
+    other.sketch = Sketch(digest(1) ^ 1 << 40, 1, None)
+    assert kinds(index, other) == ["unique"]
+
+
+def test_twins_in_a_batch_are_one_and_many_batches_are_like_one(
+    open_: Callable[..., Index],
+) -> None:
+    index = open_()
+    documents = [row(number % 100, key=str(number)) for number in range(300)]
+    found = [
+        kind for start in range(0, 300, 60) for kind in kinds(index, *documents[start : start + 60])
+    ]
+    assert found == ["unique"] * 100 + ["duplicate"] * 200
+    assert rows(index.database, schema.keys) == len(index) == 100
+
+
+def test_a_text_of_the_same_fingerprint_is_not_equal_to_one(open_: Callable[..., Index]) -> None:
+    index = open_(namespace="mixed")
+    text = index.document(article(1), key="text")
+    whole = Document(Sketch(text.sketch.fingerprint, 1, None), "row", exact=True)
+    assert kinds(index, text, whole) == ["unique", "unique"]
+    (copy,) = ask(index, index.document(edited(article(1)), key="copy"))
+    assert copy.match.key == "text"
+    again = Document(Sketch(text.sketch.fingerprint, 1, None), "another", exact=True)
+    assert ask(index, again)[0].match.key == "row"
+
+
+def test_a_later_visit_passes_one_of_each_and_claims_nothing(open_: Callable[..., Index]) -> None:
+    index = open_()
+    index.confirm(*ask(index, row(1), row(2), row(1)))
+    again = ask(index, row(2, visit=2), row(1, visit=2), row(1, visit=2))
+    assert [verdict.kind for verdict in again] == ["same", "same", "duplicate"]
+    assert [verdict.claim for verdict in again] == [None] * 3
+    assert kinds(index, row(2, visit=2)) == ["duplicate"]
+    assert len(index) == 2
+
+
+def test_a_released_one_leaves_no_trace(open_: Callable[..., Index]) -> None:
+    index = open_()
+    first, second = ask(index, row(1), row(2))
+    index.release(first)
+    assert kinds(index, row(2, key="b")) == ["duplicate"]
+    (again,) = ask(index, row(1, key="b"))
+    assert again.kind == "unique"
+    index.release(again, second)
+    assert_no_trace(index.database)
+
+
+def test_one_that_was_lost_before_it_was_confirmed_is_claimed_again(
+    open_: Callable[..., Index],
+) -> None:
+    index = open_()
+    (first,) = ask(index, row(1))
+    index.release(first)
+    index.confirm(first)
+    (copy,) = ask(index, row(1, key="b"))
+    assert (copy.kind, copy.match.pending) == ("duplicate", False)
+    assert rows(index.database, schema.keys) == len(index) == 1
+
+
+def test_what_a_dead_run_did_not_store_is_still_claimed_by_who_stored_it(db: Database) -> None:
+    dead, alive = Index(db, run=Run.open(db)), Index(db, run=Run.open(db))
+    ask(dead, row(1))
+    alive.confirm(*ask(alive, row(1, visit=2)))
+    dead.run.close(settled=False, reason="killed")
+    assert kinds(alive, row(1, key="b", visit=2)) == ["duplicate"]
+
+
+def test_those_not_met_again_expire(open_: Callable[..., Index]) -> None:
+    index = open_()
+    database, now = index.database, index.database.now()
+    index.confirm(*ask(index, row(1), row(2)))
+    try:
+        database.now = lambda: now + 1000  # type: ignore[method-assign]
+        assert kinds(index, row(2, visit=2)) == ["same"]
+        assert expire_claims(index, now + 500) == 1
+    finally:
+        del database.now
+    assert kinds(index, row(1, key="b", visit=2), row(2, key="b", visit=2)) == [
+        "unique",
+        "duplicate",
+    ]
+
+
+def test_a_duplicate_is_remembered_as_what_it_is(open_: Callable[..., Index]) -> None:
+    index = open_()
+    ask(index, row(1))
+    copy = row(1, key="b")
+    (verdict,) = ask(index, copy)
+    index.execute(duplicates=[Duplicate(copy, verdict.match, "drop", b"{}", "dict")])
+    stored = index.database.read(lambda c: c.execute(select(schema.duplicates)).one())
+    assert (stored.basis, stored.distance, stored.similarity) == (schema.EXACT, 0, 1)
+    assert stored.minhash is None
+
+
+def test_keys_made_anew_find_them_too(blocks: Callable[..., Index]) -> None:
+    index = blocks()
+    documents = [row(number) for number in range(50)]
+    index.confirm(*ask(index, *documents))
+    index.claim(7, key="a fingerprint")
+    for plan in (Blocks((32, 32)), Blocks((22, 21, 21))):
+        rebuild_keys(index, plan)
+        assert kinds(index, *(row(number, key="b") for number in range(50))) == ["duplicate"] * 50
+        assert index.claim(5, key="b").kind == "duplicate"
+        assert rows(index.database, schema.keys) == 50 + plan.slots
+    (last,) = ask(index, row(99))
+    index.release(last)
+    assert expire_claims(index, index.database.now() + 1) == 51
+    assert_no_trace(index.database)
+
+
+def test_those_claimed_while_keys_are_made_anew_are_not_forgotten(
+    blocks: Callable[..., Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scrapy_simhash.index.upkeep._CHUNK", 10)
+    index = blocks()
+    verdicts = ask(index, *(row(number) for number in range(30)))
+    other = blocks(namespace=index.namespace)
+    asked: list[int] = []
+
+    def progress(done: int, _total: int) -> None:
+        if not asked:
+            assert kinds(other, row(99)) == ["unique"]
+            other.release(verdicts[0], verdicts[29])
+        asked.append(done)
+
+    rebuild_keys(index, Blocks((22, 21, 21)), progress)
+    for user in (index, other):
+        found = kinds(user, *(row(number, key="b") for number in (1, 28, 99)))
+        assert found == ["duplicate"] * 3
+    assert kinds(index, row(0, key="new"), row(29, key="new")) == ["unique"] * 2
+    assert rows(index.database, schema.keys) == len(index) == 31
+
+
+def test_a_crowd_that_shares_all_its_bands_hides_none(db: Database) -> None:
+    """Texts of a crowd stand where these do: under their fingerprint alone."""
+    index = Index(db)
+    shingles = index.scheme.sketch(article(0)).shingles
+    crowd = [Document(Sketch(digest(n), 119, shingles), f"page {n}") for n in range(CROWD + 40)]
+    for start in range(0, len(crowd), 20):
+        ask(index, *crowd[start : start + 20])
+    assert index.lookup.counts.exact_only > 0
+    last = len(crowd) - 1
+    assert kinds(index, row(last), row(last, key="b")) == ["unique", "duplicate"]
+    (copy,) = ask(index, Document(crowd[last].sketch, "copy"))
+    assert copy.match.key == f"page {last}"
+
+
+def test_more_equal_ones_than_make_a_crowd_are_all_found(db: Database) -> None:
+    """The same row on many pages that it names."""
+    index = Index(db)
+    pages = [f"/{number}" for number in range(CROWD + 40)]
+    for start in range(0, len(pages), 20):
+        index.confirm(*ask(index, *(row(1, page) for page in pages[start : start + 20])))
+    assert len(index) == len(pages)
+    assert kinds(index, *(row(1, page, visit=2) for page in pages[::7])) == ["same"] * 20
+    assert kinds(index, row(1, pages[-1])) == ["duplicate"]

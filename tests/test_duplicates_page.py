@@ -1,0 +1,147 @@
+"""Every example on the page on duplicates is what the page says it is."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+from duplicate_cases import CASES
+from hosts import serve_hosts
+from loopback import PageSpider, crawl
+from scrapy.utils.defer import deferred_f_from_coro_f
+from servers import cleared_database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from duplicate_cases import Case
+    from hosts import Hosts
+    from loopback import Crawl
+
+PAGE = (Path(__file__).parent.parent / "docs" / "duplicates.md").read_text("utf-8")
+VERDICTS = ("kept", "dropped")
+
+
+class Example(NamedTuple):
+    name: str
+    verdict: str
+    why: str
+
+
+class Change(NamedTuple):
+    setting: str
+    name: str
+    verdict: str
+
+
+def rows_of(page: str) -> list[list[str]]:
+    """The cells of all tables."""
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in page.splitlines()
+        if line.startswith("|")
+    ]
+
+
+EXAMPLES = [Example(*row) for row in rows_of(PAGE) if row[1] in VERDICTS]
+CHANGES = [Change(*row) for row in rows_of(PAGE) if row[2] in VERDICTS]
+
+
+class Reader(PageSpider):
+    """Yields what a function reads from each page, and remembers from which."""
+
+    name = "reader"
+    handle_httpstatus_list = (404,)
+
+    def __init__(self, urls: list[str], read: Callable[..., Any]) -> None:
+        super().__init__(urls)
+        self.read = read
+        self.given: list[tuple[str, Any]] = []
+
+    def parse(self, response):
+        for item in self.read(response):
+            self.given.append((response.url, item))
+            yield item
+
+
+def hosts_of(pages: Mapping[str, Any]) -> Hosts:
+    hosts: Hosts = {}
+    for url, page in pages.items():
+        parts = urlsplit(url)
+        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        hosts.setdefault(parts.netloc, {})[path] = page
+    return hosts
+
+
+async def crawls(case: Case, settings: Mapping[str, Any]) -> list[Crawl]:
+    done = []
+    for visit in case.visits:
+        with serve_hosts(hosts_of(visit)) as through:
+            done.append(await crawl(Reader, {**settings, **through}, list(visit), read=case.read))
+    return done
+
+
+def verdicts(case: Case, done: list[Crawl]) -> set[str]:
+    """What became of the items that an example is about; all others are kept."""
+    first_page, found = next(iter(case.visits[0])), set()
+    for number, one in enumerate(done):
+        kept = {id(item) for item in one.items}
+        given = one.crawler.spider.given
+        assert len(given) == len(one.items) + len(one.drops)
+        firsts = [item for url, item in given if (number, url) == (0, first_page)]
+        if len(case.visits) == len(case.visits[0]) == 1:
+            # All that there is stands on one page.
+            firsts = firsts[:1]
+        for _, item in given:
+            verdict = "kept" if id(item) in kept else "dropped"
+            if case.about(item) and not any(item is first for first in firsts):
+                found.add(verdict)
+            else:
+                assert verdict == "kept"
+    return found
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> dict[str, Any]:
+    url = cleared_database("sqlite", tmp_path).render_as_string(hide_password=False)
+    return {
+        "SIMHASH_DATABASE_URL": url,
+        # A busy machine must not be taken for a database that does not answer.
+        "SIMHASH_TIMEOUT": 60,
+        # Pages are met in the order in which they are asked for, whatever their hosts.
+        "CONCURRENT_REQUESTS": 1,
+        "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
+        "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+    }
+
+
+def test_every_example_has_a_crawl_and_every_crawl_is_an_example():
+    names = [example.name for example in EXAMPLES]
+    assert len(names) == len(set(names))
+    assert set(names) == set(CASES)
+    assert {change.name for change in CHANGES} <= set(CASES)
+    assert len(CHANGES) > 5
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@deferred_f_from_coro_f
+async def test_an_example_is_kept_or_dropped_for_the_reason_that_is_given(settings, example):
+    done = await crawls(CASES[example.name], settings)
+    assert verdicts(CASES[example.name], done) == {example.verdict}
+    counted = {name for one in done for name in one.stats}
+    for reason in re.findall("`([^`]+)`", example.why):
+        assert counted & {f"kept/other_facts/{reason}", f"skipped/{reason}"}, reason
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: f"{change.setting} {change.name}")
+@deferred_f_from_coro_f
+async def test_a_setting_changes_the_verdict_on_an_example(settings, change):
+    (before,) = (example.verdict for example in EXAMPLES if example.name == change.name)
+    assert change.verdict != before
+    name, _, value = change.setting.strip("`").partition(" = ")
+    done = await crawls(CASES[change.name], settings | {name: ast.literal_eval(value)})
+    assert verdicts(CASES[change.name], done) == {change.verdict}
