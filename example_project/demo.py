@@ -1,8 +1,9 @@
-"""Serve the example site, crawl it three times, and compare what was stored with the truth.
+"""Serve the example's sites, crawl them three times, and compare what was stored with the truth.
 
-The first crawl meets the site for the first time. The second fetches the same pages again, in
-another order. The third does so with SIMHASH_SAME_URL = "drop", which leaves out what has not
-changed since. `python demo.py` ends with 1 if any of them stored too little or too much.
+The first visit meets the sites for the first time. The second fetches the same pages again, in
+another order. Then two prices change, and the third visit has SIMHASH_SAME_URL = "drop", which
+leaves out what has not changed since. `python demo.py` ends with 1 if any of them stored too little
+or too much.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ import json
 import os
 import shutil
 import sys
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import combinations, islice
 from multiprocessing import get_context
+from operator import itemgetter
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from itemadapter import ItemAdapter
 from scrapy import Spider, signals
 from scrapy.crawler import CrawlerProcess
 from scrapy.utils.project import get_project_settings
@@ -27,23 +32,36 @@ from website.server import serve
 from scrapy_simhash import NearDuplicateItem
 
 if TYPE_CHECKING:
-    from newsroom.items import Story
+    from collections.abc import Mapping
+
     from scrapy.exceptions import DropItem
     from scrapy.http import Response
-    from website.catalogue import Page
+    from website.pages import Page
 
-STATE = Path(".scrapy")  # what Scrapy and its plugins remember, the feed and the logs
-CRAWLS: list[tuple[str, dict[str, Any]]] = [
-    ("first visit", {}),
-    (
+STATE = Path(".scrapy")  # what Scrapy and its plugins remember, the feeds and the logs
+SPIDERS = ("news", "town")
+
+
+class Visit(NamedTuple):
+    """A crawl of all sites: its name, whether prices have changed before it, its settings."""
+
+    name: str
+    later: bool
+    settings: dict[str, Any]
+
+
+VISITS = [
+    Visit("first visit", False, {}),
+    Visit(
         "again, in another order",
+        False,
         {
             "DEPTH_PRIORITY": 1,
             "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
             "CONCURRENT_REQUESTS_PER_DOMAIN": 3,
         },
     ),
-    ("again, SIMHASH_SAME_URL = drop", {"SIMHASH_SAME_URL": "drop"}),
+    Visit("two prices later, SIMHASH_SAME_URL = drop", True, {"SIMHASH_SAME_URL": "drop"}),
 ]
 KINDS = {
     "original": "originals",
@@ -57,15 +75,19 @@ KINDS = {
     "blank": "without a text",
     "binary": "binary",
     "mislabelled": "binary but declared as HTML",
+    "offer": "offers",
+    "offer again": "offers with a session id",
+    "meeting": "meetings",
+    "events": "lists of events",
 }
-ROW = "{:<32}{:>6}{:>7}{:>9}{:>18}{:>17}"
+ROW = "{:<20}{:>6}{:>6}{:>9}{:>18}{:>17}"
 
 
 @dataclass
 class Drop:
     """An item that was kept out of storage, and the page that stands for it."""
 
-    url: str
+    label: str
     match_url: str
     similarity: float
     distance: int
@@ -73,62 +95,80 @@ class Drop:
 
 @dataclass
 class Crawl:
-    """What one crawl did."""
+    """What one visit did."""
 
     pages: int
-    items: int
     errors: int
-    stored: list[str]  # the URLs in the feed
+    stored: list[str]  # the labels of the items in the feeds
     drops: list[Drop]
+    kept_for: Counter[str]  # the fields that kept items whose text was near, and how many
 
 
 @dataclass
 class Score:
-    """One crawl, judged by the manifest."""
+    """What one visit stored, judged by the manifest."""
 
     duplicates_found: int
     wrongly_kept: list[str]
     wrongly_dropped: list[str]
 
 
-def crawl(site: str, number: int, overrides: dict[str, Any]) -> Crawl:
-    """Run the spider as `scrapy crawl news -a site=...` would, and note what it drops."""
+def label(item: Mapping[str, Any]) -> str:
+    """What an item is known by in the manifest: its URL, or all that it says."""
+    return item.get("url") or ", ".join(item.values())
+
+
+def crawl(proxy: str, number: int, overrides: dict[str, Any]) -> Crawl:
+    """Run both spiders as `http_proxy=... scrapy crawl` would, and note what they drop."""
+    os.environ |= {"http_proxy": proxy, "no_proxy": ""}
     settings = get_project_settings()
     settings.setdict({"LOG_FILE": f"{STATE}/crawl-{number}.log", **overrides}, priority="cmdline")
     process = CrawlerProcess(settings)
-    crawler = process.create_crawler("news")
+    crawlers = [process.create_crawler(name) for name in SPIDERS]
     drops: list[Drop] = []
 
-    def note(item: Story, response: Response, exception: DropItem, spider: Spider) -> None:
+    def note(item: object, response: Response, exception: DropItem, spider: Spider) -> None:
         if isinstance(exception, NearDuplicateItem):
             match = exception.match
-            drops.append(Drop(item.url, match.url, match.similarity, match.distance))
+            drops.append(
+                Drop(label(ItemAdapter(item)), match.url, match.similarity, match.distance)
+            )
 
-    crawler.signals.connect(note, signals.item_dropped)
-    process.crawl(crawler, site=site)
+    for crawler in crawlers:
+        crawler.signals.connect(note, signals.item_dropped)
+        process.crawl(crawler)
     process.start()
-    assert crawler.stats is not None
-    stats = crawler.stats.get_stats()
     (feed,) = settings["FEEDS"]
-    stories = Path(feed).rename(STATE / f"stories-{number}.jsonl")
+    stored = []
+    for name in SPIDERS:
+        items = Path(feed % {"name": name}).rename(STATE / f"{name}-{number}.jsonl")
+        stored += [label(json.loads(line)) for line in items.read_text("utf-8").splitlines()]
+    stats: Counter[str] = Counter()
+    for crawler in crawlers:
+        assert crawler.stats is not None
+        every = crawler.stats.get_stats().items()
+        stats.update({key: value for key, value in every if isinstance(value, int)})
+    differs = "simhash/kept/other_facts/"
     return Crawl(
-        pages=stats.get("response_received_count", 0),
-        items=stats.get("item_scraped_count", 0) + stats.get("item_dropped_count", 0),
-        errors=stats.get("log_count/ERROR", 0) + stats.get("log_count/CRITICAL", 0),
-        stored=[json.loads(line)["url"] for line in stories.read_text("utf-8").splitlines()],
+        pages=stats["response_received_count"],
+        errors=stats["log_count/ERROR"] + stats["log_count/CRITICAL"],
+        stored=stored,
         drops=drops,
+        kept_for=Counter(
+            {key.removeprefix(differs): stats[key] for key in stats if key.startswith(differs)}
+        ),
     )
 
 
 def score(
     stored: list[str], groups: dict[str, list[str]], before: frozenset[str] = frozenset()
 ) -> Score:
-    """Judge what was stored: exactly one page of every group, and nothing else.
+    """Judge what was stored: exactly one item of every group, and nothing else.
 
     Args:
-        stored: the URLs in the feed of a crawl.
-        groups: the URLs of each group of duplicates; many groups have only one.
-        before: what earlier crawls stored, where that should not be stored again.
+        stored: the labels of the items in the feeds of a visit.
+        groups: the labels of each group of duplicates; many groups have only one.
+        before: what earlier visits stored, where that should not be stored again.
     """
     found = 0
     wrongly_kept = [url for url in stored if not any(url in urls for urls in groups.values())]
@@ -144,51 +184,33 @@ def score(
 
 
 def main() -> int:
-    """Run the crawls, print what came of them, and return the exit code."""
+    """Make the visits, print what came of them, and return the exit code."""
     os.chdir(Path(__file__).parent)
-    shutil.rmtree(STATE, ignore_errors=True)  # the first crawl starts with an empty index
+    shutil.rmtree(STATE, ignore_errors=True)  # the first visit starts with an empty index
     STATE.mkdir()
-    # A reactor runs once in a process, so every crawl gets a process of its own.
-    one_each = ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1)
-    with serve() as (port, pages), one_each:
-        truth = manifest(pages, port)
-        (STATE / "manifest.json").write_text(json.dumps(truth, indent=1), "utf-8")
-        groups = truth["groups"]
-        stories = sum(len(urls) for urls in groups.values())
-        duplicates = stories - len(groups)
-        introduce(f"http://127.0.0.1:{port}/", truth["kinds"], stories, duplicates)
-        print(
-            ROW.format("crawl", "pages", "kept", "dropped", "duplicates found", "wrongly dropped")
-        )
-        done: list[Crawl] = []
-        problems: list[str] = []
-        for number, (name, overrides) in enumerate(CRAWLS, start=1):
-            result = one_each.submit(crawl, f"http://127.0.0.1:{port}/", number, overrides).result()
-            unchanged_dropped = overrides.get("SIMHASH_SAME_URL") == "drop"
+    done: list[Crawl] = []
+    problems: list[str] = []
+    # A reactor runs once in a process, so every visit gets a process of its own.
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as one_each:
+        for number, visit in enumerate(VISITS, start=1):
+            with serve(later=visit.later) as (port, pages):
+                truth = manifest(pages)
+                if not done:
+                    introduce(truth)
+                    (STATE / "manifest.json").write_text(json.dumps(truth, indent=1), "utf-8")
+                    by_url = {page.url: page for page in pages}
+                proxy = f"http://127.0.0.1:{port}"
+                result = one_each.submit(crawl, proxy, number, visit.settings).result()
+            unchanged_dropped = visit.settings.get("SIMHASH_SAME_URL") == "drop"
             before = frozenset(done[0].stored if unchanged_dropped else ())
-            judged = score(result.stored, groups, before)
-            kept = len(result.stored)
-            print(
-                ROW.format(
-                    name,
-                    result.pages,
-                    kept,
-                    result.items - kept,
-                    f"{judged.duplicates_found} of {duplicates}",
-                    len(judged.wrongly_dropped),
-                ),
-                flush=True,
-            )
-            problems += [f"{name}: {url} was kept" for url in judged.wrongly_kept]
-            problems += [f"{name}: {url} was lost" for url in judged.wrongly_dropped]
-            if (result.pages, result.items) != (len(pages), stories):
-                problems.append(f"{name}: {len(pages)} pages and {stories} stories were expected")
-            if result.errors:
-                problems.append(f"{name}: {result.errors} errors in the log")
+            problems += [
+                f"{visit.name}: {problem}" for problem in judge(visit, result, truth, before)
+            ]
             done.append(result)
     if set(done[0].stored) != set(done[1].stored):
-        problems.append("the second crawl did not deliver the same pages as the first")
-    explain(done[0].drops, {page.url(port): page for page in pages})
+        problems.append("the second visit did not deliver the same items as the first")
+    explain_drop(done[0].drops, by_url)
+    explain_kept(done[0])
     print(f"\nThe manifest, the feeds and the logs are in {STATE.resolve()}")
     if problems:
         print("\nThis is not as it should be:", *problems[:20], sep="\n  ")
@@ -196,24 +218,85 @@ def main() -> int:
     return 1 if problems else 0
 
 
-def introduce(site: str, kinds: dict[str, int], stories: int, duplicates: int) -> None:
-    """Say what the site is made of."""
-    print(f"{sum(kinds.values())} pages of six newspapers, English and Chinese, served at {site}")
+def judge(visit: Visit, result: Crawl, truth: dict[str, Any], before: frozenset[str]) -> list[str]:
+    """Print the lines of a visit, and say what is not as it should be."""
+    print(visit.name)
+    changed = {name for group in truth["changed"] for name in truth["others"][group]}
+    others = {name for names in truth["others"].values() for name in names}
+    dropped = [drop.label for drop in result.drops]
+    problems = []
+    for name, groups in (("stories", truth["groups"]), ("all else", truth["others"])):
+        is_other = groups is truth["others"]
+        stored = [item for item in result.stored if (item in others) is is_other]
+        left_out = [item for item in dropped if (item in others) is is_other]
+        judged = score(stored, groups, before - changed)
+        items = sum(map(len, groups.values()))
+        print(
+            ROW.format(
+                f"  {name}",
+                items,
+                len(stored),
+                len(left_out),
+                f"{judged.duplicates_found} of {items - len(groups)}",
+                len(judged.wrongly_dropped),
+            ),
+            flush=True,
+        )
+        problems += [f"{kept} was kept" for kept in judged.wrongly_kept]
+        problems += [f"{lost} was lost" for lost in judged.wrongly_dropped]
+        if len(stored) + len(left_out) != items:
+            problems.append(f"{items} items were expected of {name}")
+    if result.pages != len(truth["pages"]):
+        problems.append(f"{result.pages} pages were fetched of {len(truth['pages'])}")
+    if result.errors:
+        problems.append(f"{result.errors} errors in the log")
+    return problems
+
+
+def introduce(truth: dict[str, Any]) -> None:
+    """Say what the sites are made of."""
+    kinds, things = truth["kinds"], truth["things"]
+    print(
+        f"{sum(kinds.values())} pages of six newspapers, four shops and two councils, English and "
+        "Chinese, on this machine"
+    )
     made_of = ", ".join(f"{kinds[kind]} {name}" for kind, name in KINDS.items())
     print(fill(made_of, 90, initial_indent="  ", subsequent_indent="  "))
-    print(f"  {stories} stories, {duplicates} of them duplicates of another\n")
+    others = ", ".join(f"{count} {thing}s" for thing, count in things.items())
+    for items, groups in (
+        ("stories", truth["groups"]),
+        (f"other items ({others})", truth["others"]),
+    ):
+        count = sum(map(len, groups.values()))
+        made_of = f"{count} {items}, {count - len(groups)} of them duplicates of another"
+        print(fill(made_of, 90, initial_indent="  ", subsequent_indent="  "))
+    print("\n" + ROW.format("", "items", "kept", "dropped", "duplicates found", "wrongly dropped"))
 
 
-def explain(drops: list[Drop], pages: dict[str, Page]) -> None:
-    """Show the least similar story that was dropped under a headline of its own."""
+def explain_drop(drops: list[Drop], pages: dict[str, Page]) -> None:
+    """Show the story of the farthest fingerprint that was dropped under a headline of its own."""
+    stories = [drop for drop in drops if drop.label in pages and pages[drop.label].story]
     reworded = [
-        drop for drop in drops if pages[drop.url].headline != pages[drop.match_url].headline
+        drop for drop in stories if pages[drop.label].headline != pages[drop.match_url].headline
     ]
     if reworded:
-        drop = min(reworded, key=lambda drop: drop.similarity)
-        print(f"\nOne of the drops: “{pages[drop.url].headline}”\n    {drop.url}")
+        drop = max(reworded, key=lambda drop: (drop.distance, -drop.similarity))
+        print(f"\nOne of the drops: “{pages[drop.label].headline}”\n    {drop.label}")
         print(f"  is {drop.similarity:.0%} similar ({drop.distance} of 128 bits differ) to")
         print(f"“{pages[drop.match_url].headline}”, stored before\n    {drop.match_url}")
+
+
+def explain_kept(result: Crawl) -> None:
+    """Show an offer that was kept beside one with its text, and which fields kept such things."""
+    lines = (STATE / "town-1.jsonl").read_text("utf-8").splitlines()
+    offers = [item for item in map(json.loads, lines) if "price" in item]
+    offers.sort(key=itemgetter("url"))
+    twins = ((a, b) for a, b in combinations(offers, 2) if a["description"] == b["description"])
+    for a, b in islice(twins, 1):
+        print(f"\nOne of those kept: “{a['name']}” at {a['price']}\n    {a['url']}")
+        print(f"  has the very text of “{b['name']}” at {b['price']}, kept too\n    {b['url']}")
+    reasons = ", ".join(f"{name} ({count})" for name, count in result.kept_for.most_common())
+    print(f"  Fields that kept things apart whose texts are near: {reasons}")
 
 
 if __name__ == "__main__":

@@ -13,3 +13,41 @@ class Story:
     title: str
     text: str
     language: str | None
+
+
+@dataclass
+class Author:
+    """Who wrote a story, where the page says more than a name."""
+
+    name: str | None
+    about: str | None
+
+
+@dataclass
+class Offer:
+    """What a shop sells, at its price."""
+
+    url: str
+    name: str | None
+    price: str | None
+    description: str | None
+
+
+@dataclass
+class Meeting:
+    """One meeting of a committee."""
+
+    url: str
+    committee: str | None
+    date: str | None
+    place: str | None
+    agenda: str
+
+
+@dataclass
+class Event:
+    """One line of a list of events."""
+
+    name: str | None
+    date: str | None
+    place: str | None

@@ -9,11 +9,11 @@ NEWSPIDER_MODULE = "newsroom.spiders"
 ADDONS = {"scrapy_simhash.Addon": 500}
 
 FEEDS = {
-    ".scrapy/stories.jsonl": {"format": "jsonlines", "encoding": "utf-8", "overwrite": True},
+    ".scrapy/%(name)s.jsonl": {"format": "jsonlines", "encoding": "utf-8", "overwrite": True},
 }
 
-# The site is our own, on this machine: it has no robots.txt and needs no proxy.
+# The sites are our own, on this machine, and have no robots.txt. They are reached through the proxy
+# that the environment variable http_proxy names.
 ROBOTSTXT_OBEY = False
-HTTPPROXY_ENABLED = False
 
 LOG_LEVEL = "INFO"

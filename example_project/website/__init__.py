@@ -1,5 +1,5 @@
-"""A small news site in English and Chinese, the same at every start.
+"""Newspapers, shops and councils in English and Chinese, the same at every start.
 
-`stories` writes the stories, `catalogue` decides on which pages they appear, `templates` dresses
-the pages and `server` serves them over HTTP.
+`stories` writes the stories, `catalogue` decides on which `pages` they appear, `town` makes the
+shops and councils, `templates` dresses the pages and `server` serves them over HTTP.
 """

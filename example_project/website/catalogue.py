@@ -1,87 +1,65 @@
-"""Which pages the site has, and which of them are duplicates of which."""
+"""Which pages the sites have, and which of them are duplicates of which."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
+from website.pages import Outlet, Page, Thing
 from website.stories import Grammar, Story
+from website.town import town_pages
 
 LIST_LENGTH = 12
 
 
-@dataclass(frozen=True)
-class Outlet:
-    """A newspaper, a portal or a blog, with a look of its own."""
-
-    name: str
-    title: str
-    language: str
-    host: str
-    encoding: str = "utf-8"
-
-
-@dataclass(frozen=True)
-class Page:
-    """One address of the site.
-
-    Pages with the same `group` are duplicates of each other; a page without a group (a list, an
-    attachment) is a duplicate of nothing. `headline` is what links to the page say.
-    """
-
-    outlet: Outlet
-    path: str
-    kind: str
-    headline: str
-    story: Story | None = None
-    group: str | None = None
-    # Of a list: the pages it links to, its number, and whether no other list follows.
-    listed: tuple[Page, ...] = ()
-    number: int = 1
-    last: bool = True
-
-    def url(self, port: int) -> str:
-        """The address of the page when the site is served at that port."""
-        return f"http://{self.outlet.host}:{port}{self.path}"
-
-
 OUTLETS = (
-    Outlet("ledger", "The Harbour Ledger", "en", "127.0.0.1"),
-    Outlet("wire", "Northwind Wire", "en", "127.0.0.1"),
-    Outlet("valley", "Valley Reader", "en", "localhost"),
-    Outlet("haicheng", "海城日报", "zh", "127.0.0.1"),
-    Outlet("zhixing", "知行网", "zh", "localhost", "gb18030"),
-    Outlet("chendu", "晨读", "zh", "localhost"),
+    Outlet("ledger", "The Harbour Ledger", "en", authors=True),
+    Outlet("wire", "Northwind Wire", "en"),
+    Outlet("valley", "Valley Reader", "en"),
+    Outlet("haicheng", "海城日报", "zh"),
+    Outlet("zhixing", "知行网", "zh", "gb18030"),
+    Outlet("chendu", "晨读", "zh", authors=True),
 )
 
 
-def catalogue() -> list[Page]:
-    """Every page of the site, the front page first."""
+def catalogue(*, later: bool = False) -> list[Page]:
+    """Every page of the sites, the list of newspapers first.
+
+    Args:
+        later: whether it is the day after, when some prices have changed.
+    """
     pages = [page for language in ("en", "zh") for page in _story_pages(language)] + _odd_pages()
     lists = [page for outlet in OUTLETS for page in _list_pages(outlet, pages)]
     first_lists = tuple(page for page in lists if page.number == 1)
-    front = Page(OUTLETS[0], "/", "list", "All newspapers", listed=first_lists)
-    return [front, *lists, *pages]
+    front = Page(OUTLETS[0], "/papers/", "list", "All newspapers", listed=first_lists)
+    return [front, *lists, *pages, *town_pages(later=later)]
 
 
-def manifest(pages: list[Page], port: int) -> dict[str, Any]:
+def manifest(pages: list[Page]) -> dict[str, Any]:
     """What is true about the pages, to judge a crawl by.
 
-    `groups` maps the id of a story to the URLs of all its pages: of these exactly one is worth
-    storing. `kinds` counts the pages of each kind.
+    `groups` maps the id of a story to the URLs of all its pages, and `others` the id of any other
+    thing to what the items are known by that tell of it, as often as they do: of these exactly one
+    is worth storing. `changed` has the ids of what is worth storing again when its earlier version
+    is there already. `kinds` counts the pages of each kind, `things` the items that are no stories.
     """
     groups: dict[str, list[str]] = {}
+    others: dict[str, list[str]] = {}
     for page in pages:
         if page.group is not None:
-            groups.setdefault(page.group, []).append(page.url(port))
+            groups.setdefault(page.group, []).append(page.url)
+        for thing in page.things:
+            others.setdefault(thing.group, []).append(page.label(thing))
+    things = [thing for page in pages for thing in page.things]
     return {
-        "pages": [
-            {"url": page.url(port), "kind": page.kind, "group": page.group} for page in pages
-        ],
+        "pages": [{"url": page.url, "kind": page.kind, "group": page.group} for page in pages],
         "groups": groups,
+        "others": others,
+        "changed": sorted({thing.group for thing in things if thing.changed}),
         "kinds": dict(Counter(page.kind for page in pages)),
+        "things": dict(Counter(thing.kind for thing in things)),
     }
 
 
@@ -93,17 +71,17 @@ def _story_pages(language: str) -> list[Page]:
     pages = []
     for i, story in enumerate(stories):
         home, second, third = (outlets[(i + step) % 3] for step in range(3))
-        original = _story_page(home, story, "original")
+        original = _story_page(home, story, "original", grammar)
         pages.append(original)
         if i % 2 == 0:
-            pages.append(
-                _story_page(second, _syndicated(story, home, story.other_headline), "copy")
-            )
+            syndicated = _syndicated(story, home, story.other_headline)
+            pages.append(_story_page(second, syndicated, "copy", grammar))
         if i % 6 == 0:
-            pages.append(_story_page(third, _syndicated(story, home, story.headline), "copy"))
+            syndicated = _syndicated(story, home, story.headline)
+            pages.append(_story_page(third, syndicated, "copy", grammar))
         if i % 8 < 2:
             path = original.path.replace("/story/", "/print/")
-            pages.append(replace(original, path=path, kind="print"))
+            pages.append(replace(original, path=path, kind="print", things=()))
         if i % 5 == 2:
             session = f"{original.path}?sid={crc32(story.id.encode()):08x}"
             pages.append(replace(original, path=session, kind="session"))
@@ -112,15 +90,17 @@ def _story_pages(language: str) -> list[Page]:
             revised = grammar.revise(story)
             pages.append(replace(original, path=path, kind="revision", story=revised))
     for i, outlet in enumerate(outlets):
-        pages.append(_digest(outlet, stories[7 * i : 7 * i + 7]))
+        pages.append(_digest(outlet, stories[7 * i : 7 * i + 7], grammar))
     return pages
 
 
-def _story_page(outlet: Outlet, story: Story, kind: str) -> Page:
+def _story_page(outlet: Outlet, story: Story, kind: str, grammar: Grammar) -> Page:
     number = crc32(f"{outlet.name} {story.id}".encode()) % 10**7
-    return Page(
-        outlet, f"/{outlet.name}/story/{number}", kind, story.headline, story, group=story.id
-    )
+    things: tuple[Thing, ...] = ()
+    if outlet.authors:
+        fields = {"name": story.author, "about": grammar.about(story.author)}
+        things = (Thing("author", f"{outlet.name} {story.author}", fields),)
+    return Page(outlet, f"/story/{number}", kind, story.headline, story, story.id, things)
 
 
 def _syndicated(story: Story, source: Outlet, headline: str) -> Story:
@@ -129,7 +109,7 @@ def _syndicated(story: Story, source: Outlet, headline: str) -> Story:
     return replace(story, headline=headline, paragraphs=(*story.paragraphs, credit))
 
 
-def _digest(outlet: Outlet, stories: list[Story]) -> Page:
+def _digest(outlet: Outlet, stories: list[Story], grammar: Grammar) -> Page:
     """The beginnings of a few stories on one page: near them all, a duplicate of none."""
     headline = "The week in brief" if outlet.language == "en" else "一周要闻"
     digest = replace(
@@ -138,19 +118,19 @@ def _digest(outlet: Outlet, stories: list[Story]) -> Page:
         headline=headline,
         paragraphs=tuple(story.paragraphs[0] for story in stories),
     )
-    return _story_page(outlet, digest, "digest")
+    return _story_page(outlet, digest, "digest", grammar)
 
 
 def _odd_pages() -> list[Page]:
     """What every crawl meets sooner or later: nothing at all, and bytes that are not text."""
     ledger, wire, valley, haicheng, _, chendu = OUTLETS
     return [
-        Page(valley, "/valley/story/withdrawn", "empty", "This story was withdrawn"),
-        Page(chendu, "/chendu/story/withdrawn", "blank", "本文已撤下"),
-        Page(ledger, "/ledger/story/tide-tables", "binary", "Tide tables to download"),
-        Page(haicheng, "/haicheng/story/map", "binary", "海域图下载"),
+        Page(valley, "/story/withdrawn", "empty", "This story was withdrawn"),
+        Page(chendu, "/story/withdrawn", "blank", "本文已撤下"),
+        Page(ledger, "/story/tide-tables", "binary", "Tide tables to download"),
+        Page(haicheng, "/story/map", "binary", "海域图下载"),
         # The server declares this one as text/html.
-        Page(wire, "/wire/story/photograph", "mislabelled", "Photograph of the day"),
+        Page(wire, "/story/photograph", "mislabelled", "Photograph of the day"),
     ]
 
 
@@ -170,7 +150,7 @@ def _list_pages(outlet: Outlet, pages: list[Page]) -> list[Page]:
     ]
     lists = []
     for number, start in enumerate(range(0, len(entries), LIST_LENGTH), start=1):
-        path = f"/{outlet.name}/" if number == 1 else f"/{outlet.name}/page/{number}/"
+        path = "/" if number == 1 else f"/page/{number}/"
         end = start + LIST_LENGTH
         lists.append(
             Page(

@@ -1,4 +1,4 @@
-"""The site over HTTP on this machine."""
+"""The sites over HTTP on this machine, by a server that a crawler takes for its proxy."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ from random import Random
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from website.catalogue import Page, catalogue
+from website.catalogue import catalogue
 from website.templates import Renderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from website.pages import Page
+
 _BINARY_SIZE = 4000
 
 
 class Site:
-    """The pages by their path, and what the server answers for each."""
+    """The pages by their URL, and what is answered for each."""
 
-    def __init__(self, port: int) -> None:
-        self.pages = catalogue()
-        self._by_path = {page.path: page for page in self.pages}
-        self._renderer = Renderer(self.pages, port)
+    def __init__(self, *, later: bool = False) -> None:
+        self.pages = catalogue(later=later)
+        self._by_url = {page.url: page for page in self.pages}
+        self._renderer = Renderer(self.pages)
 
-    def answer(self, path: str) -> tuple[int, str, bytes]:
-        """Status, content type and body for a path with its query."""
-        page = self._by_path.get(path)
+    def answer(self, url: str) -> tuple[int, str, bytes]:
+        """Status, content type and body for a URL."""
+        page = self._by_url.get(url)
         if page is None:
             return 404, "text/plain; charset=utf-8", b"There is nothing here.\n"
         if page.kind == "binary":
@@ -42,7 +44,7 @@ class Site:
 
 
 def _noise(page: Page) -> bytes:
-    return Random(page.path).randbytes(_BINARY_SIZE)
+    return Random(page.url).randbytes(_BINARY_SIZE)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -50,26 +52,37 @@ class _Handler(BaseHTTPRequestHandler):
     site: Site
 
     def do_GET(self) -> None:
-        status, content_type, body = self.site.answer(self.path)
+        status, content_type, body = self.site.answer(self._url())
         self.send_response(status)
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
+    def _url(self) -> str:
+        """What is asked for: of a proxy by the whole URL, otherwise by its path and a header."""
+        if self.path.startswith("http://"):
+            return self.path
+        host = self.headers.get("Host", "").partition(":")[0]
+        # Without a proxy, a look at a page: http://127.0.0.1:8000/wire.example/
+        if host in {"127.0.0.1", "localhost"}:
+            return f"http:/{self.path}"
+        return f"http://{host}{self.path}"
+
     def log_message(self, *args: object) -> None:
         """Say nothing: the crawler has a log."""
 
 
 @contextmanager
-def serve(port: int = 0) -> Iterator[tuple[int, list[Page]]]:
-    """Serve the site on the loopback interface while the block runs.
+def serve(port: int = 0, *, later: bool = False) -> Iterator[tuple[int, list[Page]]]:
+    """Serve the sites on the loopback interface while the block runs.
 
-    Gives the port (a free one unless told) and the pages.
+    Nothing is passed on: what no site has is not found. Gives the port (a free one unless told) and
+    the pages, those of the day after if it is `later`.
     """
-    with ThreadingHTTPServer(("127.0.0.1", port), _Handler) as server:
-        site = Site(server.server_port)
-        server.RequestHandlerClass = type("Handler", (_Handler,), {"site": site})
+    site = Site(later=later)
+    handler = type("Handler", (_Handler,), {"site": site})
+    with ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield server.server_port, site.pages

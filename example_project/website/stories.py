@@ -41,6 +41,7 @@ class Grammar:
         self._edits: list[tuple[str, str]] = source["edits"]
         self._common: list[str] = source["common"]["sentences"]
         self._comments: list[str] = source["common"]["comments"]
+        self._about: list[str] = source["authors"]["about"]
         self._slots: dict[str, list[str]] = source["slots"]
 
     def stories(self) -> list[Story]:
@@ -96,6 +97,11 @@ class Grammar:
         slots = self._fill_slots(random)
         patterns = random.sample(self._comments, random.randint(2, 4))
         return [self._expand(pattern, slots, random) for pattern in patterns]
+
+    def about(self, author: str) -> str:
+        """What a paper says of an author, in a line."""
+        random = Random(f"about {author}")
+        return self._expand(random.choice(self._about), self._fill_slots(random), random)
 
     def _fill_slots(self, random: Random) -> dict[str, str]:
         """Names for one story: [town], [town2], ... are never the same."""

@@ -10,9 +10,10 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from website.stories import Grammar
+from website.town import COUNCILS, prose
 
 if TYPE_CHECKING:
-    from website.catalogue import Outlet, Page
+    from website.pages import Outlet, Page
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -34,10 +35,9 @@ def _template(name: str) -> Template:
 
 
 class Renderer:
-    """Sets the pages of a catalogue, with links that are good at one port."""
+    """Sets the pages of a catalogue."""
 
-    def __init__(self, pages: list[Page], port: int) -> None:
-        self._port = port
+    def __init__(self, pages: list[Page]) -> None:
         self._front = pages[0]
         self._grammars = {language: Grammar(language) for language in ("en", "zh")}
         self._prints = {page.group: page for page in pages if page.kind == "print"}
@@ -50,6 +50,8 @@ class Renderer:
         """The page as it goes over the wire, in the encoding of its outlet."""
         if page.kind == "print":
             text = self._story("print", page)
+        elif page.outlet not in self._by_outlet:
+            text = self._town(page)
         else:
             content = self._list(page) if page.story is None else self._story_in_outlet(page)
             text = self._layout(page, content)
@@ -66,20 +68,21 @@ class Renderer:
         permanent = self._originals[page.group] if page.kind in ("session", "print") else page
         printable = self._prints.get(page.group)
         if printable is not None and printable.outlet is page.outlet:
-            print_link = printable.url(self._port)
+            print_link = printable.url
         else:
             print_link = "javascript:window.print()"
         return _template(template).substitute(
             language=page.outlet.language,
             encoding=page.outlet.encoding,
             outlet=escape(page.outlet.title),
-            home=self._home(page.outlet),
+            home=page.outlet.home,
             headline=escape(page.headline),
             topic=story.topic,
             author=escape(story.author),
+            about="".join(escape(author.fields["about"]) for author in page.things),
             month=story.month,
             paragraphs="\n".join(mark_up.format(escape(text)) for text in story.paragraphs),
-            permalink=permanent.url(self._port),
+            permalink=permanent.url,
             print=print_link,
         )
 
@@ -97,25 +100,53 @@ class Renderer:
     def _pager(self, page: Page) -> str:
         if page.last:
             return ""
-        path = f"/{page.outlet.name}/page/{page.number + 1}/"
-        return f'<a class="next" href="{path}">{page.number + 1}</a>'
+        return f'<a class="next" href="/page/{page.number + 1}/">{page.number + 1}</a>'
+
+    def _town(self, page: Page) -> str:
+        """A page of a shop or a council, which all look alike."""
+        says = prose(page.outlet.language)
+        if page.kind == "list":
+            content = self._list(page)
+        elif page.kind == "events":
+            content = self._events(page)
+        else:
+            (thing,) = page.things
+            agenda = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in says["agenda"])
+            fields = {name: escape(value) for name, value in thing.fields.items()}
+            content = _template(thing.kind).substitute(fields, agenda=agenda)
+        return _template("town").substitute(
+            language=page.outlet.language,
+            encoding=page.outlet.encoding,
+            headline=escape(page.headline),
+            site=escape(page.outlet.title),
+            about=escape(says["council" if page.outlet in COUNCILS.values() else "shop"]),
+            content=content,
+        )
+
+    def _events(self, page: Page) -> str:
+        rows = (
+            "".join(
+                f'<td class="{name}">{escape(text)}</td>' for name, text in event.fields.items()
+            )
+            for event in page.things
+        )
+        return _template("events").substitute(
+            headline=escape(page.headline), rows="\n".join(f"<tr>{row}</tr>" for row in rows)
+        )
 
     def _layout(self, page: Page, content: str) -> str:
-        random = Random(f"layout {page.path}")
+        random = Random(f"layout {page.url}")
         related = random.sample(self._by_outlet[page.outlet], _RELATED)
-        comments = self._grammars[page.outlet.language].comments(page.path) if page.story else []
+        comments = self._grammars[page.outlet.language].comments(page.url) if page.story else []
         return _template(page.outlet.name).substitute(
             headline=escape(page.headline),
             path=page.path,
-            home=self._home(page.outlet),
-            front=self._front.url(self._port),
+            home=page.outlet.home,
+            front=self._front.url,
             content=content,
             related="\n".join(f"<li>{self._link(other)}</li>" for other in related),
             comments="\n".join(f'<div class="comment">{escape(text)}</div>' for text in comments),
         )
 
     def _link(self, page: Page) -> str:
-        return f'<a href="{escape(page.url(self._port))}">{escape(page.headline)}</a>'
-
-    def _home(self, outlet: Outlet) -> str:
-        return f"http://{outlet.host}:{self._port}/{outlet.name}/"
+        return f'<a href="{escape(page.url)}">{escape(page.headline)}</a>'

@@ -8,7 +8,7 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 from scrapy.linkextractors import LinkExtractor
 
-from newsroom.items import Story
+from newsroom.items import Author, Story
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -22,21 +22,21 @@ TEXT = (
 )
 
 # Lists and stories, and nothing else.
-LINKS = LinkExtractor(allow=[r"//[^/]+/([a-z]+/)?(page/\d+/)?$", r"/(story|print)/"])
+LINKS = LinkExtractor(allow=[r"//[^/]+/(papers/|page/\d+/)?$", r"/(story|print)/"])
 
 
 class NewsSpider(Spider):
-    """Follows the lists of the sites and stores every story: `-a site=http://127.0.0.1:8000/`."""
+    """Follows the lists of the sites and stores every story: `-a site=http://wire.example/`."""
 
     name = "news"
-    site = "http://127.0.0.1:8000/"
+    site = "http://wire.example/"
 
     async def start(self) -> AsyncIterator[Request]:
         """Begin at the front page."""
         yield Request(self.site)
 
-    def parse(self, response: Response) -> Iterator[Request | Story]:
-        """Store the story, if the page has one, and follow the links."""
+    def parse(self, response: Response) -> Iterator[Request | Story | Author]:
+        """Store the story, if the page has one, and its author, and follow the links."""
         if not isinstance(response, HtmlResponse):
             return
         title = response.css("h1::text").get()
@@ -48,4 +48,6 @@ class NewsSpider(Spider):
                 text="\n".join(paragraphs.xpath("normalize-space()").getall()),
                 language=response.css("html::attr(lang)").get(),
             )
+        for box in response.css(".author-box"):
+            yield Author(name=box.css("b::text").get(), about=box.css("span::text").get())
         yield from response.follow_all(LINKS.extract_links(response))
