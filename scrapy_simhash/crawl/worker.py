@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sqlalchemy.exc import DataError, IntegrityError
 
@@ -48,6 +48,12 @@ class Figures:
     sizes: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
+    def note(self, seconds: float) -> None:
+        """Count a batch that took so long."""
+        self.batches += 1
+        self.seconds += seconds
+        self.seconds_max = max(self.seconds_max, seconds)
+
 
 class Worker:
     """Does what an index is asked for in a thread of its own.
@@ -82,18 +88,15 @@ class Worker:
         """
         job = self._submit(Job(namespace, claim=document))
         try:
-            verdict: Verdict = await wait(job.answer, self._timeout)
-        except (TimeoutError, asyncio.CancelledError) as error:
+            return cast("Verdict", await self._answer(job))
+        except (IndexUnavailable, asyncio.CancelledError):
 
             def release(late: Future[Verdict]) -> None:
                 if not late.cancelled() and not late.exception() and (claim := late.result().claim):
                     self.release(namespace, claim)
 
             job.answer.add_done_callback(release)
-            if isinstance(error, asyncio.CancelledError):
-                raise
-            raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
-        return verdict
+            raise
 
     async def foresee(self, namespace: str, document: Document) -> Verdict:
         """What would be said of a page; see :meth:`Index.foresee`.
@@ -101,11 +104,7 @@ class Worker:
         Raises:
             IndexUnavailable: no answer within the timeout.
         """
-        job = self._submit(Job(namespace, foresee=document))
-        try:
-            return await wait(job.answer, self._timeout)
-        except TimeoutError:
-            raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
+        return cast("Verdict", await self._answer(self._submit(Job(namespace, foresee=document))))
 
     async def remember(self, namespace: str, duplicate: Duplicate) -> None:
         """Keep a duplicate; returns when it is committed.
@@ -113,9 +112,11 @@ class Worker:
         Raises:
             IndexUnavailable: it is not known to be kept.
         """
-        job = self._submit(Job(namespace, duplicate=duplicate))
+        await self._answer(self._submit(Job(namespace, duplicate=duplicate)))
+
+    async def _answer(self, job: Job) -> Any:
         try:
-            await wait(job.answer, self._timeout)
+            return await wait(job.answer, self._timeout)
         except TimeoutError:
             raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
 
@@ -209,10 +210,7 @@ class Worker:
             by_namespace[job.namespace].append(job)
         for namespace, group in by_namespace.items():
             self._do_group(namespace, group)
-        spent = time.monotonic() - started
-        self.figures.batches += 1
-        self.figures.seconds += spent
-        self.figures.seconds_max = max(self.figures.seconds_max, spent)
+        self.figures.note(time.monotonic() - started)
 
     def _do_group(self, namespace: str, jobs: Sequence[Job]) -> None:
         try:

@@ -91,14 +91,14 @@ def claim_batch(
         now,
     )
     return [
-        Verdict(
-            decision.kind,
-            match=_match(decision.match, lookup.bits) if decision.match else None,
-            claim=claims.get(number),
-            differs=decision.differs,
-        )
+        _verdict(decision, claims.get(number), lookup.bits)
         for number, decision in enumerate(decisions)
     ]
+
+
+def _verdict(decision: Decision, claim: Claim | None, bits: int) -> Verdict:
+    match = _match(decision.match, bits) if decision.match else None
+    return Verdict(decision.kind, match=match, claim=claim, differs=decision.differs)
 
 
 def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:

@@ -158,31 +158,21 @@ def decide(
     standing: dict[int, Row] = {}
     taken: dict[int, Row] = {}
     for number, mine in enumerate(asked):
-        before = made[number].id if number in made else None
-        later = {row.id for other, row in made.items() if other >= number}
         others = (
             other._replace(claim=taken.get(other.claim.id, other.claim))
             for other in (*met[number], *twins(number, standing))
+            if _counted(number, other.claim, made)
         )
-        near = [
-            other
-            for other in others
-            if _is_near(mine, other, rule)
-            and other.claim.id not in later
-            and (before is None or other.claim.id < before)
-        ]
-        strict = _common(near)
-        judged = [
-            _Near(one, difference(mine, facts[number], one.claim, rule, strict)) for one in near
-        ]
+        near = [other for other in others if _is_near(mine, other, rule)]
+        beside, strict = facts[number], _common(near)
+        judged = [_Near(one, difference(mine, beside, one.claim, rule, strict)) for one in near]
         decision = _judge(mine, judged, newest, rule)
         if decision.claims:
             # What an earlier attempt claimed for it is met as any other claim.
-            if before is None:
+            if number not in made:
                 standing[number] = mine
-        elif decision.kind == "same" and decision.match:
-            claim = decision.match.claim
-            taken[claim.id] = stands_for(claim, mine)
+        elif decision.kind == "same" and (match := decision.match):
+            taken[match.claim.id] = stands_for(match.claim, mine)
         decisions.append(decision)
     return decisions
 
@@ -196,6 +186,13 @@ def stands_for(claim: Row, mine: Row) -> Row:
         generation=mine.generation,
         fetch=mine.fetch,
     )
+
+
+def _counted(number: int, claim: Row, made: Mapping[int, Row]) -> bool:
+    """Whether a claim was there when an earlier attempt, if any, decided on a document."""
+    if number in made and claim.id >= made[number].id:
+        return False
+    return all(claim.id != row.id for other, row in made.items() if other >= number)
 
 
 def _is_near(mine: Row, other: Met, rule: Rule) -> bool:

@@ -16,11 +16,10 @@ from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
-from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.index.batch import bare_sketch, duplicate_row
-from scrapy_simhash.index.budgets import Books
-from scrapy_simhash.index.claiming import claim_batch, foresee, nearest_claims
+from scrapy_simhash.index.batch import bare_sketch
+from scrapy_simhash.index.claiming import foresee, nearest_claims
+from scrapy_simhash.index.ledger import Ledger
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.namespace import open_namespace
 from scrapy_simhash.index.runs import HEARTBEAT, Run
@@ -34,7 +33,6 @@ from scrapy_simhash.index.verdict import (
     SameUrl,
     Verdict,
 )
-from scrapy_simhash.index.writer import Writer, forgotten
 from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, load_scheme
 
@@ -42,11 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from types import TracebackType
 
-    from sqlalchemy import Connection
     from sqlalchemy.engine import URL
-
-    from scrapy_simhash.db.lock import LockedNamespace
-    from scrapy_simhash.index.batch import Batch
 
 __all__ = ["BATCH", "Index"]
 
@@ -54,14 +48,6 @@ __all__ = ["BATCH", "Index"]
 BATCH = 64
 
 _NOBODY = Claimant(0, 0)
-
-
-class _PlanChanged(Exception):
-    """The keys of the namespace were made anew by somebody else."""
-
-    def __init__(self, held: LockedNamespace) -> None:
-        super().__init__(held.plan)
-        self.held = held
 
 
 class Index:
@@ -126,7 +112,6 @@ class Index:
             engine=database.dialect if isinstance(database, Database) else _engine_of(database),
         )
         self.namespace = namespace
-        self._budgets = text_budget, item_budget
         self._owns_database = not isinstance(database, Database)
         self.database = (
             database
@@ -148,12 +133,13 @@ class Index:
             )
             self.id = opened.id
             self.lookup.open(namespace, opened, keys)
+            budgets = text_budget, item_budget
+            self._ledger = Ledger(self.database, self.id, self.lookup, *budgets)
         except BaseException:
             if self._owns_database:
                 self.database.close()
             raise
-        self._run = run
-        self._owns_run = run is None
+        self._run, self._owns_run = run, run is None
         self._next_beat = 0.0
 
     def __enter__(self) -> Self:
@@ -274,13 +260,7 @@ class Index:
         document = self.document(content, key="")
         if document.sketch.fingerprint is None:
             return []
-
-        def look_up(connection: Connection) -> list[Match]:
-            self._follow(connection)
-            batch = self.lookup.batch([document], _NOBODY, keep_texts=False)
-            return nearest_claims(connection, self.lookup, batch, limit)
-
-        return self.database.read(look_up)
+        return self._ledger.look_up(document, _NOBODY, partial(nearest_claims, count=limit))
 
     def foresee(self, document: Document) -> Verdict:
         """What would be said of a page that is the same in all that it shows; claims nothing.
@@ -290,21 +270,7 @@ class Index:
         Raises:
             IndexUnavailable: as :meth:`claim`.
         """
-
-        def look_up(connection: Connection) -> Verdict:
-            self._follow(connection)
-            batch = self.lookup.batch([document], self._claimant, keep_texts=False)
-            return foresee(connection, self.lookup, batch)
-
-        return self.database.read(look_up)
-
-    def _follow(self, connection: Connection) -> None:
-        """Work with the keys in force, which somebody may have made anew."""
-        row = connection.execute(
-            select(schema.namespaces).where(schema.namespaces.c.id == self.id)
-        ).one_or_none()
-        if row is not None and (row.plan, row.first_slot) != self.lookup.in_force:
-            self.lookup.use(row.plan, row.first_slot)
+        return self._ledger.look_up(document, self._claimant, foresee)
 
     def execute(
         self,
@@ -321,69 +287,16 @@ class Index:
         Raises:
             IndexUnavailable: nothing of it is known to have been done.
         """
-        wanted = [document for document in claims if document.sketch.fingerprint is not None]
-        verdicts: list[Verdict] = []
-
-        def write(batch: Batch | None, connection: Connection, retried: bool) -> list[Verdict]:
-            held = lock(connection, self.id, len(wanted))
-            if (held.plan, held.first_slot) != self.lookup.in_force:
-                raise _PlanChanged(held)
-            books = Books(connection, self.id, held)
-            writer = Writer(connection, self.id, held, books)
-            writer.forget([forgotten(claim.row) for claim in release], orphaned=True)
-            writer.confirm([claim.row for claim in confirm])
-            decided: list[Verdict] = []
-            if batch is not None:
-                decided = claim_batch(
-                    connection,
-                    self.lookup,
-                    writer,
-                    batch,
-                    held,
-                    now=now,
-                    retried=retried,
-                )
-            if duplicates:
-                rows = [self._row(duplicate, now) for duplicate in duplicates]
-                writer.remember(rows, retried=retried)
-            books.enter(*self._budgets)
-            return decided
-
-        if wanted or confirm or release or duplicates:
-            now, batch = self.database.now(), None
-            if wanted:
-                batch = self.lookup.batch(wanted, self._claimant, keep_texts=self._budgets[0] > 0)
-            try:
-                verdicts = self.database.transact_once(partial(write, batch))
-            except _PlanChanged as change:
-                self.lookup.use(change.held.plan, change.held.first_slot)
-                return self.execute(claims, confirm, release, duplicates)
-            if wanted:
-                self.lookup.note(len(wanted))
-            self._beat()
-        answers = iter(verdicts)
-        return [
-            Verdict("skipped", reason="no_text")
-            if document.sketch.fingerprint is None
-            else next(answers)
-            for document in claims
-        ]
+        if not (claims or confirm or release or duplicates):
+            return []
+        verdicts = self._ledger.execute(self._claimant, claims, confirm, release, duplicates)
+        self._beat()
+        return verdicts
 
     def _beat(self) -> None:
         if self._owns_run and time.monotonic() > self._next_beat:
             self._next_beat = time.monotonic() + HEARTBEAT
             self.run.beat()
-
-    def _row(self, duplicate: Duplicate, now: float) -> tuple[dict[str, Any], bytes | None]:
-        """What is remembered of a duplicate, and its text."""
-        return duplicate_row(
-            duplicate,
-            namespace=self.id,
-            run=self.run.id,
-            width=self.lookup.width,
-            now=now,
-            keep_text=self._budgets[0] > 0,
-        )
 
 
 def _engine_of(url: str | URL) -> str:

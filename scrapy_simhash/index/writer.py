@@ -99,11 +99,7 @@ class _Statements:
             )
         )
         self.delete_claims = CompiledStatement(delete(claims).where(*here(claims, "id")))
-        self.delete_keys = CompiledStatement(
-            delete(schema.keys).where(
-                *(column == bindparam(column.name) for column in schema.keys.primary_key)
-            )
-        )
+        self.delete_keys = _delete_by_key(schema.keys)
         self.orphan = CompiledStatement(
             update(duplicates).where(*here(duplicates, "claim")).values(orphaned=True)
         )
@@ -131,12 +127,15 @@ class _Statements:
         self.delete_duplicates = CompiledStatement(
             delete(duplicates).where(*here(duplicates, "id"))
         )
-        self.delete_text = CompiledStatement(
-            delete(texts).where(*(column == bindparam(column.name) for column in texts.primary_key))
-        )
+        self.delete_text = _delete_by_key(texts)
         self.insert_claims, self.insert_keys, self.insert_duplicates, self.insert_texts = (
             insert_into(dialect, table) for table in (claims, schema.keys, duplicates, texts)
         )
+
+
+def _delete_by_key(table: Table) -> CompiledStatement:
+    columns = (column == bindparam(column.name) for column in table.primary_key)
+    return CompiledStatement(delete(table).where(*columns))
 
 
 _statements = cache(_Statements)

@@ -1,0 +1,151 @@
+"""The claims of one namespace, read and written one transaction at a time."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import select
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.lock import LockedNamespace, lock
+from scrapy_simhash.index.batch import duplicate_row
+from scrapy_simhash.index.budgets import Books
+from scrapy_simhash.index.claiming import claim_batch
+from scrapy_simhash.index.verdict import Verdict
+from scrapy_simhash.index.writer import Writer, forgotten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlalchemy import Connection
+
+    from scrapy_simhash.db.transactions import Database
+    from scrapy_simhash.index.batch import Batch
+    from scrapy_simhash.index.lookup import Lookup
+    from scrapy_simhash.index.verdict import Claim, Claimant, Document, Duplicate
+
+    T = TypeVar("T")
+
+__all__ = ["Ledger"]
+
+
+class _PlanChanged(Exception):
+    """The keys of the namespace were made anew by somebody else."""
+
+    def __init__(self, held: LockedNamespace) -> None:
+        super().__init__(held.plan)
+        self.held = held
+
+
+class Ledger:
+    """Reads and writes the claims of a namespace.
+
+    Args:
+        database: where they are.
+        namespace: its number.
+        lookup: how they are looked up.
+        text_budget: bytes of compressed text kept in it; 0 keeps none.
+        item_budget: bytes of dropped items kept in it.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        namespace: int,
+        lookup: Lookup,
+        text_budget: int,
+        item_budget: int,
+    ) -> None:
+        self._database = database
+        self._namespace = namespace
+        self._lookup = lookup
+        self._budgets = text_budget, item_budget
+        self._keeps_texts = text_budget > 0
+
+    def look_up(
+        self,
+        document: Document,
+        claimant: Claimant,
+        work: Callable[[Connection, Lookup, Batch], T],
+    ) -> T:
+        """Do what only reads, with a document by itself, and without the lock.
+
+        Raises:
+            IndexUnavailable: the database did not answer in time.
+        """
+
+        def read(connection: Connection) -> T:
+            row = connection.execute(
+                select(schema.namespaces).where(schema.namespaces.c.id == self._namespace)
+            ).one_or_none()
+            if row is not None and (row.plan, row.first_slot) != self._lookup.in_force:
+                self._lookup.use(row.plan, row.first_slot)
+            batch = self._lookup.batch([document], claimant, keep_texts=False)
+            return work(connection, self._lookup, batch)
+
+        return self._database.read(read)
+
+    def execute(
+        self,
+        claimant: Claimant,
+        claims: Sequence[Document],
+        confirm: Sequence[Claim],
+        release: Sequence[Claim],
+        duplicates: Sequence[Duplicate],
+    ) -> list[Verdict]:
+        """Do all of this in one transaction, in this order: release, confirm, claim, remember.
+
+        Returns:
+            the verdicts on `claims`, in their order.
+
+        Raises:
+            IndexUnavailable: nothing of it is known to have been done.
+        """
+        wanted = [document for document in claims if document.sketch.fingerprint is not None]
+        now, batch = self._database.now(), None
+        if wanted:
+            batch = self._lookup.batch(wanted, claimant, keep_texts=self._keeps_texts)
+
+        def write(connection: Connection, retried: bool) -> list[Verdict]:
+            held = lock(connection, self._namespace, len(wanted))
+            if (held.plan, held.first_slot) != self._lookup.in_force:
+                raise _PlanChanged(held)
+            books = Books(connection, self._namespace, held)
+            writer = Writer(connection, self._namespace, held, books)
+            writer.forget([forgotten(claim.row) for claim in release], orphaned=True)
+            writer.confirm([claim.row for claim in confirm])
+            decided: list[Verdict] = []
+            if batch is not None:
+                decide = partial(claim_batch, connection, self._lookup, writer, batch, held)
+                decided = decide(now=now, retried=retried)
+            if duplicates:
+                rows = [self._row(one, claimant.run, now) for one in duplicates]
+                writer.remember(rows, retried=retried)
+            books.enter(*self._budgets)
+            return decided
+
+        try:
+            answers = iter(self._database.transact_once(write))
+        except _PlanChanged as change:
+            self._lookup.use(change.held.plan, change.held.first_slot)
+            return self.execute(claimant, claims, confirm, release, duplicates)
+        if wanted:
+            self._lookup.note(len(wanted))
+        nothing = Verdict("skipped", reason="no_text")
+        return [
+            nothing if document.sketch.fingerprint is None else next(answers) for document in claims
+        ]
+
+    def _row(
+        self, duplicate: Duplicate, run: int, now: float
+    ) -> tuple[dict[str, Any], bytes | None]:
+        """What is remembered of a duplicate, and its text."""
+        return duplicate_row(
+            duplicate,
+            namespace=self._namespace,
+            run=run,
+            width=self._lookup.width,
+            now=now,
+            keep_text=self._keeps_texts,
+        )
