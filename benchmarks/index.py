@@ -149,11 +149,12 @@ def fill(index: Index, size: int) -> None:
         for number in range(size):
             url = f"https://example.com/section/{number % 97}/page-{number}.html"
             values = {
-                "namespace": index.id, "id": number + 1, "owner": owners[number], "position": 0,
-                "visit": number, "run": run, "state": 1,
+                "namespace": index.id, "id": number + 1, "owner": owners[number], "token": number,
+                "visit": number, "generation": run, "fetch": 0, "run": run, "state": 1, "basis": 0,
                 "fingerprint": fingerprints[16 * number : 16 * number + 16], "size": 300,
                 "nearest": None, "created": now, "seen": now, "key": url, "url": url,
-                "packed_keys": None if is_blocks else keys[number].tobytes(),
+                "packed_keys": None if is_blocks else keys[number].tobytes(), "digest": None,
+                "facts": None, "minhash": None, "rest": None, "beside": None, "differs": None,
             }  # fmt: skip
             yield tuple(map(values.__getitem__, names))
 
@@ -169,12 +170,12 @@ def fill(index: Index, size: int) -> None:
     _insert_rows(index, "simhash_keys", ["namespace", "slot", "key", "claim"], key_rows())
     row = schema.namespaces.c
     index.database.transact(
-        lambda connection, _: connection.execute(
+        lambda connection: connection.execute(
             update(schema.namespaces).where(row.id == index.id).values(counter=size, size=size)
         )
     )
     if index.database.dialect == "postgresql":
-        index.database.transact(lambda connection, _: connection.execute(text("ANALYZE")))
+        index.database.transact(lambda connection: connection.execute(text("ANALYZE")))
 
 
 def _block_keys(blocks: Any, fingerprints: bytes) -> NDArray[np.int32]:

@@ -47,6 +47,11 @@ def is_page(address: str, page_url: str) -> bool:
     """
     if address == page_url:
         return True
+    # Items that list hundreds of links are common, and reading an address takes a while.
+    tail = _tail(page_url)
+    is_plain = address.startswith(("http://", "https://", "/")) and "%" not in address
+    if tail and is_plain and tail not in address and len(address) > len("https:///"):
+        return False
     return _place(_absolute(address, page_url)) == _place(page_url)
 
 
@@ -107,6 +112,13 @@ def _absolute(address: str, page_url: str) -> str:
         return urljoin(page_url, address)
     except ValueError:
         return address
+
+
+@lru_cache(maxsize=16)
+def _tail(page_url: str) -> str:
+    """What stands in every address of the page that says its path: the end of that."""
+    _, path, *_ = _place(page_url)
+    return path.rpartition("/")[2]
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item import Said, conflict, read_item
+from scrapy_simhash.item import Said, addresses, conflict, read_item
 from scrapy_simhash.item.says import MIN_PROSE
 
 SINCE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC).timestamp()
@@ -464,3 +464,18 @@ def test_items_as_they_are_in_the_wild(
     assert one.text == stored.text == PROSE
     assert conflict(one.facts, stored.facts, same_site=True) == one_site
     assert conflict(one.facts, stored.facts, same_site=False) == other_site
+
+
+PIECES = ["1", "b", "..", ".", "/", "//a.test", "http:", "https:", "?", "#", "%31", "c", ";"]
+
+
+@given(
+    st.sampled_from(
+        ["http://a.test/b/1", "http://a.test/b/1/", "http://a.test/", "http://a.test/c%20b"]
+    ),
+    st.lists(st.sampled_from(PIECES), max_size=7).map("".join),
+)
+def test_a_short_cut_never_misses_the_address_of_the_page(page: str, address: str) -> None:
+    """Most links of a page are told from its address by the end of its path alone."""
+    slowly = addresses._place(addresses._absolute(address, page)) == addresses._place(page)
+    assert addresses.is_page(address, page) == (address == page or slowly)
