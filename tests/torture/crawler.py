@@ -18,7 +18,7 @@ from scrapy.utils.asyncio import sleep
 
 
 class PageSpider(Spider):
-    """Yields an item for each page; knows nothing of duplicates."""
+    """Yields the entries of a list, or an item for the page; knows nothing of duplicates."""
 
     name = "torture"
 
@@ -31,7 +31,15 @@ class PageSpider(Spider):
             yield Request(url)
 
     def parse(self, response):
-        yield {"url": response.url}
+        entries = response.css(".entry")
+        for entry in entries:
+            yield {
+                "url": response.urljoin(entry.css("a::attr(href)").get()),
+                "title": entry.css("a::text").get(),
+                "text": entry.css("p::text").get(),
+            }
+        if not entries:
+            yield {"url": response.url}
 
 
 class Slow:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from loopback import article, path_of, serve, sums_that_are_wrong
+from site_pages import layout, sentences, title
 from torture.crawler import fate_of
 from torture.rows import Row
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 GROUPS, TWINS, TIMEOUT = 40, 3, 5
 PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]
+#: Lists of four entries, among which no two are of one group: such ones would both be kept.
+ENTRIES = 4
+LISTS = [f"/list/{number}" for number in range(len(PATHS) // ENTRIES)]
 #: No process lives longer, whatever happens to it.
 HARD_KILL = 90
 
@@ -40,11 +44,25 @@ def group_of(path: str) -> str:
     return path.split("/")[1]
 
 
+def lists() -> dict[str, bytes]:
+    chance = random.Random(2)
+    entries = [
+        f"<div class='entry'><a href='/{group}/{twin}'>{title(group)}</a>"
+        f"<p>{sentences(group, 60)}</p></div>"
+        for twin in range(TWINS)
+        for group in chance.sample(range(GROUPS), GROUPS)
+    ]
+    return {
+        path: layout("site", "List", "".join(entries[number * ENTRIES :][:ENTRIES]))
+        for number, path in enumerate(LISTS)
+    }
+
+
 class Pages(dict):
     """The site; it counts what is asked for, so that a moment can be told by it."""
 
     def __init__(self) -> None:
-        super().__init__({path: article(group_of(path), path) for path in PATHS})
+        super().__init__({path: article(group_of(path), path) for path in PATHS} | lists())
         self._moments: list[tuple[int, threading.Event]] = []
         self._lock = threading.Lock()
         self._delay = random.Random(1)
@@ -236,9 +254,9 @@ IN_FLIGHT = 16
 UNRELIABLE = {"ITEM_PIPELINES": {"__main__.Unreliable": 500}}
 
 
-def at_a_moment(scene: Scene, run: Run, chance: random.Random) -> None:
+def at_a_moment(scene: Scene, run: Run, chance: random.Random, paths: list[str] = PATHS) -> None:
     """Wait until some page is asked for, any of them, and then for a little."""
-    moment = scene.pages.after(chance.randint(1, len(PATHS)))
+    moment = scene.pages.after(chance.randint(1, len(paths)))
     while not moment.wait(0.02) and run.process.poll() is None:
         pass
     time.sleep(chance.random() * 0.3)
@@ -381,6 +399,40 @@ def test_four_crawls_two_of_which_are_killed(scene, table, is_long):
         for run in crawls + again:
             run.wait()
         cases.append(here.row("4 crawls, 2 of them killed and started again", EVERY))
+    assert cases.total(table)[3:] == (0, 0, 0)
+
+
+def test_lists_killed_at_random_moments(scene, table, is_long):
+    cases = Cases()
+    for seed in range(10 if is_long else 2):
+        chance, here = random.Random(seed), scene()
+        settings = UNRELIABLE if seed % 2 else {}
+        for number in range(3):
+            run = here.start(seed * 10 + number, LISTS, **settings)
+            at_a_moment(here, run, chance, LISTS)
+            kill(run)
+        here.start(seed * 10 + 9, LISTS, **settings).wait()
+        cases.append(here.row("lists, kill -9", DELIVERABLE if seed % 2 else EVERY))
+    assert cases.total(table)[3:] == (0, 0, 0)
+
+
+def test_four_crawls_of_lists_two_of_which_are_killed(scene, table, is_long):
+    cases = Cases()
+    for seed in range(6 if is_long else 1):
+        chance, here = random.Random(seed), scene()
+        crawls = [
+            here.start(seed * 10 + number, LISTS, query=f"?from={number}") for number in range(4)
+        ]
+        for run in crawls[:2]:
+            at_a_moment(here, run, chance, LISTS)
+            kill(run)
+        again = [
+            here.start(seed * 10 + 5 + number, LISTS, query=f"?from={number}")
+            for number in range(2)
+        ]
+        for run in crawls + again:
+            run.wait()
+        cases.append(here.row("lists, 4 crawls, 2 of them killed and started again", EVERY))
     assert cases.total(table)[3:] == (0, 0, 0)
 
 
