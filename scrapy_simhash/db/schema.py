@@ -14,6 +14,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Double,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -174,6 +175,9 @@ claims = Table(
     sqlite_with_rowid=False,
     **_MYSQL,
 )
+
+# Each batch looks for what its owners claimed before.
+Index("simhash_claims_owner", claims.c.namespace, claims.c.owner)
 
 keys = Table(
     "simhash_keys",

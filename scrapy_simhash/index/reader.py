@@ -246,10 +246,10 @@ class _Statements:
         )
         row = [claims[name] for name in Row._fields]
         self.details = CompiledStatement(select(*row).where(here, ids))
-        # By itself, the column to group by would have SQLite read its whole index in order.
-        owner = (claims.owner + literal_column("0")).label("owner")
         self.newest = CompiledStatement(
-            select(owner, func.max(claims.id).label("id")).where(here, owners).group_by(owner)
+            select(claims.owner, func.max(claims.id).label("id"))
+            .where(here, owners)
+            .group_by(claims.owner)
         )
         self.own = CompiledStatement(select(*row).where(here, owners))
         texts = schema.texts.c

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import sqlalchemy
 from claims import article, claim_version, edited
 from servers import ENGINES
 
@@ -30,6 +31,13 @@ def test_an_owners_own_version_is_the_same_and_not_a_duplicate(db: Database) -> 
     changed = claim_version(index, edited(article(1)), visit=3)
     assert changed.kind == "same"
     assert changed.claim is not None
+
+
+def test_the_claims_of_an_owner_are_found_by_an_index(db: Database) -> None:
+    """Every batch asks for them: without one it would read the whole table."""
+    Index(db)
+    indexes = sqlalchemy.inspect(db.engine).get_indexes("simhash_claims")
+    assert ["namespace", "owner"] in [each["column_names"] for each in indexes]
 
 
 def test_an_unstored_own_version_is_claimed_again(db: Database) -> None:
