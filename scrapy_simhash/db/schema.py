@@ -178,6 +178,8 @@ claims = Table(
 
 # Each batch looks for what its owners claimed before.
 Index("simhash_claims_owner", claims.c.namespace, claims.c.owner)
+# What a run left behind is released, whoever's the namespace is.
+Index("simhash_claims_run", claims.c.run)
 
 keys = Table(
     "simhash_keys",
@@ -221,6 +223,10 @@ duplicates = Table(
     sqlite_with_rowid=False,
     **_MYSQL,
 )
+
+# A claim that is released orphans its duplicates.
+Index("simhash_duplicates_claim", duplicates.c.namespace, duplicates.c.claim)
+Index("simhash_duplicates_run", duplicates.c.run)
 
 texts = Table(
     "simhash_texts",

@@ -33,11 +33,22 @@ def test_an_owners_own_version_is_the_same_and_not_a_duplicate(db: Database) -> 
     assert changed.claim is not None
 
 
-def test_the_claims_of_an_owner_are_found_by_an_index(db: Database) -> None:
-    """Every batch asks for them: without one it would read the whole table."""
+@pytest.mark.parametrize(
+    ("table", "columns"),
+    [
+        ("simhash_claims", ["namespace", "owner"]),
+        ("simhash_claims", ["run"]),
+        ("simhash_duplicates", ["namespace", "claim"]),
+        ("simhash_duplicates", ["run"]),
+    ],
+)
+def test_what_is_looked_for_is_found_by_an_index(
+    db: Database, table: str, columns: list[str]
+) -> None:
+    """Without one, a whole table would be read each time."""
     Index(db)
-    indexes = sqlalchemy.inspect(db.engine).get_indexes("simhash_claims")
-    assert ["namespace", "owner"] in [each["column_names"] for each in indexes]
+    indexes = sqlalchemy.inspect(db.engine).get_indexes(table)
+    assert columns in [each["column_names"] for each in indexes]
 
 
 def test_an_unstored_own_version_is_claimed_again(db: Database) -> None:
