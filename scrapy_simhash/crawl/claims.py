@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.crawl.waiting import follow, wait
+from scrapy_simhash.crawl.waiting import wait
 from scrapy_simhash.index.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -54,11 +55,13 @@ class Claims:
             IndexUnavailable, SchemeMismatch, SchemaMismatch: see :meth:`Worker.claim`.
         """
         namespace = subject.page.namespace
-        deadline = time.monotonic() + self._settings.timeout
+        deadline = math.inf
         asked_again: int | None = None
         while True:
             verdict = await self._worker.claim(namespace, document)
             self._note_answer()
+            # From the first verdict on: that may itself have taken long.
+            deadline = min(deadline, time.monotonic() + self._settings.timeout)
             if verdict.claim is not None:
                 self._held[namespace, verdict.claim.id] = subject
                 return verdict
@@ -98,7 +101,7 @@ class Claims:
             return False
         self._stats.count("twin_waits")
         try:
-            return not await wait(follow(twin.outcome), patience)
+            return not await wait(twin.outcome, patience)
         except TimeoutError:
             return False
 

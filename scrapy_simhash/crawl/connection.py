@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.crawl.settings import DAY
+from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.runs import HEARTBEAT, Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_simhash.crawl.settings import Settings
+    from scrapy_simhash.db.patience import Signs
     from scrapy_simhash.index.index import Index
 
 __all__ = ["CrawlDatabase", "connect"]
 
 
-def connect(crawler: Crawler, settings: Settings) -> CrawlDatabase:
+def connect(crawler: Crawler, settings: Settings, signs: Signs) -> CrawlDatabase:
     """Open the database of a crawl; raises as :class:`CrawlDatabase` does."""
     spider = crawler.spider
     asked = getattr(spider, "simhash_reset", None)
     return CrawlDatabase(
         settings,
+        signs,
         spider=spider.name if spider else "",
         job=str(crawler.settings.get("JOBDIR") or ""),
         reset=settings.reset if asked is None else asked in {True, "1", "True", "true"},
@@ -37,6 +42,7 @@ class CrawlDatabase:
 
     Args:
         settings: of the crawl.
+        signs: where it is noted that the database works.
         spider: its name, for the run.
         job: what tells this crawl from others of the spider.
         reset: empty each namespace when it is opened.
@@ -45,7 +51,9 @@ class CrawlDatabase:
         IndexUnavailable, SchemaMismatch, ValueError: see :class:`Database`.
     """
 
-    def __init__(self, settings: Settings, *, spider: str, job: str, reset: bool) -> None:
+    def __init__(
+        self, settings: Settings, signs: Signs, *, spider: str, job: str, reset: bool
+    ) -> None:
         self._settings = settings
         self._reset = reset
         self._database = Database(
@@ -53,8 +61,10 @@ class CrawlDatabase:
             options=settings.engine_options,
             # Its own words come before the one who waits gives up.
             timeout=0.8 * settings.timeout,
+            signs=signs,
         )
         self._indexes: dict[str, Index] = {}
+        self._next_beat = time.monotonic() + HEARTBEAT
         try:
             self.run = Run.open(self._database, spider=spider, job=job, on_crash=settings.on_crash)
         except BaseException:
@@ -75,7 +85,7 @@ class CrawlDatabase:
         return self._indexes[namespace]
 
     def beat(self) -> int:
-        """Give a sign of life, and see to the runs that died meanwhile.
+        """Give a sign of life if it is time for one, and see to the runs that died meanwhile.
 
         Nobody should be the duplicate of what they claimed, and will never store.
 
@@ -85,8 +95,25 @@ class CrawlDatabase:
         Raises:
             IndexUnavailable: the database did not answer in time.
         """
+        if time.monotonic() < self._next_beat:
+            return 0
+        self._next_beat = time.monotonic() + HEARTBEAT
         self.run.beat()
         return self.run.recover(self._settings.on_crash).claims
+
+    def tidy(self) -> bool:
+        """Clear up a little of what dead runs left; whether something is left."""
+        return False
+
+    def probe(self) -> None:
+        """Write where the crawl writes: returns when that is possible.
+
+        Raises:
+            IndexUnavailable: it is not.
+        """
+        self.run.beat()
+        for index in self._indexes.values():
+            self._database.transact(partial(lock, namespace=index.id), index.id)
 
     def sizes(self) -> dict[str, int]:
         """The number of claims in each namespace that was used."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_simhash.crawl.worker import Figures
+    from scrapy_simhash.crawl.thread import Figures
     from scrapy_simhash.index.verdict import Match, Verdict
 
 __all__ = ["CrawlStats"]
@@ -92,6 +92,7 @@ class CrawlStats:
         """Set what is known at the end only."""
         values = {
             "claims/open": open_claims,
+            "wait_seconds": round(figures.signs.waited, 3),
             "index/batches": figures.batches,
             "index/seconds": round(figures.seconds, 3),
             "index/seconds_max": round(figures.seconds_max, 3),

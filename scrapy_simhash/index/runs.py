@@ -144,6 +144,9 @@ class Run:
         """Give a sign of life."""
         self.mark(heartbeat=self.database.now())
 
+    def abandon(self) -> None:
+        """Nobody writes what becomes of it any more, though this process may live on."""
+
     def close(self, *, settled: bool, reason: str, stats: Mapping[str, Any] | None = None) -> None:
         """Close the run: what is still pending is released.
 

@@ -11,8 +11,7 @@ from contextlib import closing, contextmanager
 
 import psutil
 import pytest
-from loopback import PageSpider, article, crawl, path_of, prose, serve
-from scrapy import Request, signals
+from loopback import InPhases, PageSpider, article, crawl, path_of, prose, serve
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy import Engine, event
@@ -106,7 +105,8 @@ async def test_without_an_index_every_item_is_stored_and_one_error_logged(
 ):
     url = make(database)
     before = database.read_bytes() if database.is_file() else None
-    done = await crawl(PageSpider, {"SIMHASH_DATABASE_URL": url}, urls)
+    settings = {"SIMHASH_DATABASE_URL": url, "SIMHASH_TIMEOUT": 2}
+    done = await crawl(PageSpider, settings, urls)
     assert done.urls == sorted(PATHS)
     assert done.stats["failed_open"] == done.stats["checked"] == len(PATHS)
     assert done.reason == "finished"
@@ -219,61 +219,6 @@ async def test_locked_at_the_end_the_crawl_ends_without_its_report(
     assert "this run counts as crashed" in line or "its run counts as crashed" in line
     assert not report.exists()
     assert rows(database, "SELECT settled FROM simhash_runs") == [(0,)]
-
-
-class InPhases(PageSpider):
-    """Fetches one third of the pages after the other, and does something before each."""
-
-    def __init__(self, phases, urls):
-        super().__init__()
-        self.phases, self.parts = phases, [urls[place::TWINS] for place in range(TWINS)]
-
-    @classmethod
-    def from_crawler(cls, crawler, *args, **kwargs):
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.next_phase, signals.spider_idle)
-        return spider
-
-    async def start(self):
-        for request in self.requests():
-            yield request
-
-    def requests(self):
-        self.phases.pop(0)()
-        return [Request(url) for url in self.parts.pop(0)]
-
-    def next_phase(self):
-        for request in self.requests() if self.parts else ():
-            self.crawler.engine.crawl(request)
-
-
-@deferred_f_from_coro_f
-async def test_back_again_it_takes_up_what_could_not_be_written(
-    database, settings, urls, monkeypatch, caplog
-):
-    """The second third can't be checked; the outcomes of the first third are not forgotten."""
-    monkeypatch.setattr("scrapy_simhash.crawl.worker._REST", 0.05)
-    monkeypatch.setattr("scrapy_simhash.crawl.worker._REST_MAX", 0.05)
-    monkeypatch.setattr("scrapy_simhash.crawl.gathering._OUTCOMES_WAIT", 5)
-    caplog.set_level("INFO")
-    lock = locked(database)
-
-    def unlock() -> None:
-        lock.__exit__(None, None, None)
-        # The worker rests after a failure: the last third must come after that.
-        time.sleep(0.5)
-
-    phases = [lambda: None, lock.__enter__, unlock]
-    done = await crawl(InPhases, settings | {"SIMHASH_TIMEOUT": 2}, phases, urls)
-    assert done.stats["failed_open"] == GROUPS
-    assert (done.stats["unique"], done.stats["duplicates"]) == (GROUPS, GROUPS)
-    assert len(done.items) == 2 * GROUPS
-    assert len(error_lines(caplog)) == 1
-    assert "The index answers again" in caplog.text
-    assert rows(database, "SELECT state, count(*) FROM simhash_claims GROUP BY state") == [
-        (1, GROUPS)
-    ]
-    assert rows(database, "SELECT settled FROM simhash_runs") == [(1,)]
 
 
 @deferred_f_from_coro_f
@@ -432,7 +377,7 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
     database, settings, urls, monkeypatch
 ):
     """A live crawl looks for dead ones with each heartbeat, not only when it opens."""
-    monkeypatch.setattr("scrapy_simhash.crawl.worker.HEARTBEAT", 0.05)
+    monkeypatch.setattr("scrapy_simhash.crawl.connection.HEARTBEAT", 0.05)
     with another_crawl(settings) as process:
 
         def kill():
