@@ -6,14 +6,25 @@ import re
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 
+from scrapy_simhash.db import schema
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 
-__all__ = ["is_busy", "is_creation_race", "is_helpless", "is_transient", "unavailable"]
+__all__ = [
+    "has_waited_for_several",
+    "is_busy",
+    "is_creation_race",
+    "is_helpless",
+    "is_transient",
+    "unavailable",
+]
 
 # Another writer is in the way: a deadlock, a lock that was not to be had, a record that changed.
 _BUSY_STATES = frozenset({"40001", "40P01", "55P03"})
 _BUSY_ERRNOS = frozenset({1213, 1205, 1020})
 _BUSY_SQLITE = frozenset({5, 6})
+
+# What PostgreSQL says of a statement that took too long, and how the one begins that takes a lock.
+_TOO_LONG, _LOCK = "57014", f"UPDATE {schema.namespaces.name} "
 
 # A server that can't be written to: a node without its cluster, a replica. Another host may do.
 _HELPLESS_STATES = frozenset({"25006"})
@@ -53,9 +64,18 @@ def is_busy(error: BaseException) -> bool:
     """Whether others are in the way, who may be waited for."""
     return isinstance(error, DBAPIError) and (
         _state(error) in _BUSY_STATES
+        or has_waited_for_several(error)
         or _errno(error) in _BUSY_ERRNOS
         or _sqlite_code(error) in _BUSY_SQLITE
     )
+
+
+def has_waited_for_several(error: DBAPIError) -> bool:
+    """Whether it waited for one after the other, for none too long, and for all together was.
+
+    PostgreSQL waits for whoever comes first, again and again, in a single statement.
+    """
+    return _state(error) == _TOO_LONG and (error.statement or "").startswith(_LOCK)
 
 
 def is_helpless(error: DBAPIError) -> bool:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.errors import is_busy, is_transient
+from scrapy_simhash.db.errors import has_waited_for_several, is_busy, is_transient
 
 if TYPE_CHECKING:
     from typing import Self
@@ -84,7 +84,10 @@ class Patience:
         now = time.monotonic()
         if is_busy(error):
             self._signs.waited += now - self._since
-            self._look()
+            if isinstance(error, DBAPIError) and has_waited_for_several(error):
+                self._note_others()
+            else:
+                self._look()
         self._since = now
         self._attempts += 1
         pause = random.random() * min(0.25, 0.004 * 2 ** min(self._attempts, 6))
@@ -105,10 +108,16 @@ class Patience:
             found = self._progress()
         except SQLAlchemyError:
             return
-        if found is not None and self._seen is not None and found != self._seen:
-            self._deadline = time.monotonic() + self._timeout
-            self._signs.note()
+        if found is not None and self._seen is None:
+            # There has to be another look, however late the first one is.
+            self._deadline = max(self._deadline, time.monotonic() + self._timeout / SLICES)
+        elif found != self._seen:
+            self._note_others()
         self._seen = found
+
+    def _note_others(self) -> None:
+        self._deadline = time.monotonic() + self._timeout
+        self._signs.note()
 
     def _progress(self) -> int | None:
         """A number that changes whenever somebody gets through."""
