@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import bindparam, select, update
@@ -70,6 +71,8 @@ def lock(connection: Connection, namespace: int, new_claims: int = 0) -> LockedN
     else:
         _take.run(connection, parameters)
         row = _read.run(connection, {"here": namespace}).one_or_none()
+    # Until now others were waited for, if at all.
+    connection.info["locked"] = time.monotonic()
     if row is None:
         raise NamespaceGone(f"namespace {namespace} is gone: it was reset by somebody else")
     return LockedNamespace._make((range(row[0] - new_claims + 1, row[0] + 1), *row[1:]))
