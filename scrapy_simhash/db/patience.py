@@ -96,10 +96,11 @@ class Patience:
         time.sleep(pause)
         return True
 
-    def note_done(self, locked: float | None) -> None:
-        """It got through; `locked` is when it got the lock, if it wanted one."""
-        if locked is not None:
-            self._signs.waited += max(0.0, locked - self._since)
+    def note_lock(self) -> None:
+        """It has got the lock: it waits for nobody any more."""
+        now = time.monotonic()
+        self._signs.waited += now - self._since
+        self._since = now
         self._signs.note()
 
     def _look(self) -> None:

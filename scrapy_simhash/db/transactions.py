@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url, clock, engine_options, missing_driver, split_hosts
 from scrapy_simhash.db.errors import is_creation_race, is_helpless, unavailable
+from scrapy_simhash.db.lock import ON_LOCK
 from scrapy_simhash.db.patience import SLICES, Patience, Signs
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
 
@@ -140,14 +141,13 @@ class Database:
             for attempt in count():
                 try:
                     with self.engine.begin() as connection:
-                        connection.info.pop("locked", None)
+                        connection.info[ON_LOCK] = patience.note_lock
                         done = self._attempt(connection, work, retried=attempt > 0)
-                        locked = connection.info.get("locked")
                 except SQLAlchemyError as error:
                     if not patience.tries_again(error):
                         raise unavailable(str(self), error) from error
                 else:
-                    patience.note_done(locked)
+                    self.signs.note()
                     return done
         raise AssertionError("unreachable")
 
