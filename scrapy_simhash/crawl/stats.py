@@ -34,6 +34,7 @@ _Counter = Literal[
     "same",
     "failed_open",
     "claims/recovered",
+    "feeds/not_exported",
     "pages/skipped",
     "pages/skipped_after_callback",
     "quarantine/failed",
