@@ -82,5 +82,5 @@ def sync_folders(paths: Iterable[Path]) -> None:
     Raises:
         OSError: as :func:`sync_folder`.
     """
-    for folder in sorted({one for path in paths for one in (path, *path.parents)}):
+    for folder in sorted({one for path in paths for one in (path, *path.absolute().parents)}):
         sync_folder(folder)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import random
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sqlalchemy import create_engine, event, insert, inspect, select, update
@@ -20,7 +21,7 @@ from scrapy_simhash.db.engine import check_url, clock, engine_options, missing_d
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, TypeVar
 
     from sqlalchemy import Connection
@@ -98,6 +99,7 @@ class Database:
         event.listen(self.engine, "connect", self._on_connect)
         self.dialect = self.engine.dialect.name
         self._offset = 0.0
+        self._is_durable = False
         try:
             self._prepare()
         except BaseException:
@@ -114,6 +116,19 @@ class Database:
     def now(self) -> float:
         """Seconds since the epoch by the database's clock, which all its users share."""
         return time.time() + self._offset
+
+    @contextmanager
+    def durable(self) -> Iterator[None]:
+        """Inside, what is committed is on the disk, and all that was committed before it.
+
+        Only SQLite is told: outside it may forget the last transactions when the power is cut. A
+        server waits for its disk by itself, unless somebody has told it not to.
+        """
+        before, self._is_durable = self._is_durable, True
+        try:
+            yield
+        finally:
+            self._is_durable = before
 
     def transact(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, again if another writer got in its way.
@@ -139,6 +154,7 @@ class Database:
         for attempt in range(_ATTEMPTS):
             try:
                 with self.engine.begin() as connection:
+                    self._set_durability(connection)
                     try:
                         return work(connection, attempt > 0)
                     except DBAPIError as error:
@@ -164,6 +180,14 @@ class Database:
             IndexUnavailable: as :meth:`transact`.
         """
         return self.transact(work)
+
+    def _set_durability(self, connection: Connection) -> None:
+        """Before the first statement: within a transaction SQLite does not change it."""
+        info = connection.info
+        if self.dialect == "sqlite" and info.get("durable", False) != self._is_durable:
+            how = "FULL" if self._is_durable else "NORMAL"
+            connection.exec_driver_sql(f"PRAGMA synchronous = {how}")
+            info["durable"] = self._is_durable
 
     def _prepare(self) -> None:
         def prepare(connection: Connection) -> None:

@@ -158,13 +158,15 @@ class Run:
         self._closed = True
         _release(self.database, self.id, confirmed=False)
         now = self.database.now()
-        self.mark(
-            heartbeat=now,
-            closed=now,
-            settled=settled,
-            reason=reason,
-            stats=json.dumps(stats, default=str) if stats is not None else None,
-        )
+        # What was dropped is in the quarantine for good when nobody will fetch it again.
+        with self.database.durable():
+            self.mark(
+                heartbeat=now,
+                closed=now,
+                settled=settled,
+                reason=reason,
+                stats=json.dumps(stats, default=str) if stats is not None else None,
+            )
 
     def mark(self, **columns: Any) -> None:
         """Set columns of the run's row."""
