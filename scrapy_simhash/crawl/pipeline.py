@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.crawl.deduplicator import Deduplicator
+from scrapy_simhash.crawl.storing import warn_if_nothing_stores
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -17,13 +18,18 @@ __all__ = ["SimhashPipeline"]
 class SimhashPipeline:
     """Asks for the verdict on an item's page, or on the item itself, and drops the duplicates."""
 
-    def __init__(self, deduplicator: Deduplicator) -> None:
-        self._deduplicator = deduplicator
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._deduplicator = Deduplicator.of(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Built by Scrapy; raises as :meth:`Deduplicator.of` does."""
-        return cls(Deduplicator.of(crawler))
+        return cls(crawler)
+
+    def open_spider(self) -> None:
+        """Called by Scrapy when the crawl starts."""
+        warn_if_nothing_stores(self._crawler, self)
 
     async def process_item(self, item: Any) -> Any:
         """Called by Scrapy with each item.

@@ -182,6 +182,37 @@ async def test_a_part_that_could_not_be_stored_leaves_the_run_unsettled(settings
     assert runs(settings) == [0]
 
 
+# Nothing that stores
+
+
+class Stores:
+    def process_item(self, item):
+        return item
+
+
+@pytest.mark.parametrize(
+    ("with_what", "warns"),
+    [
+        ({}, True),
+        ({"ITEM_PIPELINES": {Stores: 50}}, True),
+        ({"ITEM_PIPELINES": {Stores: 500}}, False),
+        ({"FEEDS": {os.devnull: {"format": "jsonlines"}}}, False),
+        ({"SIMHASH_ENABLED": False}, False),
+    ],
+    ids=["nothing", "a pipeline before", "a pipeline after", "a feed", "disabled"],
+)
+@deferred_f_from_coro_f
+async def test_a_crawl_with_nothing_that_stores_is_told_so(
+    settings, urls, caplog, with_what, warns
+):
+    await crawl(PageSpider, settings | with_what, urls[:1])
+    said = [line for line in caplog.messages if line.startswith("Nothing stores")]
+    assert len(said) == warns
+    if warns:
+        assert "-s SIMHASH_ENABLED=0" in said[0]
+        assert "\n" not in said[0]
+
+
 # On the disk
 
 
