@@ -76,7 +76,8 @@ class CrawlDatabase:
         """The index of a namespace, opened on first use; raises as :class:`Index` does."""
         if namespace not in self._indexes:
             if self._reset:
-                reset_namespace(self._database, namespace)
+                with self._database.durable():
+                    reset_namespace(self._database, namespace)
             index = self._settings.open_index(self._database, namespace, self.run)
             if self._settings.expire is not None:
                 before = self._database.now() - self._settings.expire * DAY

@@ -33,6 +33,7 @@ _Counter = Literal[
     "duplicates",
     "same",
     "failed_open",
+    "feeds/not_exported",
     "pages/skipped",
     "pages/skipped_after_callback",
     "quarantine/failed",

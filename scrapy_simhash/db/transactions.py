@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import random
 import time
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from scrapy_simhash.db.patience import SLICES, Patience, Signs
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, TypeVar
 
     from sqlalchemy import Connection
@@ -86,6 +87,7 @@ class Database:
         event.listen(self.engine, "connect", self._on_connect)
         self.dialect = self.engine.dialect.name
         self._offset = 0.0
+        self._is_durable = False
         try:
             self._prepare()
         except BaseException:
@@ -108,6 +110,19 @@ class Database:
         now = clock(connection)
         self._offset = now - time.time()
         return now
+
+    @contextmanager
+    def durable(self) -> Iterator[None]:
+        """Inside, what is committed is on the disk, and all that was committed before it.
+
+        Only SQLite is told: outside it may forget the last transactions when the power is cut. A
+        server waits for its disk by itself, unless somebody has told it not to.
+        """
+        before, self._is_durable = self._is_durable, True
+        try:
+            yield
+        finally:
+            self._is_durable = before
 
     def transact(self, work: Callable[[Connection], T], namespace: int | None = None) -> T:
         """Run `work` in one transaction, again if another writer got in its way.
@@ -141,6 +156,7 @@ class Database:
             for attempt in count():
                 try:
                     with self.engine.begin() as connection:
+                        self._set_durability(connection)
                         connection.info[ON_LOCK] = patience.note_lock
                         done = self._attempt(connection, work, retried=attempt > 0)
                 except SQLAlchemyError as error:
@@ -169,6 +185,14 @@ class Database:
             IndexUnavailable: as :meth:`transact`.
         """
         return self.transact(work)
+
+    def _set_durability(self, connection: Connection) -> None:
+        """Before the first statement: within a transaction SQLite does not change it."""
+        info = connection.info
+        if self.dialect == "sqlite" and info.get("durable", False) != self._is_durable:
+            how = "FULL" if self._is_durable else "NORMAL"
+            connection.exec_driver_sql(f"PRAGMA synchronous = {how}")
+            info["durable"] = self._is_durable
 
     def _prepare(self) -> None:
         def prepare(connection: Connection) -> None:
