@@ -91,8 +91,8 @@ class CrawlEnd:
         lost = await self.feeds.missing()
         if lost:
             logger.warning(
-                "%s: what this crawl claimed is released when the next one opens, so that nothing "
-                "is taken for stored that is not",
+                "%s: what this crawl claimed is released, so that nothing is taken for stored "
+                "that is not",
                 lost,
             )
         closed = await self._worker.close(
