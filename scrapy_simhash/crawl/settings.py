@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from contextlib import contextmanager
+import os
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL
 
 from scrapy_simhash.crawl import checks
 from scrapy_simhash.crawl.fields import Fields
 from scrapy_simhash.db.engine import check_url
-from scrapy_simhash.exceptions import SettingError
+from scrapy_simhash.exceptions import IndexUnusable, SettingError
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
@@ -29,7 +33,6 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-    from sqlalchemy.engine import URL
 
     from scrapy_simhash.crawl.checks import Compare
     from scrapy_simhash.db.transactions import Database
@@ -211,11 +214,11 @@ class Settings:
         """Where the database is; by default it is a file in the folder of the project's data.
 
         Raises:
-            NotConfigured: that folder is wanted, and there is no project.
+            IndexUnusable: that folder can't be made.
         """
         if self.database_url is not None:
             return self.database_url
-        return make_url(f"sqlite:///{Path(data_path('simhash', make_folder)) / 'index.db'}")
+        return URL.create("sqlite", database=str(_own_file(make_folder=make_folder)))
 
     def open_index(
         self,
@@ -240,6 +243,26 @@ class Settings:
             facts=self.facts,
             compared=self.compared,
         )
+
+
+def _own_file(*, make_folder: bool) -> Path:
+    """The file of the project; where there is no scrapy.cfg, one in the current folder."""
+    folder = Path(".scrapy", "simhash")
+    try:
+        # With settings, and no scrapy.cfg to say where their project lies, Scrapy knows of none.
+        with suppress(NotConfigured):
+            folder = Path(data_path(folder.name))
+        folder = folder.absolute()
+        if make_folder:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise IndexUnusable(
+            f"the folder {folder} can't be made ({error.strerror}): say in SIMHASH_DATABASE_URL "
+            "where the database is to be"
+        ) from error
+    # Scrapyd runs all projects in one folder, and says which one it is.
+    project = "" if closest_scrapy_cfg() else os.environ.get("SCRAPY_PROJECT", "")
+    return folder / (f"index-{quote(project, safe='')}.db" if project else "index.db")
 
 
 def _together(values: dict[str, Any]) -> dict[str, Any]:
