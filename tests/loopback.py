@@ -130,6 +130,11 @@ def path_of(url: str) -> str:
     return "/" + url.split("/", 3)[3]
 
 
+def critical_lines(caplog: Any) -> list[str]:
+    """Why crawls were not started."""
+    return [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"]
+
+
 def sums_that_are_wrong(stats: Mapping[str, Any]) -> list[str]:
     """What does not add up in the stats of a crawl; names are without their prefix."""
     get = stats.get

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from scrapy_simhash import history
 from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.runs import Run
@@ -73,6 +74,15 @@ class CrawlDatabase:
                 expire_duplicates(index, before)
             self._indexes[namespace] = index
         return self._indexes[namespace]
+
+    def size(self, name: str) -> int:
+        """How many claims a namespace has at the start of a crawl; it is not made, or emptied.
+
+        Raises:
+            IndexUnavailable, SchemeMismatch: as :meth:`index`, if it is there.
+        """
+        is_there = any(name == found.name for found in history.namespaces(self._database))
+        return len(self.index(name)) if is_there and not self._reset else 0
 
     def beat(self) -> int:
         """Give a sign of life, and see to the runs that died meanwhile.

@@ -188,6 +188,14 @@ class Settings:
         )
 
     @property
+    def near(self) -> str:
+        """The rule, in words."""
+        similarity, limit = self.rule.similarity, self.rule.limit
+        if similarity is None:
+            return f"a distance of {limit} or less"
+        return f"a similarity of {similarity:g} or more"
+
+    @property
     def compared(self) -> str:
         """What is compared, in words: claims that were made otherwise may not be recognised."""
         extractor = getattr(self.extractor, "__qualname__", type(self.extractor).__qualname__)
@@ -219,6 +227,15 @@ class Settings:
         if self.database_url is not None:
             return self.database_url
         return URL.create("sqlite", database=str(_own_file(make_folder=make_folder)))
+
+    @property
+    def shown_database(self) -> str:
+        """Where the database is, for people: a path, or the URL without its password."""
+        url = self.locate_database()
+        path = url.database or ":memory:"
+        if url.get_backend_name() == "sqlite" and not path.startswith((":", "file:")):
+            return str(Path(path).absolute())
+        return url.render_as_string(hide_password=True)
 
     def open_index(
         self,

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 
 from scrapy_simhash.crawl.gathering import Barrier, Gatherer, Job
 from scrapy_simhash.crawl.waiting import wait
-from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
+from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
 from scrapy_simhash.index.runs import HEARTBEAT
 
 if TYPE_CHECKING:
@@ -78,6 +78,18 @@ class Worker:
         self._resting: tuple[float, Exception] | None = None
         self._rest = _REST
         self._next_beat = 0.0
+
+    async def open(self, namespace: str) -> int:
+        """Open the database before anything is asked of it.
+
+        Returns:
+            how many claims a namespace holds.
+
+        Raises:
+            IndexUnavailable: no answer within the timeout; IndexUnusable, there will be none.
+            SchemeMismatch, SchemaMismatch: the database holds something else.
+        """
+        return cast("int", await self._answer(self._submit(Job(namespace, is_opening=True))))
 
     async def claim(self, namespace: str, document: Document) -> Verdict:
         """The verdict on a document.
@@ -207,7 +219,10 @@ class Worker:
         started = time.monotonic()
         by_namespace: dict[str, list[Job]] = defaultdict(list)
         for job in jobs:
-            by_namespace[job.namespace].append(job)
+            if job.is_opening:
+                self._do_opening(job)
+            else:
+                by_namespace[job.namespace].append(job)
         for namespace, group in by_namespace.items():
             self._do_group(namespace, group)
         self.figures.note(time.monotonic() - started)
@@ -230,9 +245,7 @@ class Worker:
                 for job in jobs:
                     self._do_group(namespace, [job])
                 return
-            if _concerns_all(error):
-                self._resting = (time.monotonic() + self._rest, error)
-                self._rest = min(2 * self._rest, _REST_MAX)
+            self._note(error)
             self._fail(jobs, error)
             return
         self._resting, self._rest = None, _REST
@@ -240,6 +253,19 @@ class Worker:
             job.answer.set_result(
                 next(verdicts) if job.claim else next(foreseen) if job.foresee else None
             )
+
+    def _do_opening(self, job: Job) -> None:
+        try:
+            job.answer.set_result(self._open().size(job.namespace))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the crawl waits for an answer
+            self._note(error)
+            job.answer.set_exception(error)
+
+    def _note(self, error: Exception) -> None:
+        """Rest, if it is the database that is in trouble."""
+        if _concerns_all(error):
+            self._resting = (time.monotonic() + self._rest, error)
+            self._rest = min(2 * self._rest, _REST_MAX)
 
     def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
         for job in jobs:
@@ -255,9 +281,8 @@ class Worker:
             except (IndexUnavailable, SchemaMismatch):
                 raise
             except Exception as error:  # noqa: BLE001 - no answer is no answer
-                # A driver that is not installed, an option that the engine does not know, a folder
-                # that can't be made.
-                raise IndexUnavailable(f"the database can't be opened: {error}") from None
+                # A driver that is not installed, an option that the engine does not know.
+                raise IndexUnusable(f"the database can't be opened: {error}") from None
             self.figures.run = self._database.run.id
             self.figures.recovered += self._database.run.recovery.claims
             self._next_beat = time.monotonic() + HEARTBEAT

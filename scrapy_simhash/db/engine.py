@@ -11,7 +11,7 @@ from sqlalchemy import StaticPool, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
-from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.exceptions import IndexUnusable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,7 +83,7 @@ def engine_options(
                 and not path.startswith("file:")
                 and not Path(path).parent.is_dir()
             ):
-                raise IndexUnavailable(f"{url}: there is no folder {Path(path).parent}")
+                raise IndexUnusable(f"{url}: there is no folder {Path(path).parent}")
         case "postgresql":
             options["isolation_level"] = "READ COMMITTED"
             connect["connect_timeout"] = max(2, int(timeout))

@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemy
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url, clock, engine_options, missing_driver, split_hosts
-from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
+from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,6 +52,8 @@ _SQLITE_ADVICE = {
     14: "the file can't be opened: its folder must exist and be writable",
     26: "the file is not an SQLite database; it was not touched",
 }
+
+_SQLITE_UNUSABLE = frozenset({8, 11, 14, 26})
 
 _version = select(schema.meta.c.value).where(schema.meta.c.name == "version")
 
@@ -262,7 +264,8 @@ class Database:
         code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
         if advice := _SQLITE_ADVICE.get(code):
             reason = f"{reason}; {advice}"
-        return IndexUnavailable(f"{self}: {reason}")
+        kind = IndexUnusable if code in _SQLITE_UNUSABLE else IndexUnavailable
+        return kind(f"{self}: {reason}")
 
 
 def drop_tables(url: str | URL, options: Mapping[str, Any] | None = None) -> None:

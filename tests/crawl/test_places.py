@@ -60,9 +60,7 @@ def test_the_projects_of_a_scrapyd_do_not_share_one(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("project", [None, "news"])
-def test_commands_find_what_a_crawl_has_made_in_the_same_folder(
-    folder, monkeypatch, call, project
-):
+def test_commands_find_what_a_crawl_has_made_in_the_same_folder(folder, monkeypatch, call, project):
     if project:
         deploy(monkeypatch, project)
     code, _, err = call("stats")
