@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 from contextlib import contextmanager
@@ -130,6 +131,11 @@ def path_of(url: str) -> str:
     return "/" + url.split("/", 3)[3]
 
 
+def critical_lines(caplog: Any) -> list[str]:
+    """Why crawls were not started."""
+    return [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"]
+
+
 def sums_that_are_wrong(stats: Mapping[str, Any]) -> list[str]:
     """What does not add up in the stats of a crawl; names are without their prefix."""
     get = stats.get
@@ -189,6 +195,10 @@ class InPhases(PageSpider):
     def next_phase(self):
         for request in self.requests() if self.parts else ():
             self.crawler.engine.crawl(request)
+
+
+#: Settings of a crawl that has somewhere to store what it scrapes.
+STORES = {"FEEDS": {os.devnull: {"format": "jsonlines"}}}
 
 
 async def crawl(

@@ -7,8 +7,6 @@ import sys
 import traceback
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import NotConfigured
-
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.exceptions import (
@@ -35,7 +33,6 @@ _TROUBLE = (
     CommandError,
     FeedError,
     IndexUnavailable,
-    NotConfigured,
     NotFound,
     OSError,
     SchemaMismatch,

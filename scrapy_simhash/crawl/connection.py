@@ -8,6 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scrapy_simhash import history
 from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
@@ -85,6 +86,15 @@ class CrawlDatabase:
                 expire_duplicates(index, before)
             self._indexes[namespace] = index
         return self._indexes[namespace]
+
+    def size(self, name: str) -> int:
+        """How many claims a namespace has at the start of a crawl; it is not made, or emptied.
+
+        Raises:
+            IndexUnavailable, SchemeMismatch: as :meth:`index`, if it is there.
+        """
+        is_there = any(name == found.name for found in history.namespaces(self._database))
+        return len(self.index(name)) if is_there and not self._reset else 0
 
     def beat(self) -> int:
         """If that is due, give a sign of life, and look for runs that died meanwhile.

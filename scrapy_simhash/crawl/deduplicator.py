@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from weakref import WeakValueDictionary
 
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
 
 from scrapy_simhash.crawl.callbacks import is_lazy
 from scrapy_simhash.crawl.claims import Claims
@@ -22,7 +21,7 @@ from scrapy_simhash.crawl.drop import NearDuplicateItem
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.quarantine import pack
-from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Subject, Tracker, is_item
 from scrapy_simhash.crawl.trouble import Trouble
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_simhash.crawl.settings import Settings
     from scrapy_simhash.crawl.tracking import Page
     from scrapy_simhash.index.verdict import Document, Match
 
@@ -68,10 +68,12 @@ class Deduplicator:
         self._documents = DocumentMaker(settings, self._stats)
         feeds = FeedCheck(crawler, self._stats)
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
+        self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._trouble)
         self._end = CrawlEnd(
             crawler, settings, self._worker, self._claims, self._stats, feeds=feeds
         )
         for handler, signal in (
+            (self._start.spider_opened, signals.spider_opened),
             (self._tracker.item_scraped, signals.item_scraped),
             (self._tracker.item_dropped, signals.item_dropped),
             (self._tracker.item_error, signals.item_error),
@@ -86,12 +88,9 @@ class Deduplicator:
         """The one of this crawler, made on the first call.
 
         Raises:
-            NotConfigured: SIMHASH_ENABLED is false; nothing is made, and nothing connected.
-            SettingError: a setting is wrong.
+            NotConfigured: as :func:`settings_of`; nothing is made.
         """
-        settings = Settings.of(crawler)
-        if not settings.enabled:
-            raise NotConfigured("SIMHASH_ENABLED is False")
+        settings = settings_of(crawler)
         found = cls._of.get(id(crawler))
         if found is None:
             found = cls._of[id(crawler)] = cls(crawler, settings)

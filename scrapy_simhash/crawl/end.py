@@ -99,7 +99,8 @@ class CrawlEnd:
             settled=not lost, reason=self._reason, stats=self._stats.all()
         )
         path, run = self._settings.report, self._worker.figures.run
-        if closed and run is not None and path is not None:
+        # A run that has met nothing has nothing to tell.
+        if closed and run is not None and path is not None and self._worker.figures.sizes:
             try:
                 await run_in_thread(self._write_report, path, run)
             except Exception:

@@ -34,6 +34,7 @@ class Job:
     confirm: Claim | None = None
     release: Claim | None = None
     duplicate: Duplicate | None = None
+    is_opening: bool = False
     answer: Future[Any] = field(default_factory=Future)
 
     @property

@@ -9,7 +9,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.start import settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ class SimhashLogStats:
         """Built by Scrapy.
 
         Raises:
-            NotConfigured: LOGSTATS_INTERVAL is 0, or SIMHASH_ENABLED is false.
-            SettingError: a setting is wrong.
+            NotConfigured: LOGSTATS_INTERVAL is 0; or see :func:`settings_of`.
         """
+        settings_of(crawler)
         interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
-        if not interval or not Settings.of(crawler).enabled:
+        if not interval:
             raise NotConfigured
         extension = cls(CrawlStats(crawler.stats), interval)
         crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
@@ -61,16 +61,20 @@ class SimhashLogStats:
         # There is nothing to tell yet.
         self._task.start(self._interval, now=False)
 
-    def spider_closed(self, spider: Spider) -> None:
-        """Handles the signal: the last line."""
+    def spider_closed(self, spider: Spider, reason: str) -> None:
+        """Handles the signal: the last line, unless the crawl was refused."""
         if self._task is not None and self._task.running:
             self._task.stop()
-        unique, duplicates = self._sums()
+        checked, dropped = self._stats.get("checked"), self._stats.dropped()
+        if not checked and reason.startswith("simhash_"):
+            return
         logger.info(
-            "%d unique, %d near-duplicates of %d checked%s",
-            unique,
-            duplicates,
-            self._stats.get("checked"),
+            "%d checked, %d kept, %d dropped: %d unique, %d near-duplicates%s. More: "
+            "scrapy simhash stats",
+            checked,
+            checked - dropped,
+            dropped,
+            *self._sums(),
             self._rest(),
             extra={"spider": spider},
         )
@@ -97,6 +101,6 @@ class SimhashLogStats:
         parts = {
             "the same page again": self._stats.get("same"),
             "not comparable": self._stats.skipped(),
-            "not checked, as the index did not answer": self._stats.get("failed_open"),
+            "not checked, as the ERROR line says": self._stats.get("failed_open"),
         }
         return "".join(f", {count} {what}" for what, count in parts.items() if count)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import difflib
-from contextlib import contextmanager
+import os
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL
 
 from scrapy_simhash.crawl import checks
 from scrapy_simhash.crawl.fields import Fields
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.durable import sync_folders
-from scrapy_simhash.exceptions import SettingError
+from scrapy_simhash.exceptions import IndexUnusable, SettingError
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-    from sqlalchemy.engine import URL
 
     from scrapy_simhash.crawl.checks import Compare
     from scrapy_simhash.db.transactions import Database
@@ -186,6 +189,14 @@ class Settings:
         )
 
     @property
+    def near(self) -> str:
+        """The rule, in words."""
+        similarity, limit = self.rule.similarity, self.rule.limit
+        if similarity is None:
+            return f"a distance of {limit} or less"
+        return f"a similarity of {similarity:g} or more"
+
+    @property
     def compared(self) -> str:
         """What is compared, in words: claims that were made otherwise may not be recognised."""
         extractor = getattr(self.extractor, "__qualname__", type(self.extractor).__qualname__)
@@ -212,15 +223,20 @@ class Settings:
         """Where the database is; by default it is a file in the folder of the project's data.
 
         Raises:
-            NotConfigured: that folder is wanted, and there is no project.
+            IndexUnusable: that folder can't be made.
         """
         if self.database_url is not None:
             return self.database_url
-        folder = Path(data_path("simhash", make_folder))
-        if make_folder:
-            # The file's own name is synced by SQLite.
-            sync_folders([folder])
-        return make_url(f"sqlite:///{folder / 'index.db'}")
+        return URL.create("sqlite", database=str(_own_file(make_folder=make_folder)))
+
+    @property
+    def shown_database(self) -> str:
+        """Where the database is, for people: a path, or the URL without its password."""
+        url = self.locate_database()
+        path = url.database or ":memory:"
+        if url.get_backend_name() == "sqlite" and not path.startswith((":", "file:")):
+            return str(Path(path).absolute())
+        return url.render_as_string(hide_password=True)
 
     def open_index(
         self,
@@ -245,6 +261,28 @@ class Settings:
             facts=self.facts,
             compared=self.compared,
         )
+
+
+def _own_file(*, make_folder: bool) -> Path:
+    """The file of the project; where there is no scrapy.cfg, one in the current folder."""
+    folder = Path(".scrapy", "simhash")
+    try:
+        # With settings, and no scrapy.cfg to say where their project lies, Scrapy knows of none.
+        with suppress(NotConfigured):
+            folder = Path(data_path(folder.name))
+        folder = folder.absolute()
+        if make_folder:
+            folder.mkdir(parents=True, exist_ok=True)
+            # The file's own name is synced by SQLite.
+            sync_folders([folder])
+    except OSError as error:
+        raise IndexUnusable(
+            f"the folder {folder} can't be made ({error.strerror}): say in SIMHASH_DATABASE_URL "
+            "where the database is to be"
+        ) from error
+    # Scrapyd runs all projects in one folder, and says which one it is.
+    project = "" if closest_scrapy_cfg() else os.environ.get("SCRAPY_PROJECT", "")
+    return folder / (f"index-{quote(project, safe='')}.db" if project else "index.db")
 
 
 def _together(values: dict[str, Any]) -> dict[str, Any]:

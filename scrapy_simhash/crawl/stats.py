@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, cast
 
+from scrapy_simhash.crawl.drop import NearDuplicateItem
 from scrapy_simhash.item.sites import same_site
 
 if TYPE_CHECKING:
@@ -111,6 +112,12 @@ class CrawlStats:
         """What was counted so far."""
         value: int = self._collector.get_value(f"simhash/{name}", 0)
         return value
+
+    def dropped(self) -> int:
+        """What was left out of storage: items, and pages that were skipped."""
+        reason = f"item_dropped_reasons_count/{NearDuplicateItem.__name__}"
+        items: int = self._collector.get_value(reason, 0)
+        return items + self.get("pages/skipped")
 
     def skipped(self) -> int:
         """The verdicts on what could not be compared, whatever the reason."""

@@ -123,7 +123,10 @@ class DatabaseThread:
         started, was_away = time.monotonic(), self._presence.is_away
         by_namespace: dict[str, list[Job]] = defaultdict(list)
         for job in jobs:
-            by_namespace[job.namespace].append(job)
+            if job.is_opening:
+                self._do_opening(job)
+            else:
+                by_namespace[job.namespace].append(job)
         for namespace, group in by_namespace.items():
             # After an outage there may be many.
             for start in range(0, len(group), BATCH):
@@ -159,6 +162,13 @@ class DatabaseThread:
             job.answer.set_result(
                 next(verdicts) if job.claim else next(foreseen) if job.foresee else None
             )
+
+    def _do_opening(self, job: Job) -> None:
+        try:
+            job.answer.set_result(self._open().size(job.namespace))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the crawl waits for an answer
+            self._note_error(error)
+            job.answer.set_exception(error)
 
     def _note_error(self, error: Exception) -> bool:
         """Whether the database as a whole is in trouble, rather than one document in it."""

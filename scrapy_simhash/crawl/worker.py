@@ -53,6 +53,18 @@ class Worker:
         self._work = DatabaseThread(connect, self._asked, self._presence, self.figures)
         self._thread: threading.Thread | None = None
 
+    async def open(self, namespace: str) -> int:
+        """Open the database before anything is asked of it.
+
+        Returns:
+            how many claims a namespace holds.
+
+        Raises:
+            IndexUnavailable: no answer within the timeout; IndexUnusable, there will be none.
+            SchemeMismatch, SchemaMismatch: the database holds something else.
+        """
+        return cast("int", await self._answer(Job(namespace, is_opening=True)))
+
     async def claim(self, namespace: str, document: Document) -> Verdict:
         """The verdict on a document.
 

@@ -102,7 +102,8 @@ class Lookup:
         if keys.needs_shingles != asked.needs_shingles:
             raise SchemeMismatch(
                 f"namespace {name!r} is indexed by {keys.id!r}, this one by {asked.id!r}. Use "
-                "another namespace, the old setting, or reset the namespace"
+                "another namespace, the old setting, or begin anew: scrapy simhash reset "
+                f"--namespace {name}"
             )
         if isinstance(keys, Bands) and (recall := keys.recall(self._similarity)) < _LEAST_RECALL:
             logger.warning(

@@ -77,7 +77,8 @@ def open_namespace(
             raise SchemeMismatch(
                 f"namespace {name!r} of {database} holds fingerprints of the scheme "
                 f"{row.scheme!r}, this one is {scheme!r}: they can't be compared. Use another "
-                "namespace, the old scheme, or reset the namespace"
+                "namespace, the old scheme, or begin anew: scrapy simhash reset --namespace "
+                f"{name}"
             )
         if compared and row.size and row.compared != compared:
             logger.warning(

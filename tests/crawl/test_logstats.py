@@ -19,5 +19,8 @@ async def test_the_log_says_what_was_kept_and_dropped(tmp_path, caplog):
         await crawl(PageSpider, options, [f"{site}/{name}" for name in "abcd"])
     lines = [r.getMessage() for r in caplog.records if r.name == "scrapy_simhash.crawl.logstats"]
     assert len(lines) > 1
-    assert lines[-1] == "2 unique, 1 near-duplicates of 4 checked, 1 not comparable"
+    assert lines[-1] == (
+        "4 checked, 3 kept, 1 dropped: 2 unique, 1 near-duplicates, 1 not comparable. "
+        "More: scrapy simhash stats"
+    )
     assert "/min)" in lines[0]

@@ -1,0 +1,329 @@
+"""The start of a crawl: it says what it works with, or is refused before anything is fetched."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+from loopback import STORES, PageSpider, article, crawl, critical_lines, prose, serve
+from scrapy.utils.defer import deferred_f_from_coro_f
+
+from scrapy_simhash import Index
+
+NOBODY_THERE = {"SIMHASH_DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/none"}
+
+
+@pytest.fixture
+def database(tmp_path):
+    return tmp_path / "index.db"
+
+
+@pytest.fixture
+def settings(database):
+    return {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
+
+
+@pytest.fixture(scope="module")
+def urls():
+    pages = {f"/{group}/{twin}": article(group) for group in range(3) for twin in range(2)}
+    with serve(pages) as site:
+        yield [site + path for path in pages]
+
+
+def rows(database, query):
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def change(database, statement):
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(statement)
+
+
+def lines(caplog, level):
+    return [record.getMessage() for record in caplog.records if record.levelname == level]
+
+
+def fetched(done):
+    return done.crawler.stats.get_value("downloader/request_count", 0)
+
+
+# What is said
+
+
+@deferred_f_from_coro_f
+async def test_the_first_line_says_where_the_index_is_and_what_it_holds(
+    database, settings, urls, caplog
+):
+    caplog.set_level("INFO", "scrapy_simhash.crawl.start")
+    await crawl(PageSpider, settings, urls)
+    await crawl(PageSpider, settings | {"SIMHASH_ON_DUPLICATE": "report"})
+    await crawl(PageSpider, settings | {"SIMHASH_DISTANCE": 5, "SIMHASH_NAMESPACE": "other"})
+    near = "near is a similarity of 0.9 or more (COMPARE=auto EXTRACTOR=density)"
+    far = "near is a distance of 5 or less (COMPARE=auto EXTRACTOR=density)"
+    dropped, kept = "duplicates are dropped", "duplicates are reported, and stored"
+    assert lines(caplog, "INFO") == [
+        f"Index {database}, namespace 'pages' with 0 claims; {near}; {dropped}",
+        f"Index {database}, namespace 'pages' with 3 claims; {near}; {kept}",
+        f"Index {database}, namespace 'other' with 0 claims; {far}; {dropped}",
+    ]
+
+
+@deferred_f_from_coro_f
+async def test_other_fields_on_an_old_namespace_are_warned_of_before_the_first_page(
+    settings, urls, caplog
+):
+    await crawl(PageSpider, settings | STORES, urls)
+    done = await crawl(Watched, settings | STORES | {"SIMHASH_FIELDS": ["url"]}, urls)
+    assert done.crawler.spider.said == {"WARNING": 1}
+    (line,) = lines(caplog, "WARNING")
+    assert "compare something else" in line
+    assert "scrapy simhash reset --namespace pages" in line
+
+
+@deferred_f_from_coro_f
+async def test_a_crawl_that_meets_nothing_makes_no_namespace_and_empties_none(
+    database, settings, urls
+):
+    """As `scrapy shell` and `scrapy fetch` do, in a project whose crawls begin anew each time."""
+    await crawl(PageSpider, settings, [])
+    assert rows(database, "SELECT name FROM simhash_namespaces") == []
+    await crawl(PageSpider, settings, urls)
+    await crawl(PageSpider, settings | {"SIMHASH_RESET": True}, [])
+    assert rows(database, "SELECT name, size FROM simhash_namespaces") == [("pages", 3)]
+
+
+class Watched(PageSpider):
+    """Knows what had been logged when it asked for its first page."""
+
+    async def start(self):
+        counts = {
+            level: self.crawler.stats.get_value(f"log_count/{level}", 0)
+            for level in ("WARNING", "ERROR")
+        }
+        self.said = {level: count for level, count in counts.items() if count}
+        async for request in super().start():
+            yield request
+
+
+# What can never heal
+
+
+def corrupt(database):
+    database.write_bytes(b"this is no database, whatever its name says. " * 400)
+    return f"sqlite:///{database}"
+
+
+def damaged(database):
+    with Index(f"sqlite:///{database}") as index:
+        index.claim(prose(1), key="a")
+    content = bytearray(database.read_bytes())
+    content[4096:] = b"\x55" * (len(content) - 4096)
+    database.write_bytes(content)
+    return f"sqlite:///{database}"
+
+
+def read_only(database):
+    with Index(f"sqlite:///{database}"):
+        pass
+    return f"sqlite:///file:{database}?mode=ro&uri=true"
+
+
+def without_folder(database):
+    return f"sqlite:///{database.parent / 'missing' / 'index.db'}"
+
+
+def a_folder(database):
+    database.mkdir()
+    return f"sqlite:///{database}"
+
+
+def no_driver(database):
+    return "oracle+oracledb://user:secret@host/database"
+
+
+UNUSABLE = [corrupt, damaged, read_only, without_folder, a_folder, no_driver]
+
+
+@pytest.mark.parametrize("make", UNUSABLE, ids=lambda make: make.__name__)
+@deferred_f_from_coro_f
+async def test_an_index_that_will_never_answer_is_said_in_one_line_and_nothing_is_fetched(
+    database, make, urls, caplog
+):
+    url = make(database)
+    before = database.read_bytes() if database.is_file() else None
+    done = await crawl(PageSpider, {"SIMHASH_DATABASE_URL": url}, urls)
+    assert done.reason == "simhash_index_unusable"
+    assert fetched(done) == 0
+    (line,) = critical_lines(caplog)
+    assert "The crawl is not started" in line
+    assert "secret" not in line
+    places = {without_folder: str(database.parent), no_driver: "oracledb"}
+    assert places.get(make, str(database)) in line
+    assert lines(caplog, "ERROR") == []
+    assert "Traceback" not in caplog.text
+    if before is not None:
+        assert database.read_bytes() == before, "it is never repaired or made anew in silence"
+
+
+@deferred_f_from_coro_f
+async def test_an_engine_option_that_is_not_known_is_said_once(settings, urls, caplog):
+    done = await crawl(PageSpider, settings | {"SIMHASH_ENGINE_OPTIONS": {"no_such": 1}}, urls)
+    assert done.reason == "simhash_index_unusable"
+    (line,) = critical_lines(caplog)
+    assert "no_such" in line
+
+
+@deferred_f_from_coro_f
+async def test_tables_of_a_newer_version_close_the_crawl(database, settings, urls, caplog):
+    await crawl(PageSpider, settings, urls)
+    change(database, "UPDATE simhash_meta SET value = '999' WHERE name = 'version'")
+    done = await crawl(PageSpider, settings, urls)
+    assert done.reason == "simhash_index_mismatch"
+    assert "checked" not in done.stats
+    (line,) = critical_lines(caplog)
+    assert "version 999" in line
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"SIMHASH_SCHEME": "keywords", "SIMHASH_DISTANCE": 3}, {"SIMHASH_CANDIDATES": "blocks"}],
+    ids=["scheme", "keys"],
+)
+@deferred_f_from_coro_f
+async def test_another_scheme_refuses_the_crawl_and_names_the_command_that_helps(
+    database, settings, urls, other, caplog
+):
+    await crawl(PageSpider, settings, urls)
+    done = await crawl(PageSpider, settings | other, urls)
+    assert done.reason == "simhash_index_mismatch"
+    assert "checked" not in done.stats
+    (line,) = critical_lines(caplog)
+    assert "Use another namespace" in line
+    assert "scrapy simhash reset --namespace pages" in line
+    assert lines(caplog, "ERROR") == []
+    assert rows(database, "SELECT settled, reason FROM simhash_runs") == [
+        (1, "finished"),
+        (1, "simhash_index_mismatch"),
+    ], "the run that was opened is not left open"
+
+
+# What may heal
+
+
+@deferred_f_from_coro_f
+async def test_without_an_answer_that_is_said_before_the_first_page_is_asked_for(urls):
+    done = await crawl(Watched, NOBODY_THERE | STORES, urls)
+    assert done.crawler.spider.said == {"ERROR": 1}
+
+
+@deferred_f_from_coro_f
+async def test_without_an_answer_nothing_is_fetched_if_that_is_wanted(urls, caplog):
+    done = await crawl(PageSpider, NOBODY_THERE | {"SIMHASH_ON_ERROR": "close"}, urls)
+    assert done.reason == "simhash_index_unavailable"
+    assert fetched(done) == 0
+    assert len(critical_lines(caplog)) == 1
+    assert done.errors == 0
+
+
+# How it ends
+
+
+@deferred_f_from_coro_f
+async def test_a_feed_of_an_earlier_crawl_is_not_replaced_by_an_empty_one(settings, urls, tmp_path):
+    feed = tmp_path / "items.jl"
+    feeds = {"FEEDS": {str(feed): {"format": "jsonlines", "overwrite": True}}}
+    await crawl(PageSpider, settings | feeds, urls)
+    before = feed.read_bytes()
+    assert before.count(b"\n") == 3
+    for wrong in (
+        {"SIMHASH_SIMILARITY": 2},
+        {"SIMHASH_CANDIDATES": "blocks"},
+        {"SIMHASH_DATABASE_URL": without_folder(tmp_path / "none")},
+    ):
+        done = await crawl(PageSpider, settings | feeds | wrong, urls)
+        assert done.reason.startswith("simhash_")
+        assert feed.read_bytes() == before, wrong
+
+
+SCRIPTS = {
+    "scrapy": """
+import scrapy.cmdline
+scrapy.cmdline.execute(["scrapy", "runspider", "spider.py"])
+""",
+    "process": """
+import spider
+from scrapy.crawler import CrawlerProcess
+process = CrawlerProcess()
+process.crawl(spider.Offline)
+process.start()
+raise SystemExit(process.bootstrap_failed)
+""",
+    "other reactor": """
+import spider
+from scrapy.crawler import CrawlerProcess
+process = CrawlerProcess({"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"})
+process.crawl(spider.Offline)
+process.start()
+raise SystemExit(process.bootstrap_failed)
+""",
+    "notebook": """
+import asyncio, logging, spider
+from scrapy.crawler import AsyncCrawlerRunner
+
+async def main():
+    runner = AsyncCrawlerRunner({"TWISTED_REACTOR_ENABLED": False})
+    crawler = runner.create_crawler(spider.Offline)
+    await runner.crawl(crawler)
+    assert crawler.stats.get_value("finish_reason").startswith("simhash_")
+    return runner.bootstrap_failed
+
+logging.basicConfig(level="INFO")
+raise SystemExit(asyncio.run(main()))
+""",
+}
+SPIDER = """
+import scrapy
+
+class Offline(scrapy.Spider):
+    name = "offline"
+    custom_settings = {"ADDONS": {"scrapy_simhash.Addon": 500}, %s}
+
+    async def start(self):
+        raise AssertionError("it was started")
+        yield
+"""
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("SIMHASH_TIMEOUT", 0, "SIMHASH_TIMEOUT = 0"),
+        ("SIMHASH_DATABASE_URL", "sqlite:///none/index.db", "there is no folder none"),
+    ],
+    ids=["setting", "database"],
+)
+def test_however_it_is_run_there_is_one_line_and_the_process_knows_that_it_failed(
+    tmp_path, script, name, value, said
+):
+    (tmp_path / "spider.py").write_text(SPIDER % f"{name!r}: {value!r}")
+    (tmp_path / "script.py").write_text(SCRIPTS[script])
+    ended = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ended.returncode == 1, ended.stderr
+    assert ended.stderr.count("The crawl is not started: ") == 1
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "it was started" not in ended.stderr
