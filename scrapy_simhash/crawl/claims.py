@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Claims"]
 
+
 class Claims:
     """The claims of a crawl that pend.
 
