@@ -85,7 +85,7 @@ def expire_claims(index: Index, before: float) -> int:
         return old[-1].id if old and len(old) == len(rows) else None, len(gone)
 
     while True:
-        last, count = index.database.transact(expire)
+        last, count = index.database.transact(expire, index.id)
         forgotten += count
         if last is None:
             return forgotten
@@ -122,7 +122,7 @@ def expire_duplicates(index: Index, before: float) -> int:
         return len(found)
 
     forgotten = 0
-    while count := index.database.transact(expire):
+    while count := index.database.transact(expire, index.id):
         forgotten += count
     return forgotten
 
@@ -163,10 +163,10 @@ def rebuild_keys(
     done = index.database.read(lambda connection: _made(connection, index.id, plan))
     is_complete = False
     while not is_complete:
-        made, is_complete = index.database.transact(partial(_make, index.id, plan))
+        made, is_complete = index.database.transact(partial(_make, index.id, plan), index.id)
         done += made
         progress(done, total)
-    while index.database.transact(partial(_clear, index.id)):
+    while index.database.transact(partial(_clear, index.id), index.id):
         pass
     return plan
 

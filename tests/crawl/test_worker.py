@@ -306,7 +306,7 @@ async def test_many_outcomes_are_taken_up_bit_by_bit(worker, session):
 async def test_a_sign_of_life_comes_first_and_clearing_up_last(worker, session):
     done, left = [], [True, True, False]
     session.beat = lambda: done.append("beat") or 2
-    session.tidy = lambda *_: done.append("tidy") or bool(left and left.pop(0))
+    session.tidy = lambda seconds: done.append("tidy") or bool(left and left.pop(0))
     execute = session.execute
     session.execute = lambda *given, **asked: done.append("batch") or execute(*given, **asked)
     await worker.claim("n", document("a"))

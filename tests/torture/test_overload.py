@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Seconds, of each statement and of patience. One transaction takes some thirty statements.
-DELAY, TIMEOUT = 0.02, 3
+DELAY, TIMEOUT = 0.02, 4
 #: How many items of one crawl are on their way at a time.
 AT_ONCE = 16
 
@@ -103,7 +103,7 @@ async def test_many_writers_on_a_slow_database_all_come_to_their_turn(
     engine, tmp_path, table, is_long
 ):
     """Waiting is no failure: nothing is given up, kept aside in vain, or kept twice."""
-    writers, groups = (24, 217) if is_long else (8, 48)
+    writers, groups = (24, 217) if is_long else (8, 64)
     scheme, outcome = Shingles(), Outcome()
     texts = [prose(group, 60) for group in range(groups)]
     documents = [Document(scheme.sketch(text), "", text=text) for text in texts]
@@ -124,6 +124,6 @@ async def test_many_writers_on_a_slow_database_all_come_to_their_turn(
     wrong = outcome.given_up + outcome.not_kept_aside + outcome.unclosed
     case = f"{writers} writers, {1000 * DELAY:.0f} ms a statement, {engine}"
     table.append(Row(case, writers, groups, lost, twice, wrong))
-    assert outcome.waited > writers * TIMEOUT, "it was slow enough to tell"
+    assert outcome.waited > writers * TIMEOUT / 2, "it was slow enough to tell"
     assert (outcome.given_up, outcome.not_kept_aside, outcome.unclosed) == (0, 0, 0)
     assert (lost, twice) == (0, 0)
