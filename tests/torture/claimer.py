@@ -1,20 +1,17 @@
-"""A process that claims: ``python claimer.py DATABASE GROUPS SEED``; prints whom it admitted."""
+"""Processes that claim without a crawl."""
 
 from __future__ import annotations
 
 import json
 import random
-import sys
-from pathlib import Path
-
-from scrapy_simhash import Index
-
-sys.path.append(str(Path(__file__).parent.parent))
 
 from loopback import prose
 
+from scrapy_simhash import Index
 
-def main(database: str, groups: int, seed: int) -> None:
+
+def race(database: str, groups: int, seed: int) -> None:
+    """Claim texts in an order of its own; prints which ones were admitted."""
     order = list(range(groups))
     random.Random(seed).shuffle(order)
     admitted = []
@@ -32,7 +29,3 @@ def main(database: str, groups: int, seed: int) -> None:
                 if verdict.kind == "unique"
             ]
     print(json.dumps(admitted))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,52 @@
+"""Processes of the suite: each is forked from one that has imported what takes long to import."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.context import ForkServerProcess
+    from pathlib import Path
+    from typing import Any
+
+#: No process lives longer, whatever happens to it.
+HARD_KILL = 180
+
+_context = get_context("forkserver")
+_context.set_forkserver_preload(
+    ["__main__", "scrapy.crawler", "scrapy_simhash.crawl.addon", "scrapy_simhash.crawl.pipeline"]
+)
+
+
+def start(call: Callable[..., Any], *arguments: object, log: Path) -> ForkServerProcess:
+    """Call a function in a process of its own; what it prints goes into a file."""
+    process = _context.Process(target=_run, args=(call, arguments, log), daemon=True)
+    process.start()
+    return process
+
+
+def _run(call: Callable[..., Any], arguments: tuple[object, ...], log: Path) -> None:
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.chdir(log.parent)
+    call(*arguments)
+
+
+def kill(process: ForkServerProcess) -> None:
+    """Kill a process, if it lives, and see it gone."""
+    process.kill()
+    process.join()
+
+
+def is_stopped(process: ForkServerProcess) -> bool:
+    """Whether a process does nothing until it is told to go on."""
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(process.pid).status() == psutil.STATUS_STOPPED
+    return False
