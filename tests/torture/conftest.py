@@ -15,6 +15,8 @@ from torture.site import Pages
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sqlalchemy.engine import URL
+
 SEEDS = 10
 
 _table = pytest.StashKey[list[Row]]()
@@ -69,7 +71,7 @@ def site(pages):
 def scene(tmp_path, site, pages):
     scenes: list[Scene] = []
 
-    def make(database: str = "") -> Scene:
+    def make(database: URL | None = None) -> Scene:
         scenes.append(Scene(tmp_path / str(len(scenes)), site, pages, database))
         return scenes[-1]
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
     from pathlib import Path
 
+    from sqlalchemy.engine import URL
     from torture.site import Pages
 
 UNRELIABLE = {"ITEM_PIPELINES": {"torture.crawler.Unreliable": 500}}
@@ -118,7 +119,7 @@ class Scene:
     folder: Path
     site: str
     pages: Pages
-    given: str = ""
+    given: URL | None = None
     runs: list[Run] = field(default_factory=list)
 
     @property
@@ -127,7 +128,9 @@ class Scene:
 
     @cached_property
     def database(self) -> str:
-        return self.given or f"sqlite:///{self.file}"
+        if self.given is not None:
+            return self.given.render_as_string(hide_password=False)
+        return f"sqlite:///{self.file}"
 
     def start(
         self,
