@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+import time
+from typing import TYPE_CHECKING
 
 from loopback import prose
+from torture.processes import HARD_KILL
+from torture.site import GROUPS
 
+from benchmarks.index import fill
 from scrapy_simhash import Index
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def race(database: str, groups: int, seed: int) -> None:
@@ -29,3 +37,13 @@ def race(database: str, groups: int, seed: int) -> None:
                 if verdict.kind == "unique"
             ]
     print(json.dumps(admitted))
+
+
+def hold(database: str, count: int, done: Path) -> None:
+    """Hold as many claims, those of the site among them; waits to be killed."""
+    index = Index(database, namespace="torture", timeout=HARD_KILL)
+    fill(index, count - GROUPS)
+    texts = [{"text": prose(group), "key": str(group)} for group in range(GROUPS)]
+    index.confirm(*index.claim_many(texts))
+    done.touch()
+    time.sleep(HARD_KILL)

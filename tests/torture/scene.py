@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import sqlite3
 import time
 from collections import Counter, defaultdict
@@ -168,9 +169,9 @@ class Scene:
         return run
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self, timeout: float = 30) -> Iterator[None]:
         """Nobody else can write to the database."""
-        with closing(sqlite3.connect(self.file, timeout=30)) as connection:
+        with closing(sqlite3.connect(self.file, timeout=timeout)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield
             connection.rollback()
@@ -182,6 +183,17 @@ class Scene:
                 return [tuple(row) for row in connection.execute(text(statement), values)]
         finally:
             engine.dispose()
+
+    def freeze(self, run: Run) -> None:
+        """Let a crawl do nothing any more, at a moment when it does not hold the database."""
+        while True:
+            run.signal(signal.SIGSTOP)
+            try:
+                with self.locked(timeout=0.2):
+                    return
+            except sqlite3.OperationalError:
+                run.signal(signal.SIGCONT)
+                time.sleep(0.01)
 
     def claimed(self, run: Run, *, confirmed: bool = False) -> set[str]:
         """The pages that the claims of a run stand for, as the database has it."""
