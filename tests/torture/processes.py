@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from multiprocessing import get_context
+from pathlib import Path
 from typing import TYPE_CHECKING
-
-import psutil
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.context import ForkServerProcess
-    from pathlib import Path
     from typing import Any
 
 #: No process lives longer, whatever happens to it.
@@ -46,7 +43,9 @@ def kill(process: ForkServerProcess) -> None:
 
 
 def is_stopped(process: ForkServerProcess) -> bool:
-    """Whether a process does nothing until it is told to go on."""
-    with suppress(psutil.NoSuchProcess):
-        return psutil.Process(process.pid).status() == psutil.STATUS_STOPPED
-    return False
+    """Whether all threads of a process have stopped, which takes a little after the signal."""
+    tasks = Path(f"/proc/{process.pid}/task").glob("*/stat")
+    try:
+        return all(task.read_text().rpartition(")")[2].split()[0] == "T" for task in tasks)
+    except FileNotFoundError:
+        return False

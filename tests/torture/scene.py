@@ -24,7 +24,7 @@ import pytest
 from loopback import path_of, sums_that_are_wrong
 from sqlalchemy import create_engine, text
 from torture import crawler
-from torture.processes import HARD_KILL, kill, start
+from torture.processes import HARD_KILL, is_stopped, kill, start
 from torture.rows import Row
 from torture.site import PATHS, group_of, is_list
 
@@ -85,11 +85,13 @@ class Run:
 
     def unchecked(self) -> list[str]:
         """The pages that are stored although the index did not say so."""
-        told = {page: kind for _, page, kind in self.verdicts}
+        told: dict[str, set[str]] = defaultdict(set)
+        for _, page, kind in self.verdicts:
+            told[page].add(kind)
         # Of what a list shows it is not known which entry it was.
-        lists = [page for _, page, kind in self.verdicts if kind == "failed_open" and is_list(page)]
-        unwanted = {"failed_open", "duplicate", *(() if self.stores_again else ("same",))}
-        return lists + [page for page in self.delivered if told.get(page) in unwanted]
+        lists = [page for page in told if is_list(page) and "failed_open" in told[page]]
+        admits = {"unique", "same"} if self.stores_again else {"unique"}
+        return lists + [page for page in self.delivered if page in told and not told[page] & admits]
 
     def signal(self, number: int) -> None:
         with suppress(ProcessLookupError):
@@ -188,6 +190,8 @@ class Scene:
         """Let a crawl do nothing any more, at a moment when it does not hold the database."""
         while True:
             run.signal(signal.SIGSTOP)
+            while not is_stopped(run.process):
+                time.sleep(0.01)
             try:
                 with self.locked(timeout=0.2):
                     return
