@@ -89,9 +89,8 @@ def pytest_terminal_summary(
     if not rows:
         return
     terminalreporter.section("torture")
-    line = "{:<62}{:>5}{:>8}{:>6}{:>12}{:>13}{:>11}"
-    terminalreporter.line(
-        line.format("case", "runs", "groups", "lost", "kept twice", "stats wrong", "unchecked")
-    )
-    for row in rows:
-        terminalreporter.line(line.format(*row))
+    heads = ("case", "runs", "groups", "lost", "kept twice", "stats wrong", "unchecked")
+    widths = (58, *map(len, heads[1:]))
+    for cells in [heads, ["-" * width for width in widths], *rows]:
+        padded = (f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True))
+        terminalreporter.line(f"| {' | '.join(padded)} |")
