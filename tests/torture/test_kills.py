@@ -84,7 +84,10 @@ def test_four_crawls_two_of_which_are_killed(scene, table, seeds):
             # The next crawl comes only when the others are done.
             for run in crawls:
                 run.wait()
-        again = [here.start(seed * 10 + 5 + number, query=f"?from={number}") for number in range(2)]
+        again = [
+            here.start(seed * 10 + 5 + number, query=f"?from={number}", SIMHASH_SAME_URL="drop")
+            for number in range(2)
+        ]
         for run in crawls + again:
             run.wait()
         cases.append(here.row("4 crawls, 2 of them killed and started again", EVERY))
@@ -100,7 +103,7 @@ def test_lists_killed_at_random_moments(scene, table, seeds):
             run = here.start(seed * 10 + number, LISTS, **settings)
             at_a_moment(here, run, chance, LISTS)
             run.kill()
-        here.start(seed * 10 + 9, LISTS, **settings).wait()
+        here.start(seed * 10 + 9, LISTS, SIMHASH_SAME_URL="drop", **settings).wait()
         cases.append(here.row("lists, kill -9", DELIVERABLE if seed % 2 else EVERY))
     assert cases.total(table)[3:] == (0, 0, 0, 0)
 
@@ -116,7 +119,9 @@ def test_four_crawls_of_lists_two_of_which_are_killed(scene, table, seeds):
             at_a_moment(here, run, chance, LISTS)
             run.kill()
         again = [
-            here.start(seed * 10 + 5 + number, LISTS, query=f"?from={number}")
+            here.start(
+                seed * 10 + 5 + number, LISTS, query=f"?from={number}", SIMHASH_SAME_URL="drop"
+            )
             for number in range(2)
         ]
         for run in crawls + again:
