@@ -196,8 +196,9 @@ def _insert_rows(
     """As fast as the driver can."""
     raw = index.database.engine.raw_connection()
     cursor = raw.cursor()
+    quoted = ", ".join(map(index.database.engine.dialect.identifier_preparer.quote, names))
     if index.database.dialect == "postgresql":
-        with cursor.copy(f"COPY {table} ({','.join(names)}) FROM STDIN") as copy:
+        with cursor.copy(f"COPY {table} ({quoted}) FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(
                     [
@@ -206,7 +207,6 @@ def _insert_rows(
                     ]
                 )
     else:
-        quoted = ", ".join(map(index.database.engine.dialect.identifier_preparer.quote, names))
         mark = "?" if index.database.dialect == "sqlite" else "%s"
         statement = f"INSERT INTO {table} ({quoted}) VALUES ({', '.join([mark] * len(names))})"
         chunk: list[tuple[Any, ...]] = []

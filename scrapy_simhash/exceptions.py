@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["IndexUnavailable", "SchemaMismatch", "SchemeMismatch", "SettingError"]
+__all__ = [
+    "IndexUnavailable",
+    "NamespaceGone",
+    "SchemaMismatch",
+    "SchemeMismatch",
+    "SettingError",
+]
 
 
 class SettingError(ValueError):
@@ -19,3 +25,7 @@ class SchemaMismatch(RuntimeError):
 
 class IndexUnavailable(RuntimeError):
     """The database did not answer, or refused to, within the time it was given."""
+
+
+class NamespaceGone(IndexUnavailable):
+    """The namespace was reset by somebody else."""

@@ -55,6 +55,7 @@ class CrawlDatabase:
             timeout=0.8 * settings.timeout,
         )
         self._indexes: dict[str, Index] = {}
+        self._told = 0
         try:
             self.run = Run.open(self._database, spider=spider, job=job, on_crash=settings.on_crash)
         except BaseException:
@@ -75,18 +76,24 @@ class CrawlDatabase:
         return self._indexes[namespace]
 
     def beat(self) -> int:
-        """Give a sign of life, and see to the runs that died meanwhile.
+        """If that is due, give a sign of life, and look for runs that died meanwhile.
 
         Nobody should be the duplicate of what they claimed, and will never store.
 
         Returns:
-            how many of their claims were released.
+            how many of their claims were deleted since this was asked last.
 
         Raises:
             IndexUnavailable: the database did not answer in time.
         """
         self.run.beat()
-        return self.run.recover(self._settings.on_crash).claims
+        count = self.run.recovery.claims - self._told
+        self._told += count
+        return count
+
+    def tidy(self, seconds: float = 0.0) -> bool:
+        """Delete some of what dead runs left; see :meth:`Recovery.clear`."""
+        return self.run.recovery.clear(seconds)
 
     def sizes(self) -> dict[str, int]:
         """The number of claims in each namespace that was used."""

@@ -35,6 +35,10 @@ logger = logging.getLogger(__name__)
 #: each further time: as long as it is down, nobody should have to wait for the timeout once more.
 _REST, _REST_MAX = 3.0, 60.0
 
+#: Seconds between two steps of deleting what dead runs left, while there is nothing else to do, and
+#: for which it is done at the end.
+_TIDY_WAIT, _TIDY_LAST = 0.05, 1.0
+
 
 @dataclass(slots=True)
 class Figures:
@@ -77,7 +81,7 @@ class Worker:
         self._backlog: list[Job] = []
         self._resting: tuple[float, Exception] | None = None
         self._rest = _REST
-        self._next_beat = 0.0
+        self._has_litter = False
 
     async def claim(self, namespace: str, document: Document) -> Verdict:
         """The verdict on a document.
@@ -185,11 +189,12 @@ class Worker:
 
     def _work(self) -> None:
         while True:
-            jobs, barrier = self._asked.take(1.0 if self._backlog else HEARTBEAT)
+            jobs, barrier = self._asked.take(self._idle())
             jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
+            self._beat()
             if jobs or self._backlog:
                 self._do(jobs)
-            self._beat()
+            self._tidy()
             if barrier is None:
                 continue
             done = self._count() if barrier.close is None else self._end(barrier.close)
@@ -259,23 +264,38 @@ class Worker:
                 # that can't be made.
                 raise IndexUnavailable(f"the database can't be opened: {error}") from None
             self.figures.run = self._database.run.id
-            self.figures.recovered += self._database.run.recovery.claims
-            self._next_beat = time.monotonic() + HEARTBEAT
         return self._database
 
+    def _idle(self) -> float:
+        """Seconds to wait for something to do."""
+        if self._has_litter:
+            return _TIDY_WAIT
+        return 1.0 if self._backlog else HEARTBEAT
+
     def _beat(self) -> None:
-        if self._database is None or time.monotonic() < self._next_beat:
+        if self._database is None:
             return
-        self._next_beat = time.monotonic() + HEARTBEAT
         try:
             self.figures.recovered += self._database.beat()
         except IndexUnavailable as error:
             logger.warning("No sign of life could be given: %s", error)
 
+    def _tidy(self, seconds: float = 0.0) -> None:
+        """Delete a little of what dead runs left; nobody should have to wait for that."""
+        if self._database is None or self._resting is not None:
+            return
+        try:
+            self._has_litter = self._database.tidy(seconds)
+        except IndexUnavailable:
+            # There is time enough.
+            self._has_litter = False
+
     def _count(self) -> bool:
         """Count the claims, as far as the database answers."""
         if self._database is not None:
             with suppress(IndexUnavailable):
+                self._tidy(_TIDY_LAST)
+                self.figures.recovered += self._database.beat()
                 self.figures.sizes = self._database.sizes()
                 self.figures.counts = self._database.counts()
         return True
@@ -292,6 +312,7 @@ class Worker:
                     close(self._database.run)
                 self._database.close()
             if self._backlog:
+                self._database.run.abandon() if self._database else None
                 logger.error(
                     "%d outcomes could not be written: this run counts as crashed, and what it "
                     "claimed is released when the next one opens",

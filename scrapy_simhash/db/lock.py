@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement
-from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.exceptions import NamespaceGone
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -61,7 +61,7 @@ def lock(connection: Connection, namespace: int, new_claims: int = 0) -> LockedN
     """Take the namespace's lock; with it come the numbers of `new_claims` new claims.
 
     Raises:
-        IndexUnavailable: there is no such namespace any more.
+        NamespaceGone: there is no such namespace any more.
     """
     # One more, so that the row changes in any case: some engines do not lock one that does not.
     parameters = {"here": namespace, "more": new_claims + 1}
@@ -71,5 +71,5 @@ def lock(connection: Connection, namespace: int, new_claims: int = 0) -> LockedN
         _take.run(connection, parameters)
         row = _read.run(connection, {"here": namespace}).one_or_none()
     if row is None:
-        raise IndexUnavailable(f"namespace {namespace} is gone: it was reset by somebody else")
+        raise NamespaceGone(f"namespace {namespace} is gone: it was reset by somebody else")
     return LockedNamespace._make((range(row[0] - new_claims + 1, row[0] + 1), *row[1:]))

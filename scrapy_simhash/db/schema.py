@@ -32,11 +32,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 __all__ = [
+    "ALL_VOID",
     "CONFIRMED",
     "EXACT",
     "MIGRATIONS",
+    "NOT_VOID",
     "PAGE",
     "PENDING",
+    "PENDING_VOID",
     "TEXT",
     "VERSION",
     "claims",
@@ -50,13 +53,16 @@ __all__ = [
 ]
 
 #: Of the tables below. A change of them raises it; from the first release on it adds a migration.
-VERSION = 2
+VERSION = 3
 
 #: What brings the tables of a version to the next one. MariaDB commits every change of a table as
 #: it is made, so each must be able to go on with what an earlier attempt left half done.
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
 
 PENDING, CONFIRMED = 0, 1
+
+#: Up to where the claims of a run count no more: none of them, those that pend, all.
+NOT_VOID, PENDING_VOID, ALL_VOID = 0, 1, 2
 
 #: What a claim was compared by: a text, the whole item to the letter, or the text of its page.
 TEXT, EXACT, PAGE = 0, 1, 2
@@ -130,8 +136,16 @@ runs = Table(
     Column("generation", Integer, nullable=False, default=0),
     # What the run stored is known to be stored: its claims stand for good.
     Column("settled", Boolean, nullable=False, default=False),
-    # When another run released what this one left behind.
+    # Grows with every sign of life, whatever the clocks say.
+    Column("beats", BigInteger, nullable=False, default=0),
+    # When a look found that it was silent for too long: a second one, later, takes it for dead.
+    Column("suspected", Double),
+    # "release" or "keep": what becomes of its confirmed claims if it dies.
+    Column("on_crash", String(16), nullable=False, default="release"),
+    # When it was taken for dead, or closed without having stored what it claimed.
     Column("recovered", Double),
+    # Claims in a state below this do not count any more, and are deleted by and by.
+    Column("void", SmallInteger, nullable=False, default=0),
     Column("stats", _LongText),
     sqlite_autoincrement=True,
     **_MYSQL,
@@ -176,10 +190,14 @@ claims = Table(
     **_MYSQL,
 )
 
+# Who opens, and each that lives from time to time, looks for those that died.
+Index("simhash_runs_settled", runs.c.settled)
+Index("simhash_runs_void", runs.c.void)
+
 # Each batch looks for what its owners claimed before.
 Index("simhash_claims_owner", claims.c.namespace, claims.c.owner)
-# What a run left behind is released, whoever's the namespace is.
-Index("simhash_claims_run", claims.c.run)
+# What a run left behind is deleted in this order, whoever's the namespace is.
+Index("simhash_claims_run", claims.c.run, claims.c.namespace, claims.c.id)
 
 keys = Table(
     "simhash_keys",

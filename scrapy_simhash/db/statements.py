@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from sqlalchemy import Column, Connection, CursorResult, Executable, Table
+    from sqlalchemy import Connection, CursorResult, Executable, Table
     from sqlalchemy.engine import Dialect
     from sqlalchemy.sql import ClauseElement, ColumnElement
 
@@ -22,7 +22,7 @@ __all__ = ["CompiledStatement", "insert_into", "insert_rows", "is_in", "list_par
 _DIRECT = frozenset({"pysqlite", "psycopg", "pymysql"})
 
 
-def is_in(dialect: str, column: Column[int], name: str) -> ColumnElement[bool]:
+def is_in(dialect: str, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
     """The condition that `column` is among the integers bound as `name`, in the engine's best form.
 
     Each form binds one parameter whatever the number of values, so that a statement is

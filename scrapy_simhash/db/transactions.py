@@ -115,6 +115,12 @@ class Database:
         """Seconds since the epoch by the database's clock, which all its users share."""
         return time.time() + self._offset
 
+    def clock(self, connection: Connection) -> float:
+        """The same, asked for anew: the clock of this machine may have been set."""
+        now = clock(connection)
+        self._offset = now - time.time()
+        return now
+
     def transact(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, again if another writer got in its way.
 
@@ -184,7 +190,7 @@ class Database:
                     f"works with version {schema.VERSION}; upgrade scrapy_simhash or use another "
                     "database"
                 )
-            self._offset = clock(connection) - time.time()
+            self.clock(connection)
 
         # Two processes that start together both create the tables; one of them fails, and finds
         # them there the next time.

@@ -17,6 +17,7 @@ from scrapy_simhash.history.drops import (
     of_namespace,
 )
 from scrapy_simhash.index.batch import Row
+from scrapy_simhash.index.void import counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,7 +112,7 @@ def _queries(
             of_runs.generation.label("made_in"),
         )
         .select_from(schema.claims.outerjoin(schema.runs, of_runs.id == claim_columns.run))
-        .where(claim_columns.namespace == namespace.id)
+        .where(claim_columns.namespace == namespace.id, counts())
         .order_by(claim_columns.id.desc())
         .limit(limit)
     )

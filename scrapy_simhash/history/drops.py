@@ -7,9 +7,10 @@ import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sqlalchemy import func, select, true
+from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.index.void import counts, is_orphan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +65,7 @@ class Drop(NamedTuple):
         similarity: the Jaccard similarity of the two texts, 0 to 1; see :class:`Match`.
         estimated: whether that is an estimate, because the claim's text was not kept.
         action: what was done: "drop", "skip", "report", or "same" for an unchanged page.
-        orphaned: whether that claim was released.
+        orphaned: whether that claim was released, or counts no more.
         original: the claim's URL; None if it is gone.
         first_seen: when the claim was made; None if it is gone.
     """
@@ -95,14 +96,15 @@ select_drops = select(
     drop_columns.similarity,
     drop_columns.estimated,
     drop_columns.action,
-    drop_columns.orphaned,
+    is_orphan().label("orphaned"),
     func.substr(claim_columns.url, 1, LONGEST_URL).label("original"),
     claim_columns.created.label("first_seen"),
 ).select_from(
     schema.duplicates.outerjoin(
         schema.claims,
         (claim_columns.namespace == drop_columns.namespace)
-        & (claim_columns.id == drop_columns.claim),
+        & (claim_columns.id == drop_columns.claim)
+        & counts(),
     )
 )
 
@@ -157,7 +159,9 @@ def largest_groups(
         .select_from(
             grouped.outerjoin(
                 schema.claims,
-                (claim_columns.namespace == namespace.id) & (claim_columns.id == grouped.c.claim),
+                (claim_columns.namespace == namespace.id)
+                & (claim_columns.id == grouped.c.claim)
+                & counts(),
             )
         )
         .order_by(grouped.c.count.desc(), grouped.c.claim)
@@ -171,7 +175,7 @@ def kept_times(
     database: Database, namespace: NamespaceRow, run: int | None = None
 ) -> NDArray[np.float64]:
     """When the claims were made: seconds since the epoch, in no order."""
-    query = select(claim_columns.created).where(claim_columns.namespace == namespace.id)
+    query = select(claim_columns.created).where(claim_columns.namespace == namespace.id, counts())
     if run is not None:
         query = query.where(claim_columns.run == run)
     return database.read(
@@ -185,7 +189,9 @@ def nearest_kept(
     """How many claims had their nearest other claim, of those that were met, at each distance."""
     query = (
         select(claim_columns.nearest, func.count())
-        .where(claim_columns.namespace == namespace.id, claim_columns.nearest.is_not(None))
+        .where(
+            claim_columns.namespace == namespace.id, claim_columns.nearest.is_not(None), counts()
+        )
         .group_by(claim_columns.nearest)
     )
     if run is not None:
@@ -216,7 +222,7 @@ def quarantined(
     # What was only reported was stored as well.
     conditions.append(drop_columns.action != "report")
     if orphans:
-        conditions.append(drop_columns.orphaned == true())
+        conditions.append(is_orphan())
     if since is not None:
         conditions.append(drop_columns.created >= since)
     if min_distance is not None:

@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.history.drops import LONGEST_URL, claim_columns
+from scrapy_simhash.index.void import counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,8 @@ def kept_beside(
         run: those of this run; of all runs otherwise.
         limit: of examples.
     """
-    conditions = [claim_columns.namespace == namespace.id, claim_columns.differs.is_not(None)]
+    here = claim_columns.namespace == namespace.id
+    conditions = [here, claim_columns.differs.is_not(None), counts()]
     if run is not None:
         conditions.append(claim_columns.run == run)
     count = func.count().label("count")
@@ -88,7 +90,8 @@ def kept_beside(
             schema.claims.outerjoin(
                 others,
                 (others.c.namespace == claim_columns.namespace)
-                & (others.c.id == claim_columns.beside),
+                & (others.c.id == claim_columns.beside)
+                & counts(others),
             )
         )
         .where(*conditions)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.index.void import void_count
 
 if TYPE_CHECKING:
     from typing import Any
@@ -58,7 +59,7 @@ def namespaces(database: Database) -> list[NamespaceRow]:
         row.scheme,
         row.plan,
         row.created,
-        row.size,
+        (row.size - void_count(row.id)).label("size"),
         row.text_bytes,
         row.item_bytes,
         func.coalesce(_width(schema.claims), _width(schema.duplicates)).label("width"),

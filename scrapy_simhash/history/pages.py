@@ -10,6 +10,7 @@ from sqlalchemy import func, or_, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.history.drops import Drop, claim_columns, drop_columns, select_drops
+from scrapy_simhash.index.void import counts
 from scrapy_simhash.text.packed import unpack_text
 
 if TYPE_CHECKING:
@@ -114,7 +115,11 @@ def pages(
     parameters = {"owners": list_parameter(database.dialect, owners)}
     own = (
         select(schema.claims)
-        .where(claim_columns.namespace == namespace.id, or_(owned, claim_columns.url == url))
+        .where(
+            claim_columns.namespace == namespace.id,
+            or_(owned, claim_columns.url == url),
+            counts(),
+        )
         .order_by(claim_columns.id)
     )
     dropped = select_drops.where(

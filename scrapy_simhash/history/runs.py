@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import case, func, select, true
+from sqlalchemy import case, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import PENDING
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.history.drops import claim_columns, drop_columns
+from scrapy_simhash.index.void import counts, is_orphan
 
 if TYPE_CHECKING:
     from typing import Any
@@ -68,14 +69,14 @@ def runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
             func.count().label("claims"),
             _count_if(claim_columns.state == PENDING).label("pending"),
         )
-        .where(claim_columns.namespace == namespace.id)
+        .where(claim_columns.namespace == namespace.id, counts())
         .group_by(claim_columns.run)
     )
     of_drops = (
         select(
             drop_columns.run,
             func.count().label("drops"),
-            _count_if(drop_columns.orphaned == true()).label("orphans"),
+            _count_if(is_orphan()).label("orphans"),
         )
         .where(drop_columns.namespace == namespace.id)
         .group_by(drop_columns.run)

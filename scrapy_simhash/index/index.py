@@ -8,7 +8,7 @@ A claim holds a fingerprint for its owner. It is *pending* until what it stands 
 
 from __future__ import annotations
 
-import time
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -17,12 +17,13 @@ from sqlalchemy import select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import foresee, nearest_claims
 from scrapy_simhash.index.ledger import Ledger
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.namespace import open_namespace
-from scrapy_simhash.index.runs import HEARTBEAT, Run
+from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import (
     Claim,
     Claimant,
@@ -33,6 +34,7 @@ from scrapy_simhash.index.verdict import (
     SameUrl,
     Verdict,
 )
+from scrapy_simhash.index.void import void_count
 from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, load_scheme
 
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
 __all__ = ["BATCH", "Index"]
+
+logger = logging.getLogger(__name__)
 
 #: As many documents share one transaction at most: more would make the others wait too long.
 BATCH = 64
@@ -128,19 +132,27 @@ class Index:
                 same_url=same_url,
                 facts=facts,
             )
-            opened = open_namespace(
-                self.database, namespace, scheme=self.scheme.id, plan=keys.id, compared=compared
-            )
-            self.id = opened.id
-            self.lookup.open(namespace, opened, keys)
-            budgets = text_budget, item_budget
-            self._ledger = Ledger(self.database, self.id, self.lookup, *budgets)
+            self._keys, self._compared = keys, compared
+            self._budgets = text_budget, item_budget
+            self._open()
         except BaseException:
             if self._owns_database:
                 self.database.close()
             raise
         self._run, self._owns_run = run, run is None
-        self._next_beat = 0.0
+
+    def _open(self) -> None:
+        """Find the namespace, or make it."""
+        opened = open_namespace(
+            self.database,
+            self.namespace,
+            scheme=self.scheme.id,
+            plan=self._keys.id,
+            compared=self._compared,
+        )
+        self.id = opened.id
+        self.lookup.open(self.namespace, opened, self._keys)
+        self._ledger = Ledger(self.database, opened, self.lookup, *self._budgets)
 
     def __enter__(self) -> Self:
         return self
@@ -155,12 +167,9 @@ class Index:
 
     def __len__(self) -> int:
         """The number of claims, pending and confirmed."""
-        size = self.database.read(
-            lambda connection: connection.scalar(
-                select(schema.namespaces.c.size).where(schema.namespaces.c.id == self.id)
-            )
-        )
-        return size or 0
+        row = schema.namespaces.c
+        size = select(row.size - void_count(row.id)).where(row.id == self.id)
+        return self.database.read(lambda connection: connection.scalar(size)) or 0
 
     def close(self) -> None:
         """Close what the index opened itself: its run, settling it, and its database."""
@@ -289,14 +298,20 @@ class Index:
         """
         if not (claims or confirm or release or duplicates):
             return []
-        verdicts = self._ledger.execute(self._claimant, claims, confirm, release, duplicates)
-        self._beat()
-        return verdicts
-
-    def _beat(self) -> None:
-        if self._owns_run and time.monotonic() > self._next_beat:
-            self._next_beat = time.monotonic() + HEARTBEAT
+        if self._owns_run:
             self.run.beat()
+        try:
+            work = claims, confirm, release, duplicates
+            verdicts = self._ledger.execute(self._claimant, *work)
+        except NamespaceGone:
+            logger.warning(
+                "Namespace %r was reset while it was in use: it begins anew", self.namespace
+            )
+            self._open()
+            verdicts = self._ledger.execute(self._claimant, *work)
+        if self._owns_run:
+            self.run.recovery.clear()
+        return verdicts
 
 
 def _engine_of(url: str | URL) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,13 +17,14 @@ from scrapy_simhash.index.verdict import Verdict
 from scrapy_simhash.index.writer import Writer, forgotten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.lookup import Lookup
+    from scrapy_simhash.index.namespace import OpenNamespace
     from scrapy_simhash.index.verdict import Claim, Claimant, Document, Duplicate
 
     T = TypeVar("T")
@@ -43,7 +45,7 @@ class Ledger:
 
     Args:
         database: where they are.
-        namespace: its number.
+        namespace: its row.
         lookup: how they are looked up.
         text_budget: bytes of compressed text kept in it; 0 keeps none.
         item_budget: bytes of dropped items kept in it.
@@ -52,13 +54,14 @@ class Ledger:
     def __init__(
         self,
         database: Database,
-        namespace: int,
+        namespace: OpenNamespace,
         lookup: Lookup,
         text_budget: int,
         item_budget: int,
     ) -> None:
         self._database = database
-        self._namespace = namespace
+        self._namespace = namespace.id
+        self._created = namespace.created
         self._lookup = lookup
         self._budgets = text_budget, item_budget
         self._keeps_texts = text_budget > 0
@@ -100,6 +103,7 @@ class Ledger:
             the verdicts on `claims`, in their order.
 
         Raises:
+            NamespaceGone: the namespace was reset.
             IndexUnavailable: nothing of it is known to have been done.
         """
         wanted = [document for document in claims if document.sketch.fingerprint is not None]
@@ -113,8 +117,8 @@ class Ledger:
                 raise _PlanChanged(held)
             books = Books(connection, self._namespace, held)
             writer = Writer(connection, self._namespace, held, books)
-            writer.forget([forgotten(claim.row) for claim in release], orphaned=True)
-            writer.confirm([claim.row for claim in confirm])
+            writer.forget([forgotten(row) for row in self._mine(release)], orphaned=True)
+            writer.confirm(self._mine(confirm))
             decided: list[Verdict] = []
             if batch is not None:
                 decide = partial(claim_batch, connection, self._lookup, writer, batch, held)
@@ -137,10 +141,17 @@ class Ledger:
             nothing if document.sketch.fingerprint is None else next(answers) for document in claims
         ]
 
+    def _mine(self, claims: Sequence[Claim]) -> list[Mapping[str, Any]]:
+        """The rows of claims, but for those of a namespace of this name that was reset since."""
+        return [claim.row for claim in claims if claim.row["namespace"] == self._namespace]
+
     def _row(
         self, duplicate: Duplicate, run: int, now: float
     ) -> tuple[dict[str, Any], bytes | None]:
         """What is remembered of a duplicate, and its text."""
+        if duplicate.match.first_seen.timestamp() < self._created:
+            # That claim went with a namespace of this name that was reset: its number is another's.
+            duplicate = replace(duplicate, match=replace(duplicate.match, claim=0))
         return duplicate_row(
             duplicate,
             namespace=self._namespace,

@@ -60,6 +60,7 @@ class Lookup:
         reader: of the namespace by these keys.
     """
 
+    judge: Judge
     keys: Bands | Blocks
     reader: Reader
 
@@ -76,7 +77,7 @@ class Lookup:
     ) -> None:
         self._limit_of_64 = choose_limits(scheme, similarity, distance)[0]
         self.rule = Rule.of(scheme, similarity, distance, facts=facts, same_url=same_url)
-        self.judge = Judge(scheme)
+        self._scheme = scheme
         self.counts = LookupCounts()
         self.width = -(-scheme.bits // 8)
         self.bits = scheme.bits
@@ -114,6 +115,8 @@ class Lookup:
                 self._similarity,
             )
         self._name, self._namespace = name, opened.id
+        # It knows claims by their numbers, which begin anew with each namespace.
+        self.judge = Judge(self._scheme)
         self.use(opened.plan, opened.first_slot)
 
     def use(self, plan: str, first_slot: int) -> None:

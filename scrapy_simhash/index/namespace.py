@@ -28,11 +28,13 @@ class OpenNamespace(NamedTuple):
         id: its number.
         plan: the id of the keys in force.
         first_slot: where these begin.
+        created: when, in seconds since the epoch.
     """
 
     id: int
     plan: str
     first_slot: int
+    created: float
 
 
 def open_namespace(
@@ -60,16 +62,17 @@ def open_namespace(
             select(schema.namespaces).where(schema.namespaces.c.name == name)
         ).one_or_none()
         if row is None:
+            now = database.now()
             made = connection.execute(
                 insert(schema.namespaces).values(
                     name=name,
                     scheme=scheme,
                     compared=compared,
                     plan=plan,
-                    created=database.now(),
+                    created=now,
                 )
             )
-            return OpenNamespace(int(made.inserted_primary_key[0]), plan, 0)  # type: ignore[index]
+            return OpenNamespace(int(made.inserted_primary_key[0]), plan, 0, now)  # type: ignore[index]
         if row.scheme != scheme:
             raise SchemeMismatch(
                 f"namespace {name!r} of {database} holds fingerprints of the scheme "
@@ -86,7 +89,7 @@ def open_namespace(
                 compared,
                 name,
             )
-        return OpenNamespace(int(row.id), row.plan, row.first_slot)
+        return OpenNamespace(int(row.id), row.plan, row.first_slot, row.created)
 
     try:
         return database.transact(open_)

@@ -1,15 +1,20 @@
-"""Which process, on which system, and whether it still lives."""
+"""Which process, on which system, whether it still lives, and what it has given up itself."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import socket
+import uuid
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
-__all__ = ["host_id", "is_alive", "process_id"]
+__all__ = ["enter", "host_id", "is_alive", "leave"]
+
+#: What this process has entered, and not left.
+_entered: set[str] = set()
 
 
 def host_id() -> str:
@@ -19,26 +24,42 @@ def host_id() -> str:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
     with suppress(OSError):
         parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    if len(parts) == 1:
+        # Names are not unique: the hardware address is, or a random number, which suits as well.
+        parts.append(f"{uuid.getnode():012x}")
     return " ".join(parts)[:255]
 
 
-def process_id() -> str:
-    """The process number and its start, as a number may be used again."""
-    return f"{os.getpid()} {_started(psutil.Process()):.2f}"
+def enter() -> str:
+    """A name for something that this process does, and that dies with it at the latest.
+
+    It has the process number, the process's start, as a number may be used again, and something of
+    its own, as a process may do several things, one after the other.
+    """
+    name = f"{os.getpid()} {_started(psutil.Process()):.2f} {secrets.token_hex(8)}"
+    _entered.add(name)
+    return name
 
 
-def is_alive(process: str) -> bool:
-    """Whether a process, given as :func:`process_id` does, lives on this system."""
-    number, _, started = process.partition(" ")
+def leave(name: str) -> None:
+    """What :func:`enter` has named is over, though the process lives on."""
+    _entered.discard(name)
+
+
+def is_alive(name: str) -> bool:
+    """Whether what :func:`enter` has named, on this system, is not over."""
+    number, _, rest = name.partition(" ")
+    started = rest.partition(" ")[0]
     try:
         found = psutil.Process(int(number))
         # One that nobody has waited for yet is dead all the same.
         is_zombie = found.status() == psutil.STATUS_ZOMBIE
-        return not is_zombie and abs(_started(found) - float(started)) < 1
+        lives = not is_zombie and abs(_started(found) - float(started)) < 1
     except (psutil.NoSuchProcess, ValueError):
         return False
     except psutil.AccessDenied:
         return True
+    return lives and (found.pid != os.getpid() or name in _entered)
 
 
 def _started(process: psutil.Process) -> float:

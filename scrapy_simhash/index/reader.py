@@ -13,6 +13,7 @@ from sqlalchemy import Integer, bindparam, func, literal_column, select, union_a
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
 from scrapy_simhash.index.batch import KeyRow, Row, exact_key, key_row, slotted
+from scrapy_simhash.index.void import counts
 from scrapy_simhash.simhash.measure import hamming
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Reader:
         hits = self._hits(connection, self._sql.keys, asked[:beyond], range(self._slots))
         crowded = frozenset[KeyRow]()
         if self._can_crowd and len(hits) >= CROWD:
-            crowded = _crowded(hits)
+            crowded = self._crowded(connection, hits)
             alone = [
                 number
                 for number, keys in enumerate(batch.keys)
@@ -121,7 +122,7 @@ class Reader:
         exactly = self._hits(connection, self._sql.exact, asked[beyond:], only)
         if len(exactly) >= CROWD:
             # Equal items that stand on pages with other texts.
-            crowded |= (many := _crowded(exactly))
+            crowded |= (many := self._crowded(connection, exactly))
             known = np.array([slotted(row.slot, np.array([row.key]))[0] for row in many])
             exactly = exactly[~np.isin(exactly[:, 0], known)] if many else exactly
         pairs = _joined(asked, asker, np.concatenate([hits, exactly]))
@@ -150,6 +151,16 @@ class Reader:
         hits = np.array(list(map(tuple, rows)), dtype=np.int64)
         return np.stack([slotted(hits[:, 0] - self._first_slot, hits[:, 1]), hits[:, 2]], axis=1)
 
+    def _crowded(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
+        """The keys that too many claims share."""
+        keys = _shared(hits)
+        if keys.size:
+            # Those that count no more take no room.
+            ids = np.unique(hits[np.isin(hits[:, 0], keys), 1]).tolist()
+            left = self._sql.standing.run(connection, self._here(ids=ids)).scalars()
+            keys = _shared(hits[np.isin(hits[:, 1], list(left))])
+        return frozenset(map(key_row, keys.tolist()))
+
     def _measured(
         self,
         connection: Connection,
@@ -157,17 +168,17 @@ class Reader:
         pairs: NDArray[np.int64],
         equal: set[tuple[int, ...]],
     ) -> Found:
-        """Pairs of a document and a claim, with their distances."""
-        if not len(pairs):
+        """Pairs of a document and a claim that counts, with their distances."""
+        stored: dict[int, bytes] = {}
+        if len(pairs):
+            wanted = self._here(ids=np.unique(pairs[:, 1]).tolist())
+            rows = self._sql.fingerprints.run(connection, wanted).fetchall()
+            stored = {row.id: row.fingerprint for row in rows}
+            pairs = pairs[np.isin(pairs[:, 1], list(stored))]
+        if not stored:
             nothing = np.empty(0, np.int64)
             return Found(nothing, nothing, nothing, np.empty(0, np.bool_))
         ids, place = np.unique(pairs[:, 1], return_inverse=True)
-        rows = self._sql.fingerprints.run(connection, self._here(ids=ids.tolist())).fetchall()
-        stored: dict[int, bytes] = {row.id: row.fingerprint for row in rows}
-        if len(stored) < len(ids):
-            # Whoever only reads holds no lock: a claim may go between the two queries.
-            pairs = pairs[np.isin(pairs[:, 1], list(stored))]
-            ids, place = np.unique(pairs[:, 1], return_inverse=True)
         packed = b"".join(map(stored.__getitem__, ids.tolist()))
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self._width)
         distances = hamming(batch.fingerprints[pairs[:, 0]], claimed[place]).astype(np.int64)
@@ -203,10 +214,10 @@ class Reader:
         return parameters
 
 
-def _crowded(hits: NDArray[np.int64]) -> frozenset[KeyRow]:
-    """The keys that too many claims share."""
-    met, count = np.unique(hits[:, 0], return_counts=True)
-    return frozenset(key_row(number) for number in met[count >= CROWD].tolist())
+def _shared(hits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What was asked for and led to too many claims."""
+    asked, count = np.unique(hits[:, 0], return_counts=True)
+    return asked[count >= CROWD]
 
 
 def _joined(
@@ -242,13 +253,14 @@ class _Statements:
         self.keys = CompiledStatement(union_all(*arms[:slots]))
         self.exact = CompiledStatement(arms[slots])
         self.fingerprints = CompiledStatement(
-            select(claims.id, claims.fingerprint).where(here, ids)
+            select(claims.id, claims.fingerprint).where(here, ids, counts())
         )
+        self.standing = CompiledStatement(select(claims.id).where(here, ids, counts()))
         row = [claims[name] for name in Row._fields]
         self.details = CompiledStatement(select(*row).where(here, ids))
         self.newest = CompiledStatement(
             select(claims.owner, func.max(claims.id).label("id"))
-            .where(here, owners)
+            .where(here, owners, counts())
             .group_by(claims.owner)
         )
         self.own = CompiledStatement(select(*row).where(here, owners))

@@ -1,67 +1,63 @@
 """Runs: which crawl made a claim, whether it still lives, and what becomes of what it left behind.
 
 A claim is only as good as the run that made it: what a run confirmed is known to be stored once the
-run has closed and its feeds with it. A run that never closed, or closed without having stored what
-it scraped, is recovered by the next one that opens: its claims are released, so that the pages they
-stand for are delivered again rather than lost.
+run has closed and its feeds with it. The claims of a run that never closes, or closes without
+having stored what it scraped, count no more from the moment that this is known, so that the pages
+they stand for are delivered again rather than lost.
 """
 
 from __future__ import annotations
 
 import json
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+import logging
+import time
+import weakref
+from typing import TYPE_CHECKING
 
 from sqlalchemy import func, insert, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.schema import PENDING
-from scrapy_simhash.index.budgets import Books
-from scrapy_simhash.index.process import host_id, is_alive, process_id
-from scrapy_simhash.index.writer import FORGET, Writer
+from scrapy_simhash.db.schema import NOT_VOID, PENDING_VOID
+from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.index.process import enter, host_id, leave
+from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery, fate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Literal, Self
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection
 
     from scrapy_simhash.db.transactions import Database
 
-__all__ = ["HEARTBEAT", "LEASE", "Recovery", "Run"]
+__all__ = ["HEARTBEAT", "LEASE", "Run"]
 
-#: Seconds between two signs of life of a run.
-HEARTBEAT = 20.0
+logger = logging.getLogger(__name__)
 
-#: A run on another host that gave none for as many seconds is dead.
-LEASE = 300.0
-
-_CHUNK = 1000
-
-
-class Recovery(NamedTuple):
-    """What was released because its run had died.
-
-    Attributes:
-        runs: the dead runs.
-        claims: how many claims were released.
-    """
-
-    runs: list[int]
-    claims: int
+#: Seconds that closing takes at most to delete what counts no more; others do the rest.
+_CLOSING = 1.0
 
 
 class Run:
-    """One process that makes claims. Open it with :meth:`open`."""
+    """One process that makes claims. Open it with :meth:`open`.
 
-    def __init__(self, database: Database, number: int) -> None:
+    Attributes:
+        id: its number.
+        generation: the least number of the runs that were open together with this one: one visit
+            of the web.
+        recovery: what becomes of the runs that die.
+    """
+
+    def __init__(self, database: Database, number: int, process: str, on_crash: str) -> None:
         self.database = database
         self.id = number
-        self.recovery = Recovery([], 0)
-        #: The least number of the runs that were open together with this one: one visit of the web.
         self.generation = number
+        self.recovery = Recovery(database, number)
+        self._on_crash = on_crash
         self._closed = False
+        self._beaten = time.time()
+        # One that nobody holds any more can't close.
+        self._leave = weakref.finalize(self, leave, process)
 
     @classmethod
     def open(
@@ -72,29 +68,26 @@ class Run:
         job: str = "",
         on_crash: Literal["release", "keep"] = "release",
     ) -> Self:
-        """Enter this process as a run, and recover the runs that died.
+        """Enter this process as a run, and find the runs that died.
 
         Args:
             database: where the claims are.
             spider: its name.
             job: what tells this crawl from others of the spider, such as its JOBDIR.
-            on_crash: whether the confirmed claims of dead runs are released like the pending ones.
+            on_crash: whether its confirmed claims are released like those that pend, should it die.
 
         Raises:
             IndexUnavailable: the database did not answer in time.
         """
-        host, process, now = host_id(), process_id(), database.now()
+        host, process = host_id(), enter()
 
-        def enter(connection: Connection, retried: bool) -> int:
+        def insert_row(connection: Connection, retried: bool) -> int:
             row = schema.runs.c
             if retried and (
-                entered := connection.scalar(
-                    select(row.id).where(
-                        row.host == host, row.process == process, row.opened == now
-                    )
-                )
+                entered := connection.scalar(select(row.id).where(row.process == process))
             ):
                 return int(entered)
+            now = database.clock(connection)
             made = connection.execute(
                 insert(schema.runs).values(
                     spider=spider[:255],
@@ -103,12 +96,17 @@ class Run:
                     process=process,
                     opened=now,
                     heartbeat=now,
+                    on_crash=on_crash,
                 )
             )
             return int(made.inserted_primary_key[0])  # type: ignore[index]
 
-        run = cls(database, database.transact_once(enter))
-        run.recover(on_crash)
+        try:
+            run = cls(database, database.transact_once(insert_row), process, on_crash)
+        except BaseException:
+            leave(process)
+            raise
+        run.recovery.look()
         # After that: who died before is no company.
         run.generation = database.transact(run._join)
         return run
@@ -123,7 +121,12 @@ class Run:
         row = schema.runs.c
         company = connection.scalar(
             select(func.min(row.generation)).where(
-                row.closed.is_(None), row.recovered.is_(None), row.generation > 0, row.id != self.id
+                row.settled.is_(False),
+                row.recovered.is_(None),
+                # Who is silent on another host may be dead.
+                row.heartbeat > self.database.clock(connection) - LEASE,
+                row.generation > 0,
+                row.id != self.id,
             )
         )
         generation = min(self.id, company or self.id)
@@ -131,40 +134,86 @@ class Run:
         connection.execute(mine)
         return generation
 
-    def recover(self, on_crash: Literal["release", "keep"] = "release") -> Recovery:
-        """Release what the runs that died since have left behind; see :meth:`open`.
+    def beat(self) -> None:
+        """If that is due, give a sign of life, and look for runs that died.
+
+        A run that slept may have been taken for dead. With this it lives again, and what is left
+        of its claims counts; so whoever claims does this first.
 
         Raises:
             IndexUnavailable: the database did not answer in time.
         """
-        self.recovery = _recover(self.database, self.id, host_id(), on_crash)
-        return self.recovery
+        # By the clock that goes on while a machine sleeps. If it is set, this is due at once.
+        if self._closed or 0 <= time.time() - self._beaten < HEARTBEAT:
+            return
+        # Should this fail, the next one need not wait as long, but all others must not fail too.
+        self._beaten = time.time() - HEARTBEAT + 1
+        if self.database.transact(self._give_sign) is not None:
+            logger.warning(
+                "Run %d gave no sign of life for so long that it was taken for dead; it goes on. "
+                "What it had claimed may have been stored by others meanwhile",
+                self.id,
+            )
+        self._beaten = time.time()
+        self.recovery.look()
 
-    def beat(self) -> None:
-        """Give a sign of life."""
-        self.mark(heartbeat=self.database.now())
+    def _give_sign(self, connection: Connection) -> float | None:
+        """Returns when the run was taken for dead, if it was."""
+        row = schema.runs.c
+        mine = row.id == self.id
+        found = connection.execute(select(row.recovered).where(mine)).one_or_none()
+        if found is None:
+            raise IndexUnavailable(f"{self.database}: run {self.id} is gone: all was reset")
+        now = self.database.clock(connection)
+        connection.execute(
+            update(schema.runs)
+            .where(mine)
+            .values(
+                heartbeat=now,
+                beats=row.beats + 1,
+                suspected=None,
+                recovered=None,
+                void=NOT_VOID,
+            )
+        )
+        recovered: float | None = found.recovered
+        return recovered
 
     def close(self, *, settled: bool, reason: str, stats: Mapping[str, Any] | None = None) -> None:
         """Close the run: what is still pending is released.
 
         Args:
-            settled: whether everything that was confirmed is known to be stored. Otherwise the
-                next run that opens releases it.
+            settled: whether everything that was confirmed is known to be stored. Otherwise that is
+                released too, unless the run was opened to keep it.
             reason: why it ended.
             stats: of the crawl, kept for the report.
+
+        Raises:
+            IndexUnavailable: the database did not answer in time: the run is dead.
         """
         if self._closed:
             return
         self._closed = True
-        _release(self.database, self.id, confirmed=False)
-        now = self.database.now()
-        self.mark(
-            heartbeat=now,
-            closed=now,
-            settled=settled,
-            reason=reason,
-            stats=json.dumps(stats, default=str) if stats is not None else None,
-        )
+        try:
+            now = self.database.now()
+            self.mark(
+                heartbeat=now,
+                closed=now,
+                settled=settled,
+                recovered=None if settled else now,
+                void=PENDING_VOID if settled else fate(self._on_crash),
+                reason=reason,
+                stats=json.dumps(stats, default=str) if stats is not None else None,
+            )
+        finally:
+            self._leave()
+        self.recovery.has_work = True
+        self.recovery.clear(_CLOSING)
+
+    def abandon(self) -> None:
+        """Give the run up without closing it: it is dead, though this process may live on."""
+        self._closed = True
+        self._leave()
 
     def mark(self, **columns: Any) -> None:
         """Set columns of the run's row."""
@@ -173,61 +222,3 @@ class Run:
                 update(schema.runs).where(schema.runs.c.id == self.id).values(columns)
             )
         )
-
-
-def _recover(
-    database: Database, me: int, host: str, on_crash: Literal["release", "keep"]
-) -> Recovery:
-    row = schema.runs.c
-    unsettled = database.read(
-        lambda connection: connection.execute(
-            select(schema.runs).where(row.settled.is_(False), row.recovered.is_(None), row.id != me)
-        ).all()
-    )
-    recovered, released = [], 0
-    for run in unsettled:
-        if not _is_over(run, host, database.now()):
-            continue
-        released += _release(database, run.id, confirmed=on_crash == "release")
-        # Only now: a recovery that is itself interrupted is done again.
-        Run(database, run.id).mark(recovered=database.now())
-        recovered.append(run.id)
-    return Recovery(recovered, released)
-
-
-def _is_over(run: Row[Any], host: str, now: float) -> bool:
-    if run.closed is not None:
-        return True
-    if run.host == host:
-        return not is_alive(run.process)
-    return bool(now - run.heartbeat > LEASE)
-
-
-def _release(database: Database, run: int, *, confirmed: bool) -> int:
-    """Release a run's pending claims, and its confirmed ones too if so wanted."""
-    claims = schema.claims.c
-    mine = (claims.run == run, *(() if confirmed else (claims.state == PENDING,)))
-    namespaces = database.read(
-        lambda connection: list(
-            connection.execute(select(claims.namespace).where(*mine).distinct()).scalars()
-        )
-    )
-
-    def release(namespace: int, connection: Connection) -> int:
-        held = lock(connection, namespace)
-        rows = connection.execute(
-            select(*(claims[name] for name in FORGET))
-            .where(claims.namespace == namespace, *mine)
-            .limit(_CHUNK)
-        ).all()
-        books = Books(connection, namespace, held)
-        writer = Writer(connection, namespace, held, books)
-        writer.forget([tuple(row) for row in rows], orphaned=True)
-        books.enter()
-        return len(rows)
-
-    total = 0
-    for namespace in namespaces:
-        while count := database.transact(partial(release, namespace)):
-            total += count
-    return total

@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, delete, func, select, update
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.index.budgets import Books
+from scrapy_simhash.index.void import is_orphan
 from scrapy_simhash.index.writer import FORGET, OTHER_SLOTS, Writer, other_slot
 from scrapy_simhash.keys.blocks import Blocks
 
@@ -110,7 +111,7 @@ def expire_duplicates(index: Index, before: float) -> int:
         held = lock(connection, index.id)
         found = connection.execute(
             select(row.id, row.claim)
-            .where(row.namespace == index.id, row.created < before, row.orphaned.is_(False))
+            .where(row.namespace == index.id, row.created < before, ~is_orphan())
             .order_by(row.id)
             .limit(_CHUNK)
         ).all()

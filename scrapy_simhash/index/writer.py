@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cache
 from itertools import starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import bindparam, delete, func, select, update
+from sqlalchemy import bindparam, delete, func, literal_column, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import CONFIRMED, EXACT
@@ -99,7 +100,17 @@ class _Statements:
             )
         )
         self.delete_claims = CompiledStatement(delete(claims).where(*here(claims, "id")))
-        self.delete_keys = _delete_by_key(schema.keys)
+        keys = schema.keys.c
+        # Whatever of these keys leads to one of these claims is one of its own. They are found by
+        # the keys: as many times as many places would be looked at if the claims led there too.
+        self.delete_keys = CompiledStatement(
+            delete(schema.keys).where(
+                keys.namespace == bindparam("here"),
+                keys.slot == bindparam("at"),
+                is_in(dialect, keys.key, "values"),
+                is_in(dialect, keys.claim + literal_column("0"), "numbers"),
+            )
+        )
         self.orphan = CompiledStatement(
             update(duplicates).where(*here(duplicates, "claim")).values(orphaned=True)
         )
@@ -247,15 +258,14 @@ class Writer:
         plans = [(self._held.first_slot, self._held.plan)]
         if self._held.next_plan is not None:
             plans.append((other_slot(self._held.first_slot), self._held.next_plan))
-        self._sql.delete_keys.run(
-            self._connection,
-            [
-                {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": claim[0]}
-                for first, plan in plans
-                for claim in claims
-                for slot, key in _keys_of(plan, claim)
-            ],
-        )
+        of_slots: dict[int, set[int]] = defaultdict(set)
+        for first, plan in plans:
+            for claim in claims:
+                for slot, key in _keys_of(plan, claim):
+                    of_slots[first + slot].add(key)
+        for slot, keys in of_slots.items():
+            values = list_parameter(self._dialect, keys)
+            self._sql.delete_keys.run(self._connection, {**here, "at": slot, "values": values})
         self.books.claims -= self._sql.delete_claims.run(self._connection, here).rowcount
         self.books.text_bytes -= int(
             self._sql.size_of_own_texts.run(self._connection, here).scalar() or 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -13,10 +14,10 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.exceptions import IndexUnavailable
-from scrapy_simhash.index import runs
+from scrapy_simhash.index import process, runs
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.process import process_id
-from scrapy_simhash.index.runs import HEARTBEAT, LEASE, Run
+from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, WATCH
+from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Duplicate
 
 if TYPE_CHECKING:
@@ -26,15 +27,17 @@ pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 TEXT = "a text with a number of words, enough of them to be compared by its distance"
 OTHER = "something else that nobody would ever take for the first one, whatever the limit"
+#: The name of something that was done by a process that is no more.
+GONE = "999999999 0.0 0"
 
 
-def crashed(db: Database, **columns: Any) -> Index:
+def crashed(db: Database, *, on_crash: Any = "release", **columns: Any) -> Index:
     """The index of a run with one confirmed and one pending claim, whose process is no more."""
-    run = Run.open(db)
+    run = Run.open(db, on_crash=on_crash)
     index = Index(db, run=run)
     index.confirm(index.claim(TEXT, key="confirmed"))
     index.claim(OTHER, key="pending")
-    run.mark(**{"process": "999999999 0.0", **columns})
+    run.mark(**{"process": GONE, **columns})
     return index
 
 
@@ -46,83 +49,216 @@ def row(db: Database, run: Run) -> Any:
     )
 
 
-def test_what_a_dead_process_left_is_released(db: Database) -> None:
+def deleted(run: Run) -> int:
+    """How many claims of dead runs are deleted until none is left."""
+    while run.recovery.clear():
+        pass
+    return run.recovery.claims
+
+
+def kind(index: Index, text: str, key: str = "other") -> str:
+    return index.claim(text, key=key).kind
+
+
+def rows(db: Database, table: Any) -> int:
+    return db.read(lambda connection: connection.scalar(select(func.count()).select_from(table)))
+
+
+def test_what_a_dead_process_left_counts_no_more_and_is_deleted(db: Database) -> None:
     index = crashed(db)
     run = Run.open(db)
-    assert run.recovery == ([index.run.id], 2)
+    assert run.recovery.runs == [index.run.id]
+    assert run.recovery.claims == 0
     assert len(index) == 0
+    assert rows(db, schema.claims) == 2, "the rows go by and by"
     assert row(db, index.run).recovered is not None
     fresh = Index(db, run=run)
-    assert fresh.claim(TEXT, key="other").kind == "unique"
-    assert fresh.claim(OTHER, key="other").kind == "unique"
-    assert Run.open(db).recovery == ([], 0), "once is enough"
+    assert kind(fresh, TEXT) == "unique"
+    assert kind(fresh, OTHER) == "unique"
+    assert deleted(run) == 2
+    assert len(fresh) == 2
+    again = Run.open(db)
+    assert again.recovery.runs == [], "once is enough"
+    assert not again.recovery.has_work
 
 
-def test_what_it_had_confirmed_is_kept_if_so_wanted(db: Database) -> None:
-    index = crashed(db)
-    run = Run.open(db, on_crash="keep")
-    assert run.recovery == ([index.run.id], 1)
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_what_it_had_confirmed_is_kept_if_its_own_run_was_to_keep_it(
+    db: Database, is_deleted: bool
+) -> None:
+    """Whatever the run wants that finds it dead."""
+    index = crashed(db, on_crash="keep")
+    run = Run.open(db, on_crash="release")
+    assert run.recovery.runs == [index.run.id]
+    if is_deleted:
+        assert deleted(run) == 1
     fresh = Index(db, run=run)
-    assert fresh.claim(TEXT, key="other").kind == "duplicate"
-    assert fresh.claim(OTHER, key="other").kind == "unique"
+    assert len(fresh) == 1
+    assert kind(fresh, TEXT) == "duplicate"
+    assert kind(fresh, OTHER) == "unique"
+
+
+def test_a_run_that_keeps_what_it_confirmed_does_not_keep_what_others_did(db: Database) -> None:
+    crashed(db)
+    fresh = Index(db, run=Run.open(db, on_crash="keep"))
+    assert kind(fresh, TEXT) == "unique"
 
 
 def test_a_live_run_is_never_robbed(db: Database) -> None:
-    index = crashed(db, process=process_id())
-    index.run.mark(heartbeat=db.now() - 100 * LEASE)
-    assert Run.open(db).recovery == ([], 0)
+    index = crashed(db, process=process.enter())
+    index.run.mark(heartbeat=db.now() - 100 * LEASE, suspected=0.0)
+    assert Run.open(db).recovery.runs == []
     assert len(index) == 2
 
 
 def test_a_process_number_that_was_used_again_is_not_the_run(db: Database) -> None:
-    crashed(db, process=f"{os.getpid()} 12.0")
-    assert Run.open(db).recovery.claims == 2
+    index = crashed(db, process=f"{os.getpid()} 12.0 0")
+    assert Run.open(db).recovery.runs == [index.run.id]
 
 
-@pytest.mark.parametrize(("silence", "dead"), [(LEASE - 20, False), (LEASE + 20, True)])
-def test_a_run_on_another_host_lives_as_long_as_its_lease(
-    db: Database, silence: float, dead: bool
+def test_a_run_that_ends_while_it_is_judged_keeps_what_it_has(
+    db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crashed(db, host="elsewhere", heartbeat=db.now() - silence)
-    assert Run.open(db).recovery.claims == (2 if dead else 0)
+    """Its row is read while it lives, and its process looked for when that is gone."""
+    living = Run.open(db)
+    index = Index(db, run=living)
+    index.confirm(index.claim(TEXT, key="a"))
+
+    def end_first(_name: str) -> bool:
+        living.close(settled=True, reason="finished")
+        return False
+
+    monkeypatch.setattr("scrapy_simhash.index.recovery.is_alive", end_first)
+    run = Run.open(db)
+    assert run.recovery.runs == []
+    assert row(db, living).settled
+    assert kind(Index(db, run=run), TEXT) == "duplicate"
 
 
-def test_a_heartbeat_renews_the_lease(db: Database) -> None:
-    index = crashed(db, host="elsewhere", heartbeat=db.now() - 2 * LEASE)
+def test_a_run_that_gives_a_sign_of_life_while_it_is_judged_lives(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    living = Run.open(db)
+
+    def beat_first(_name: str) -> bool:
+        living.mark(beats=1)
+        return False
+
+    monkeypatch.setattr("scrapy_simhash.index.recovery.is_alive", beat_first)
+    assert Run.open(db).recovery.runs == []
+
+
+@pytest.mark.parametrize(("silence", "suspected"), [(LEASE - 20, False), (LEASE + 20, True)])
+def test_a_run_on_another_host_is_dead_once_it_was_silent_twice(
+    db: Database, silence: float, suspected: bool
+) -> None:
+    index = crashed(db, host="elsewhere", heartbeat=db.now() - silence)
+    run = Run.open(db)
+    assert run.recovery.runs == []
+    found = row(db, index.run).suspected
+    assert (found is not None) == suspected
+    if not suspected:
+        return
+    run.recovery.look()
+    assert run.recovery.runs == [], "not at once"
+    index.run.mark(suspected=found - WATCH)
+    # Another run may take the second look.
+    assert Run.open(db).recovery.runs == [index.run.id]
+    assert len(index) == 0
+
+
+def test_a_sign_of_life_renews_the_lease(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = crashed(db, host="elsewhere", heartbeat=0.0, suspected=0.0)
+    monkeypatch.setattr(index.run, "_beaten", 0.0)
     index.run.beat()
-    assert Run.open(db).recovery.claims == 0
+    assert Run.open(db).recovery.runs == []
+    assert row(db, index.run).suspected is None
+
+
+@pytest.mark.parametrize("step", [-3600, 3600])
+def test_a_clock_that_is_set_takes_no_live_run_for_dead(
+    db: Database, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """The judge's own clock, whichever way; with SQLite it is that of the database as well."""
+    living, judge = Run.open(db), Run.open(db)
+    living.mark(host="elsewhere")
+    Index(db, run=living).claim(TEXT, key="a")
+    now = runs.time.time
+    for passed in range(0, 200, 5):
+        monkeypatch.setattr("time.time", lambda passed=passed: now() + step + passed)
+        judge.beat()
+        if passed % HEARTBEAT == 0:
+            # The clock of its own host is right.
+            monkeypatch.setattr("time.time", lambda passed=passed: now() + passed)
+            living.beat()
+    assert judge.recovery.runs == []
+    assert row(db, living).recovered is None
 
 
 def test_an_index_with_a_run_of_its_own_gives_signs_of_life(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = Index(db)
-    index.run.mark(heartbeat=0.0)
     index.claim(TEXT, key="a")
-    first = row(db, index.run).heartbeat
-    assert first > db.now() - HEARTBEAT
+    first = row(db, index.run)
     index.claim(TEXT, key="b")
-    assert row(db, index.run).heartbeat == first, "not with every claim"
-    monkeypatch.setattr("scrapy_simhash.index.index.time.monotonic", lambda: 1e12)
+    assert row(db, index.run) == first, "not with every claim"
+    monkeypatch.setattr(index.run, "_beaten", index.run._beaten - HEARTBEAT)
     index.claim(TEXT, key="c")
-    assert row(db, index.run).heartbeat > first
+    assert row(db, index.run).beats == 1
+    assert row(db, index.run).heartbeat > first.heartbeat
+
+
+def test_signs_of_life_are_given_by_the_clock_of_the_database(
+    db: Database, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    if engine == "sqlite":
+        pytest.skip("it has none of its own")
+    run = Run.open(db)
+    opened = row(db, run).heartbeat
+    now = runs.time.time
+    monkeypatch.setattr("time.time", lambda: now() + 3600)
+    run.beat()
+    assert row(db, run).beats == 1
+    assert row(db, run).heartbeat < opened + 600
+    assert db.now() < opened + 600, "what is claimed from now on goes by it too"
 
 
 def test_a_run_that_closed_well_is_left_alone(db: Database) -> None:
     index = crashed(db)
     index.run.close(settled=True, reason="finished", stats={"items": 1})
-    assert Run.open(db).recovery == ([], 0)
+    assert Run.open(db).recovery.runs == []
     assert len(index) == 1, "what was pending is released when a run closes"
+    assert rows(db, schema.claims) == 1
     closed = row(db, index.run)
     assert closed.reason == "finished"
     assert closed.stats == '{"items": 1}'
+    assert closed.void == schema.NOT_VOID
 
 
-def test_what_closed_without_having_stored_is_released(db: Database) -> None:
-    index = crashed(db)
+@pytest.mark.parametrize(("on_crash", "left"), [("release", 0), ("keep", 1)])
+def test_what_closed_without_having_stored_is_released(
+    db: Database, on_crash: str, left: int
+) -> None:
+    index = crashed(db, on_crash=on_crash)
     index.run.close(settled=False, reason="the feed failed")
-    assert Run.open(db).recovery == ([index.run.id], 1)
+    assert len(index) == left
+    assert rows(db, schema.claims) == left
+    assert Run.open(db).recovery.runs == []
+
+
+def test_what_closing_has_no_time_to_delete_is_left_to_others(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = crashed(db)
+    monkeypatch.setattr("scrapy_simhash.index.recovery.Recovery.clear", lambda *_: True)
+    index.run.close(settled=False, reason="the feed failed")
+    monkeypatch.undo()
+    assert rows(db, schema.claims) == 2
     assert len(index) == 0
+    run = Run.open(db)
+    assert kind(Index(db, run=run), TEXT) == "unique"
+    assert deleted(run) == 2
 
 
 def test_closing_twice_is_closing_once(db: Database) -> None:
@@ -143,6 +279,33 @@ def test_an_index_closes_the_run_it_opened_itself(db: Database) -> None:
     assert row(db, mine).closed is None
 
 
+@pytest.mark.parametrize("end", ["abandoned", "failed to close", "forgotten"])
+def test_a_run_that_never_closed_is_dead_though_its_process_lives(
+    db: Database, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run.open(db)
+    index = Index(db, run=run)
+    index.confirm(index.claim(TEXT, key="a"))
+    number = run.id
+    assert Run.open(db).recovery.runs == []
+    if end == "abandoned":
+        run.abandon()
+    elif end == "failed to close":
+
+        def fail(**_columns: Any) -> None:
+            raise IndexUnavailable("locked")
+
+        monkeypatch.setattr(run, "mark", fail)
+        with pytest.raises(IndexUnavailable):
+            run.close(settled=True, reason="finished")
+    else:
+        del run, index
+        gc.collect()
+    after = Run.open(db)
+    assert number in after.recovery.runs
+    assert kind(Index(db, run=after), TEXT) == "unique"
+
+
 def test_what_was_dropped_against_a_dead_runs_claim_is_an_orphan(db: Database) -> None:
     living = Index(db, run=Run.open(db))
     index = crashed(db)
@@ -151,7 +314,9 @@ def test_what_was_dropped_against_a_dead_runs_claim_is_an_orphan(db: Database) -
     assert match.pending
     document = living.document(OTHER, key="copy")
     living.execute(duplicates=[Duplicate(document, match, "drop", b"item", "dict")])
-    assert Run.open(db).recovery.runs == [index.run.id]
+    run = Run.open(db)
+    assert run.recovery.runs == [index.run.id]
+    assert deleted(run) == 2
     assert db.read(lambda connection: connection.scalar(select(schema.duplicates.c.orphaned)))
 
 
@@ -159,38 +324,88 @@ def test_a_run_that_was_taken_for_dead_can_still_confirm(db: Database) -> None:
     run = Run.open(db)
     index = Index(db, run=run)
     verdict = index.claim(TEXT, key="a")
-    run.mark(host="elsewhere", heartbeat=0.0)
-    assert Run.open(db).recovery.claims == 1
+    run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
+    assert deleted(Run.open(db)) == 1
+    run._beaten = 0.0
+    run.beat()
     index.confirm(verdict)
-    assert index.claim(TEXT, key="b").kind == "duplicate"
+    assert kind(index, TEXT, "b") == "duplicate"
 
 
-def test_a_recovery_that_is_interrupted_is_done_again(
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_run_that_wakes_is_a_run_again(
+    db: Database, is_deleted: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What it claims from then on counts, and is released if it dies after all."""
+    run, judge = Run.open(db), Run.open(db)
+    index = Index(db, run=run)
+    index.confirm(index.claim(TEXT, key="a"))
+    run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
+    judge.recovery.look()
+    assert judge.recovery.runs == [run.id]
+    if is_deleted:
+        assert deleted(judge) == 1
+    run._beaten = 0.0
+    run.beat()
+    assert "was taken for dead" in caplog.text
+    assert len(index) == (0 if is_deleted else 1), "what is left of it counts again"
+    verdict = index.claim(OTHER, key="b")
+    assert verdict.kind == "unique"
+    index.confirm(verdict)
+    assert kind(Index(db, run=judge), OTHER, "c") == "duplicate"
+    deleted(judge)
+    assert len(index) == (1 if is_deleted else 2)
+    run.mark(process=GONE, host=process.host_id())
+    after = Run.open(db)
+    assert after.recovery.runs == [run.id]
+    assert kind(Index(db, run=after), OTHER, "d") == "unique"
+
+
+def test_a_run_that_wakes_and_closes_keeps_what_is_left(db: Database) -> None:
+    run, judge = Run.open(db), Run.open(db)
+    index = Index(db, run=run)
+    index.confirm(index.claim(TEXT, key="a"))
+    run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
+    judge.recovery.look()
+    run.close(settled=True, reason="finished")
+    deleted(judge)
+    assert len(index) == 1
+    assert row(db, run).recovered is None
+
+
+def test_a_recovery_that_is_interrupted_goes_on(db: Database) -> None:
+    crashed(db)
+    first = Run.open(db)
+    assert first.recovery.has_work
+    first.abandon()
+    second = Run.open(db)
+    assert second.recovery.runs == [first.id]
+    assert deleted(second) == 2
+    assert rows(db, schema.keys) == 0
+
+
+def test_thousands_of_claims_in_several_namespaces_are_deleted_in_small_steps(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = crashed(db)
-    release = runs._release
-
-    def cut(*arguments: Any, **named: Any) -> int:
-        release(*arguments, **named)
-        raise IndexUnavailable("power cut")
-
-    monkeypatch.setattr(runs, "_release", cut)
-    with pytest.raises(IndexUnavailable):
-        Run.open(db)
-    monkeypatch.undo()
-    assert index.run.id in Run.open(db).recovery.runs
-
-
-def test_thousands_of_claims_in_several_namespaces_are_released(db: Database) -> None:
     run = Run.open(db)
     for name in ("one", "two"):
         index = Index(db, namespace=name, run=run, candidates="blocks", distance=0)
         index.claim_many({"fingerprint": n, "key": str(n)} for n in range(1100))
-    run.mark(process="999999999 0.0")
-    assert Run.open(db).recovery.claims == 2200
+    run.mark(process=GONE)
+    after = Run.open(db)
+    steps: list[int] = []
+    forget = after.recovery._forget
+
+    def counted(namespace: int, numbers: Any) -> int:
+        steps.append(len(numbers))
+        return forget(namespace, numbers)
+
+    monkeypatch.setattr(after.recovery, "_forget", counted)
+    assert deleted(after) == 2200
+    assert steps[0] == 100
+    assert len(steps) > 2
     for table in (schema.claims, schema.keys):
-        assert db.read(lambda c, t=table: c.scalar(select(func.count()).select_from(t))) == 0
+        assert rows(db, table) == 0
 
 
 def claim_and_wait(url: str, ready: Any) -> None:
@@ -203,15 +418,17 @@ def claim_and_wait(url: str, ready: Any) -> None:
 def test_a_process_that_was_killed_is_recovered(db: Database) -> None:
     spawn = multiprocessing.get_context("spawn")
     ready = spawn.Event()
-    process = spawn.Process(
+    child = spawn.Process(
         target=claim_and_wait, args=(db.url.render_as_string(hide_password=False), ready)
     )
-    process.start()
+    child.start()
     assert ready.wait(60)
-    assert Run.open(db).recovery == ([], 0)
-    process.kill()
-    process.join()
-    assert Run.open(db).recovery.claims == 1
+    run = Run.open(db)
+    assert run.recovery.runs == []
+    child.kill()
+    child.join()
+    run.recovery.look()
+    assert len(run.recovery.runs) == 1
 
 
 def test_opening_a_run_whose_commit_was_answered_by_silence_makes_one_row(
@@ -226,4 +443,4 @@ def test_opening_a_run_whose_commit_was_answered_by_silence_makes_one_row(
     monkeypatch.setattr(db, "transact_once", twice)
     Run.open(db)
     monkeypatch.undo()
-    assert db.read(lambda c: c.scalar(select(func.count()).select_from(schema.runs))) == 1
+    assert rows(db, schema.runs) == 1

@@ -10,10 +10,10 @@ from servers import ENGINES
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
+from scrapy_simhash.index.verdict import Duplicate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,10 +89,31 @@ def test_a_reset_forgets_one_namespace(db: Database) -> None:
     assert rows(db, schema.duplicates) == 0
 
 
-def test_who_still_holds_a_namespace_that_was_reset_is_told(db: Database) -> None:
-    """Its claims would be in a place where nobody looks."""
+@pytest.mark.parametrize("is_made_anew", [False, True])
+def test_who_still_holds_a_namespace_that_was_reset_goes_on_in_the_new_one(
+    db: Database, is_made_anew: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What it had claimed before was forgotten with it: the numbers are those of others now."""
     index = Index(db, namespace="one")
+    stored, dropped = (index.claim(article(n), key=str(n)) for n in range(2))
+    copy = index.claim(article(0), key="copy")
     reset_namespace(db, "one")
-    Index(db, namespace="one")
-    with pytest.raises(IndexUnavailable, match="reset by somebody else"):
-        index.claim(article(1), key="a")
+    other = Index(db, namespace="one") if is_made_anew else index
+    made = other.claim_many({"text": article(n), "key": f"new {n}"} for n in (5, 6))
+    assert [verdict.kind for verdict in made] == ["unique", "unique"]
+    assert {verdict.claim.id for verdict in made if verdict.claim} & {
+        verdict.claim.id for verdict in (stored, dropped) if verdict.claim
+    }
+    document = index.document(article(0), key="copy")
+    index.execute(
+        confirm=[stored.claim],
+        release=[dropped.claim],
+        duplicates=[Duplicate(document, copy.match, "drop", b"item", "dict")],
+    )
+    assert "was reset while it was in use" in caplog.text
+    assert index.id == other.id
+    assert len(other) == 2
+    assert rows(db, schema.claims) == 2
+    assert db.read(lambda c: list(c.execute(select(schema.claims.c.state)).scalars())) == [0, 0]
+    assert db.read(lambda c: c.scalar(select(schema.duplicates.c.orphaned)))
+    assert index.claim(article(5), key="again").kind == "duplicate"

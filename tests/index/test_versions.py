@@ -37,9 +37,11 @@ def test_an_owners_own_version_is_the_same_and_not_a_duplicate(db: Database) -> 
     ("table", "columns"),
     [
         ("simhash_claims", ["namespace", "owner"]),
-        ("simhash_claims", ["run"]),
+        ("simhash_claims", ["run", "namespace", "id"]),
         ("simhash_duplicates", ["namespace", "claim"]),
         ("simhash_duplicates", ["run"]),
+        ("simhash_runs", ["settled"]),
+        ("simhash_runs", ["void"]),
     ],
 )
 def test_what_is_looked_for_is_found_by_an_index(

@@ -1,0 +1,156 @@
+"""Claims of a dead run, which count no more although their rows are still there."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from claims import article, claim_version, edited, rows
+from servers import ENGINES
+from sqlalchemy import update
+
+from scrapy_simhash import history
+from scrapy_simhash.db import schema
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.reader import CROWD
+from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.upkeep import expire_duplicates
+from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.text.rest import sketch
+
+if TYPE_CHECKING:
+    from scrapy_simhash.db.transactions import Database
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+
+
+def void(db: Database, run: Run, state: int = schema.ALL_VOID) -> None:
+    """One statement, as when the run was found dead."""
+    change = update(schema.runs).where(schema.runs.c.id == run.id).values(void=state, recovered=1.0)
+    db.transact(lambda connection: connection.execute(change))
+
+
+def test_those_that_pend_or_all_of_them_count_no_more(db: Database) -> None:
+    run = Run.open(db)
+    index, other = Index(db, run=run), Index(db)
+    for number in range(3):
+        index.claim(article(number), key=str(number))
+    index.confirm(index.claim(article(9), key="9"))
+    assert len(other) == 4
+    void(db, run, schema.PENDING_VOID)
+    assert len(other) == 1
+    assert [other.claim(article(n), key="x").kind for n in (0, 9)] == ["unique", "duplicate"]
+    void(db, run)
+    assert len(other) == 1, "the one of the other run"
+    assert other.claim(article(9), key="y").kind == "unique"
+
+
+def test_nobody_is_a_version_of_what_counts_no_more(db: Database) -> None:
+    run, index = Run.open(db), Index(db)
+    old = claim_version(index, article(1), visit=1)
+    index.confirm(old)
+    newer = claim_version(Index(db, run=run), edited(article(1)), visit=2)
+    assert newer.kind == "same"
+    void(db, run)
+    again = claim_version(index, article(1), visit=3)
+    assert (again.kind, again.claim) == ("same", None)
+    assert again.match.claim == old.claim.id
+
+
+def test_the_nearest_are_those_that_count(db: Database) -> None:
+    run, index = Run.open(db), Index(db)
+    Index(db, run=run).claim(article(1), key="dead")
+    index.claim(article(2), key="alive")
+    assert [match.key for match in index.nearest(article(1))] == ["dead"]
+    void(db, run)
+    assert index.nearest(article(1)) == []
+    assert [match.key for match in index.nearest(article(2))] == ["alive"]
+
+
+def test_nothing_is_foreseen_of_what_counts_no_more(db: Database) -> None:
+    run, index = Run.open(db), Index(db)
+
+    def page(key: str) -> Document:
+        rest = sketch(article(1))
+        return index.document(article(1), key=key, url=f"http://a.test/{key}", rest=rest)
+
+    dead = Index(db, run=run)
+    dead.confirm(*dead.execute([page("a")]))
+    assert index.foresee(page("b")).kind == "duplicate"
+    void(db, run)
+    assert index.foresee(page("b")).kind == "unique"
+
+
+def test_equal_items_that_count_no_more_are_not_met(db: Database) -> None:
+    run, index = Run.open(db), Index(db)
+
+    def item(key: str) -> Document:
+        return Document(Sketch(77, 1, None), key, digest=b"d" * 16, exact=True)
+
+    dead = Index(db, run=run)
+    dead.confirm(*dead.execute([item("a")]))
+    assert index.execute([item("b")])[0].kind == "duplicate"
+    void(db, run)
+    assert index.execute([item("b")])[0].kind == "unique"
+
+
+def test_a_band_is_not_crowded_by_what_counts_no_more(db: Database) -> None:
+    """Or the pages of a crawl that died would not be told apart when they are crawled again."""
+    run = Run.open(db)
+    dead = Index(db, run=run)
+    shingles, chance = dead.scheme.sketch(article(1)).shingles, random.Random(1)
+
+    def documents(what: str) -> list[Document]:
+        return [
+            Document(Sketch(chance.getrandbits(128), 119, shingles), f"{what} {number}")
+            for number in range(CROWD)
+        ]
+
+    for start in range(0, CROWD, 20):
+        dead.execute(documents("dead")[start : start + 20])
+    alive = Index(db)
+    void(db, run)
+    alive.execute(documents("alive")[:3])
+    assert alive.lookup.counts.crowded == alive.lookup.counts.exact_only == 0
+    again = Index(db)
+    again.execute(documents("others")[: CROWD - 3])
+    again.execute(documents("last")[-1:])
+    assert again.lookup.counts.crowded > 0, "those that count crowd it"
+
+
+def fill(db: Database, run: Run) -> tuple[Index, Any]:
+    """A claim of a run, and an item of another run that was dropped against it."""
+    dead, index = Index(db, run=run), Index(db)
+    dead.confirm(*dead.execute([dead.document(article(1), key="a", url="http://a.test/1")]))
+    copy = index.document(article(1), key="b", url="http://b.test/1")
+    match = index.execute([copy])[0].match
+    index.execute(duplicates=[Duplicate(copy, match, "drop", b"item", "dict")])
+    return index, history.choose_namespace(db, None)
+
+
+def test_what_people_read_knows_of_it(db: Database) -> None:
+    run = Run.open(db)
+    _, namespace = fill(db, run)
+    assert namespace.size == 1
+    assert not list(history.quarantined(db, namespace, orphans=True))
+    void(db, run)
+    namespace = history.choose_namespace(db, None)
+    assert namespace.size == 0
+    assert [row.item for row in history.quarantined(db, namespace, orphans=True)] == [b"item"]
+    (drop,) = history.drops(db, namespace)
+    assert (drop.orphaned, drop.original, drop.first_seen) == (True, None, None)
+    assert history.largest_groups(db, namespace) == [(drop.claim, 1, None)]
+    assert [(each.claims, each.orphans) for each in history.runs(db, namespace)] == [(0, 1)]
+    assert len(history.kept_times(db, namespace)) == 0
+    assert len(history.documents(db, namespace, limit=10)) == 1, "the dropped one"
+    assert history.pages(db, namespace, "http://a.test/1", []).claims == []
+
+
+def test_an_orphan_of_a_dead_run_does_not_expire(db: Database) -> None:
+    run = Run.open(db)
+    index, _ = fill(db, run)
+    void(db, run)
+    assert expire_duplicates(index, db.now() + 1000) == 0
+    assert rows(db, schema.duplicates) == 1
