@@ -11,8 +11,12 @@ from torture.rows import Cases
 from torture.scene import at_a_moment
 from torture.site import EVERY, PATHS
 
-#: A crawl that lasts, so that it is there when the server comes back.
-LASTING = {"CONCURRENT_REQUESTS_PER_DOMAIN": 4, "DOWNLOAD_DELAY": 0.04}
+#: A crawl that is there when the server comes back: it fetches no more than it gets rid of.
+LASTING = {
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 4,
+    "DOWNLOAD_DELAY": 0.02,
+    "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 4096,
+}
 TIMEOUT = 2
 
 
@@ -48,7 +52,7 @@ def test_a_server_that_is_soon_back(scene, table, seeds, server):
             chance, here = random.Random(seed), scene(url)
             run = here.start(seed, **LASTING)
             for go in [server.kill, server.kill, server.kill, server.stop, server.freeze]:
-                at_a_moment(here, run, chance, PATHS[: len(PATHS) // 6])
+                at_a_moment(here, run, chance, PATHS[: len(PATHS) // 8])
                 outages += run.process.is_alive()
                 go()
                 time.sleep(chance.random() / 2)
