@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
     from pathlib import Path
 
-GROUPS, TWINS = 600, 2
+GROUPS, TWINS = 900, 2
 
 
 def call(*arguments: str) -> None:
@@ -76,17 +76,18 @@ class Feed:
 def kill_at_a_moment(feed: Feed, chance: random.Random) -> None:
     """Kill a call after some more parts of the feed, any of them."""
     process = feed.start()
-    wanted = feed.read() + chance.randint(1, GROUPS * TWINS // 2)
+    wanted = feed.read() + chance.randint(1, GROUPS * TWINS // 4)
     while feed.read() < wanted and process.is_alive():
         time.sleep(0.001)
     time.sleep(chance.random() * 0.02)
     kill(process)
+    assert process.exitcode, "it was done already"
 
 
 def refused(feed: Feed) -> None:
     """It ends with a line that names the output, and touches nothing."""
     before = feed.written()
-    assert feed.finish() == 1
+    assert feed.finish() == 1, feed.log
     (line,) = feed.log.splitlines()
     assert str(feed.output) in line
     assert str(feed.progress) in line
@@ -129,7 +130,7 @@ def test_dedupe_killed_and_called_again(source, tmp_path, table, seeds):
             shutil.copytree(feed.folder, copy.folder)
 
         kill_at_a_moment(feed, chance)
-        assert feed.finish() == 0
+        assert feed.finish() == 0, feed.log
         assert feed.output.read_bytes() == wanted
         intact.append(row("dedupe, kill -9 twice, output intact", 3, feed.output))
 
@@ -139,14 +140,14 @@ def test_dedupe_killed_and_called_again(source, tmp_path, table, seeds):
         other.output.write_bytes(moved.read_bytes()[: chance.randrange(noted)])
         refused(other)
         moved.rename(other.output)
-        assert other.finish() == 0
+        assert other.finish() == 0, other.log
         assert other.output.read_bytes() == wanted
         mended.append(row("dedupe, output moved, then cut, then put back", 4, other.output))
 
         fresh.output.unlink()
         refused(fresh)
         fresh.progress.unlink()
-        assert fresh.finish() == 0
+        assert fresh.finish() == 0, fresh.log
         assert fresh.output.read_bytes() == wanted
         anew.append(row("dedupe, begun anew without its output", 3, fresh.output))
     assert {cases.total(table)[3:] for cases in (intact, mended, anew)} == {(0, 0, 0, 0)}
