@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "IndexUnavailable",
+    "IndexUnusable",
     "NamespaceGone",
     "SchemaMismatch",
     "SchemeMismatch",
@@ -25,6 +26,10 @@ class SchemaMismatch(RuntimeError):
 
 class IndexUnavailable(RuntimeError):
     """The database did not answer, or refused to, within the time it was given."""
+
+
+class IndexUnusable(IndexUnavailable):
+    """The database can't be used, and waiting will not change that."""
 
 
 class NamespaceGone(IndexUnavailable):

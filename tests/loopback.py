@@ -164,6 +164,33 @@ class PageSpider(Spider):
         yield {"url": response.url}
 
 
+class InPhases(PageSpider):
+    """Fetches one part of the pages after the other, and does something before each."""
+
+    def __init__(self, phases: list[Callable[[], object]], urls: list[str]) -> None:
+        super().__init__()
+        self.phases = list(phases)
+        self.parts = [urls[place :: len(phases)] for place in range(len(phases))]
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.next_phase, signals.spider_idle)
+        return spider
+
+    async def start(self):
+        for request in self.requests():
+            yield request
+
+    def requests(self):
+        self.phases.pop(0)()
+        return [Request(url) for url in self.parts.pop(0)]
+
+    def next_phase(self):
+        for request in self.requests() if self.parts else ():
+            self.crawler.engine.crawl(request)
+
+
 async def crawl(
     spider: type[Spider], settings: Mapping[str, Any], *args: Any, **kwargs: Any
 ) -> Crawl:

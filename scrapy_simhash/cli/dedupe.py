@@ -108,7 +108,8 @@ def _index(project: Project, options: Namespace, own: Path | None, job: str) -> 
         # Nobody waits for a single answer here.
         timeout=max(60.0, project.settings.timeout),
     )
-    with closing(database):
+    # No claim is missing of what is noted as done.
+    with closing(database), database.durable():
         # What was confirmed is stored, whatever became of the call that did it.
         run = Run.open(database, spider="dedupe", job=job, on_crash="keep")
         # The feed has the texts.

@@ -82,7 +82,9 @@ class Project:
                 f"there is no database {path} yet: nothing was crawled, or --database is wanted"
             )
         options, timeout = self.settings.engine_options, self.settings.timeout
-        with closing(open_database(url, options=options, timeout=timeout)) as database:
+        opened = open_database(url, options=options, timeout=timeout)
+        # What a command says it has done is done, whatever happens next.
+        with closing(opened) as database, database.durable():
             yield database
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import ExitStack
 from datetime import datetime
@@ -12,6 +13,7 @@ from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, positive
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import json_line, progress_bar
+from scrapy_simhash.durable import sync_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -66,6 +68,10 @@ def run(project: Project, options: Namespace) -> None:
             incomplete += row.item_type.endswith("(incomplete)")
             progress.advance(task)
         stream.flush()
+        if options.output is not None:
+            # It may be pruned from the database next.
+            os.fsync(stream.fileno())
+            sync_folder(Path(options.output).parent)
     print(f"{restored:,} items restored", file=sys.stderr)
     if gone:
         print(f"{gone:,} more were not kept (SIMHASH_QUARANTINE)", file=sys.stderr)

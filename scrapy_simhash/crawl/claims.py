@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
+import math
 import time
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.crawl.waiting import follow, wait
+from scrapy_simhash.crawl.waiting import wait
 from scrapy_simhash.index.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import Document, Match
 
 __all__ = ["Claims"]
-
-logger = logging.getLogger(__name__)
 
 
 class Claims:
@@ -40,7 +38,6 @@ class Claims:
         self._stats = stats
         self._trouble = trouble
         self._held: dict[tuple[str, int], Subject] = {}
-        self._recovered = 0
 
     async def claim(self, subject: Subject, document: Document) -> Verdict:
         """The verdict on a document, which stands whatever becomes of what it was compared with.
@@ -54,11 +51,13 @@ class Claims:
             IndexUnavailable, SchemeMismatch, SchemaMismatch: see :meth:`Worker.claim`.
         """
         namespace = subject.page.namespace
-        deadline = time.monotonic() + self._settings.timeout
+        deadline = math.inf
         asked_again: int | None = None
         while True:
             verdict = await self._worker.claim(namespace, document)
-            self._note_answer()
+            self._trouble.note_answer()
+            # From the first verdict on: that may itself have taken long.
+            deadline = min(deadline, time.monotonic() + self._settings.timeout)
             if verdict.claim is not None:
                 self._held[namespace, verdict.claim.id] = subject
                 return verdict
@@ -81,7 +80,7 @@ class Claims:
             IndexUnavailable, SchemeMismatch, SchemaMismatch: see :meth:`Worker.foresee`.
         """
         verdict = await self._worker.foresee(namespace, document)
-        self._note_answer()
+        self._trouble.note_answer()
         match = verdict.match
         if match is None or not match.pending:
             return verdict
@@ -98,7 +97,7 @@ class Claims:
             return False
         self._stats.count("twin_waits")
         try:
-            return not await wait(follow(twin.outcome), patience)
+            return not await wait(twin.outcome, patience)
         except TimeoutError:
             return False
 
@@ -123,14 +122,3 @@ class Claims:
         """How many unique ones have no outcome."""
         verdicts = [subject.verdict for subject in self._held.values()]
         return sum(verdict.kind == "unique" for verdict in verdicts if verdict is not None)
-
-    def _note_answer(self) -> None:
-        self._trouble.note_answer()
-        if count := self._worker.figures.recovered - self._recovered:
-            self._recovered += count
-            self._stats.count("claims/recovered", count)
-            logger.info(
-                "Released %d claims of earlier crawls that never closed: the pages they stood for "
-                "are stored again when they are met",
-                count,
-            )

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.crawl.settings import DAY
+from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
 
@@ -15,17 +19,19 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_simhash.crawl.settings import Settings
+    from scrapy_simhash.db.patience import Signs
     from scrapy_simhash.index.index import Index
 
 __all__ = ["CrawlDatabase", "connect"]
 
 
-def connect(crawler: Crawler, settings: Settings) -> CrawlDatabase:
+def connect(crawler: Crawler, settings: Settings, signs: Signs) -> CrawlDatabase:
     """Open the database of a crawl; raises as :class:`CrawlDatabase` does."""
     spider = crawler.spider
     asked = getattr(spider, "simhash_reset", None)
     return CrawlDatabase(
         settings,
+        signs,
         spider=spider.name if spider else "",
         job=str(crawler.settings.get("JOBDIR") or ""),
         reset=settings.reset if asked is None else asked in {True, "1", "True", "true"},
@@ -37,6 +43,7 @@ class CrawlDatabase:
 
     Args:
         settings: of the crawl.
+        signs: where it is noted that the database works.
         spider: its name, for the run.
         job: what tells this crawl from others of the spider.
         reset: empty each namespace when it is opened.
@@ -45,7 +52,9 @@ class CrawlDatabase:
         IndexUnavailable, SchemaMismatch, ValueError: see :class:`Database`.
     """
 
-    def __init__(self, settings: Settings, *, spider: str, job: str, reset: bool) -> None:
+    def __init__(
+        self, settings: Settings, signs: Signs, *, spider: str, job: str, reset: bool
+    ) -> None:
         self._settings = settings
         self._reset = reset
         self._database = Database(
@@ -53,6 +62,7 @@ class CrawlDatabase:
             options=settings.engine_options,
             # Its own words come before the one who waits gives up.
             timeout=0.8 * settings.timeout,
+            signs=signs,
         )
         self._indexes: dict[str, Index] = {}
         self._told = 0
@@ -66,7 +76,8 @@ class CrawlDatabase:
         """The index of a namespace, opened on first use; raises as :class:`Index` does."""
         if namespace not in self._indexes:
             if self._reset:
-                reset_namespace(self._database, namespace)
+                with self._database.durable():
+                    reset_namespace(self._database, namespace)
             index = self._settings.open_index(self._database, namespace, self.run)
             if self._settings.expire is not None:
                 before = self._database.now() - self._settings.expire * DAY
@@ -94,6 +105,18 @@ class CrawlDatabase:
     def tidy(self, seconds: float = 0.0) -> bool:
         """Delete some of what dead runs left; see :meth:`Recovery.clear`."""
         return self.run.recovery.clear(seconds)
+
+    def probe(self) -> None:
+        """Write where the crawl writes: returns when that is possible.
+
+        Raises:
+            IndexUnavailable: it is not.
+        """
+        self.run.recovery.look()
+        for index in self._indexes.values():
+            # One that was reset meanwhile begins anew when it is used.
+            with suppress(NamespaceGone):
+                self._database.transact(partial(lock, namespace=index.id), index.id)
 
     def sizes(self) -> dict[str, int]:
         """The number of claims in each namespace that was used."""

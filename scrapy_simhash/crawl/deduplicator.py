@@ -20,6 +20,7 @@ from scrapy_simhash.crawl.connection import connect
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.drop import NearDuplicateItem
 from scrapy_simhash.crawl.end import CrawlEnd
+from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
@@ -65,8 +66,11 @@ class Deduplicator:
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._trouble)
         self._documents = DocumentMaker(settings, self._stats)
-        self._tracker = Tracker(crawler, settings, self._claims.settle)
-        self._end = CrawlEnd(crawler, settings, self._worker, self._claims, self._stats)
+        feeds = FeedCheck(crawler, self._stats)
+        self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
+        self._end = CrawlEnd(
+            crawler, settings, self._worker, self._claims, self._stats, feeds=feeds
+        )
         for handler, signal in (
             (self._tracker.item_scraped, signals.item_scraped),
             (self._tracker.item_dropped, signals.item_dropped),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.db.transactions import Database
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_simhash.crawl.claims import Claims
+    from scrapy_simhash.crawl.feeds import FeedCheck
     from scrapy_simhash.crawl.settings import Settings
     from scrapy_simhash.crawl.stats import CrawlStats
     from scrapy_simhash.crawl.worker import Worker
@@ -37,6 +37,7 @@ class CrawlEnd:
         worker: has the database, and closes it.
         claims: those that are still open.
         stats: where the last figures go.
+        feeds: where the items are.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class CrawlEnd:
         worker: Worker,
         claims: Claims,
         stats: CrawlStats,
+        *,
+        feeds: FeedCheck,
     ) -> None:
         self._crawler = crawler
         self._settings = settings
@@ -53,7 +56,7 @@ class CrawlEnd:
         self._claims = claims
         self._stats = stats
         self._reason = "finished"
-        self.feeds = FeedCheck(crawler)
+        self.feeds = feeds
 
     async def spider_closed(self, reason: str) -> None:
         """Handles the signal: the stats are shown, and monitors run, before the engine stops."""
@@ -61,6 +64,7 @@ class CrawlEnd:
         await self._worker.flush()
         self._stats.finish(self._worker.figures, self._claims.open_count())
         self._say_what_kept_apart()
+        self.feeds.say_what_they_lack()
 
     def _say_what_kept_apart(self) -> None:
         """Name the setting where one field keeps most of what is near."""
@@ -84,11 +88,11 @@ class CrawlEnd:
 
     async def engine_stopped(self) -> None:
         """Handles the signal: all items have had their outcome, and the feeds are stored or not."""
-        lost = self.feeds.missing()
+        lost = await self.feeds.missing()
         if lost:
             logger.warning(
-                "%s: what this crawl claimed is released when the next one opens, so that nothing "
-                "is taken for stored that is not",
+                "%s: what this crawl claimed is released, so that nothing is taken for stored "
+                "that is not",
                 lost,
             )
         closed = await self._worker.close(

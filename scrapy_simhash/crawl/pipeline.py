@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy import signals
+
 from scrapy_simhash.crawl.deduplicator import Deduplicator
+from scrapy_simhash.crawl.storing import warn_if_nothing_stores
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -17,13 +20,19 @@ __all__ = ["SimhashPipeline"]
 class SimhashPipeline:
     """Asks for the verdict on an item's page, or on the item itself, and drops the duplicates."""
 
-    def __init__(self, deduplicator: Deduplicator) -> None:
-        self._deduplicator = deduplicator
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._deduplicator = Deduplicator.of(crawler)
+        crawler.signals.connect(self.spider_opened, signals.spider_opened)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Built by Scrapy; raises as :meth:`Deduplicator.of` does."""
-        return cls(Deduplicator.of(crawler))
+        return cls(crawler)
+
+    def spider_opened(self) -> None:
+        """Handles the signal: the crawl starts."""
+        warn_if_nothing_stores(self._crawler, self)
 
     async def process_item(self, item: Any) -> Any:
         """Called by Scrapy with each item.

@@ -15,6 +15,7 @@ from sqlalchemy.engine import make_url
 from scrapy_simhash.crawl import checks
 from scrapy_simhash.crawl.fields import Fields
 from scrapy_simhash.db.engine import check_url
+from scrapy_simhash.durable import sync_folders
 from scrapy_simhash.exceptions import SettingError
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
@@ -215,7 +216,11 @@ class Settings:
         """
         if self.database_url is not None:
             return self.database_url
-        return make_url(f"sqlite:///{Path(data_path('simhash', make_folder)) / 'index.db'}")
+        folder = Path(data_path("simhash", make_folder))
+        if make_folder:
+            # The file's own name is synced by SQLite.
+            sync_folders([folder])
+        return make_url(f"sqlite:///{folder / 'index.db'}")
 
     def open_index(
         self,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_simhash.crawl.worker import Figures
+    from scrapy_simhash.crawl.thread import Figures
     from scrapy_simhash.index.verdict import Match, Verdict
 
 __all__ = ["CrawlStats"]
@@ -33,7 +33,7 @@ _Counter = Literal[
     "duplicates",
     "same",
     "failed_open",
-    "claims/recovered",
+    "feeds/not_exported",
     "pages/skipped",
     "pages/skipped_after_callback",
     "quarantine/failed",
@@ -92,6 +92,7 @@ class CrawlStats:
         """Set what is known at the end only."""
         values = {
             "claims/open": open_claims,
+            "wait_seconds": round(figures.signs.waited, 3),
             "index/batches": figures.batches,
             "index/seconds": round(figures.seconds, 3),
             "index/seconds_max": round(figures.seconds_max, 3),
@@ -100,6 +101,8 @@ class CrawlStats:
         for name in ("candidates", "crowded", "exact_only"):
             if count := figures.counts.get(name):
                 values[f"index/{name}"] = count
+        if figures.recovered:
+            values["claims/recovered"] = figures.recovered
         with self._contained():
             for name, value in values.items():
                 self._collector.set_value(f"simhash/{name}", value)

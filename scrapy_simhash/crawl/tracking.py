@@ -93,7 +93,7 @@ class Tracker:
     by its identity until the pipeline sees it, and from then on by a context variable, as later
     pipelines may put another object in its place. Scrapy's item_scraped gives what the last
     pipeline made of it; item_dropped and item_error give what the callback yielded. An item ends in
-    one of five ways:
+    one of five ways, where "stored" means that no feed failed to write it:
 
     ====================================================  =======  ================================
     an item is                                            outcome  what shows which one it is
@@ -114,14 +114,21 @@ class Tracker:
         crawler: whose items they are.
         settings: of the crawl.
         settle: called once with each subject, and whether it was stored.
+        has_feed: called once with each item that passed all pipelines, and the response it came
+            with: whether the feeds have it.
     """
 
     def __init__(
-        self, crawler: Crawler, settings: Settings, settle: Callable[[Subject, bool], None]
+        self,
+        crawler: Crawler,
+        settings: Settings,
+        settle: Callable[[Subject, bool], None],
+        has_feed: Callable[[Any, Any], bool],
     ) -> None:
         self._crawler = crawler
         self._settings = settings
         self._settle = settle
+        self._has_feed = has_feed
         # An object may be yielded more than once.
         self._in_flight: dict[int, list[_ItemInFlight]] = {}
         self._has_warned = False
@@ -196,10 +203,11 @@ class Tracker:
 
     # Ends
 
-    def item_scraped(self, response: Any) -> None:
-        """Handles the signal."""
+    def item_scraped(self, item: Any, response: Any) -> None:
+        """Handles the signal: it is stored, unless a feed could not write it."""
+        is_stored = self._has_feed(item, response)
         if in_flight := _current.get():
-            self._finish(in_flight, stored=True)
+            self._finish(in_flight, stored=is_stored)
             # What an errback yields has a failure for its response, and passes no middleware.
             if isinstance(response, Response) and in_flight.subject.page.response is None:
                 self._forget_replaced(response)

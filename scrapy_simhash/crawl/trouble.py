@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,10 @@ __all__ = ["Trouble"]
 
 logger = logging.getLogger(__name__)
 
+#: Seconds in which it is not said again that the index can't be used: a disk that is nearly full
+#: has room for one thing and not for the next.
+_QUIET = 60.0
+
 
 class Trouble:
     """What has gone wrong in a crawl so far.
@@ -37,6 +42,7 @@ class Trouble:
         self._stats = stats
         self._closes = closes
         self._is_index_away = False
+        self._says_again = 0.0
         self._is_closing = False
         self._said: set[type[Exception]] = set()
 
@@ -57,8 +63,9 @@ class Trouble:
             self._say(error)
             return
         closes = is_mismatch or self._closes
-        if not self._is_index_away:
+        if not self._is_index_away and time.monotonic() >= self._says_again:
             self._is_index_away = True
+            self._says_again = time.monotonic() + _QUIET
             then = "the crawl is closed" if closes else "what it can't check is stored"
             logger.error("The index can't be used, %s: %s", then, error)
         if closes:

@@ -11,7 +11,8 @@ from sqlalchemy import StaticPool, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
-from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.db.patience import SLICES
+from scrapy_simhash.exceptions import IndexUnusable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +76,7 @@ def engine_options(
     connect: dict[str, Any] = {}
     match url.get_backend_name():
         case "sqlite":
-            connect["timeout"] = timeout
+            connect["timeout"] = timeout / SLICES
             if url.database in {None, "", ":memory:"}:
                 options["poolclass"] = StaticPool
             elif (
@@ -83,16 +84,32 @@ def engine_options(
                 and not path.startswith("file:")
                 and not Path(path).parent.is_dir()
             ):
-                raise IndexUnavailable(f"{url}: there is no folder {Path(path).parent}")
+                raise IndexUnusable(f"{url}: there is no folder {Path(path).parent}")
         case "postgresql":
             options["isolation_level"] = "READ COMMITTED"
-            connect["connect_timeout"] = max(2, int(timeout))
+            if url.get_driver_name() in {"psycopg", "psycopg2"}:
+                connect = _libpq(timeout)
         case "mysql" | "mariadb":
             options["isolation_level"] = "READ COMMITTED"
             if url.get_driver_name() == "pymysql":
                 connect["connect_timeout"] = max(1, int(timeout_of_host))
-                connect["read_timeout"] = connect["write_timeout"] = max(1, int(timeout))
+                # Longer than the least that MariaDB waits for a lock.
+                connect["read_timeout"] = connect["write_timeout"] = max(3, int(timeout))
+    connect = {name: value for name, value in connect.items() if name not in url.query}
     return {**options, **given, "connect_args": {**connect, **given.get("connect_args", {})}}
+
+
+def _libpq(timeout: float) -> dict[str, Any]:
+    """What notices a host that has vanished; by itself the system does so after a quarter hour."""
+    seconds = max(2, int(timeout))
+    return {
+        "connect_timeout": seconds,
+        "keepalives": 1,
+        "keepalives_idle": seconds,
+        "keepalives_interval": max(1, seconds // 3),
+        "keepalives_count": 3,
+        "tcp_user_timeout": 1000 * seconds,
+    }
 
 
 def clock(connection: Connection) -> float:

@@ -13,7 +13,10 @@ from scrapy_simhash.exceptions import NamespaceGone
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["LockedNamespace", "lock"]
+__all__ = ["ON_LOCK", "LockedNamespace", "lock"]
+
+#: The name under which a connection has whoever wants to know that others are waited for no more.
+ON_LOCK = "simhash_on_lock"
 
 
 class LockedNamespace(NamedTuple):
@@ -70,6 +73,8 @@ def lock(connection: Connection, namespace: int, new_claims: int = 0) -> LockedN
     else:
         _take.run(connection, parameters)
         row = _read.run(connection, {"here": namespace}).one_or_none()
+    if note_lock := connection.info.get(ON_LOCK):
+        note_lock()
     if row is None:
         raise NamespaceGone(f"namespace {namespace} is gone: it was reset by somebody else")
     return LockedNamespace._make((range(row[0] - new_claims + 1, row[0] + 1), *row[1:]))

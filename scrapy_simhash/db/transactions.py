@@ -10,17 +10,22 @@ from __future__ import annotations
 import logging
 import random
 import time
+from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING
 
 from sqlalchemy import create_engine, event, insert, inspect, select, update
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url, clock, engine_options, missing_driver, split_hosts
-from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
+from scrapy_simhash.db.errors import is_creation_race, is_helpless, unavailable
+from scrapy_simhash.db.lock import ON_LOCK
+from scrapy_simhash.db.patience import SLICES, Patience, Signs
+from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, TypeVar
 
     from sqlalchemy import Connection
@@ -33,26 +38,6 @@ __all__ = ["Database", "drop_tables"]
 
 logger = logging.getLogger(__name__)
 
-_ATTEMPTS = 60
-# A server that can't be written to: a node without its cluster, a replica. Another host may do.
-_HELPLESS_STATES = frozenset({"25006"})
-_HELPLESS_ERRNOS = frozenset({1047, 1290, 1836})
-_TRANSIENT_STATES = _HELPLESS_STATES | {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
-# Deadlock, lock wait timeout, record changed, shutting down, table being made, and the
-# connection's own.
-_TRANSIENT_ERRNOS = _HELPLESS_ERRNOS | {1213, 1205, 1020, 1053, 1684, 2002, 2003, 2006, 2013, 2055}
-
-_SQLITE_BUSY, _SQLITE_LOCKED = 5, 6
-_SQLITE_ADVICE = {
-    8: "the file or its folder is read-only",
-    10: "reading or writing the file failed",
-    11: "the file is damaged: move it away (the crawl then starts a new index) or repair it with "
-    "the sqlite3 command '.recover'; it was not touched",
-    13: "the disk is full",
-    14: "the file can't be opened: its folder must exist and be writable",
-    26: "the file is not an SQLite database; it was not touched",
-}
-
 _version = select(schema.meta.c.value).where(schema.meta.c.name == "version")
 
 
@@ -64,11 +49,13 @@ class Database:
             as a Galera cluster. The last two take several hosts, the next of which is asked when
             one does not answer: ``mariadb+pymysql://user@/database?host=a:3306&host=b:3306``.
         options: passed to :func:`sqlalchemy.create_engine`.
-        timeout: seconds after which a transaction that can't get through is given up.
+        timeout: seconds without anybody getting through, after which a transaction is given up.
+        signs: where it is noted that the database works, and how long others were waited for.
 
     Raises:
         ValueError: the URL can't be read, or its driver is not installed.
-        IndexUnavailable: no answer, or a file that can't be used.
+        IndexUnavailable: no answer.
+        IndexUnusable: a login or a file that can't be used.
         SchemaMismatch: the tables were made by a newer version.
     """
 
@@ -78,9 +65,11 @@ class Database:
         *,
         options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
+        signs: Signs | None = None,
     ) -> None:
         self.url = check_url(url)
         self.timeout = timeout
+        self.signs = signs or Signs()
         # PyMySQL knows one host alone; psycopg does by itself what is done for it here.
         single, self._hosts = split_hosts(self.url)
         each = timeout / max(1, len(self._hosts))
@@ -98,6 +87,7 @@ class Database:
         event.listen(self.engine, "connect", self._on_connect)
         self.dialect = self.engine.dialect.name
         self._offset = 0.0
+        self._is_durable = False
         try:
             self._prepare()
         except BaseException:
@@ -121,47 +111,72 @@ class Database:
         self._offset = now - time.time()
         return now
 
-    def transact(self, work: Callable[[Connection], T]) -> T:
+    @contextmanager
+    def durable(self) -> Iterator[None]:
+        """Inside, what is committed is on the disk, and all that was committed before it.
+
+        Only SQLite is told: outside it may forget the last transactions when the power is cut. A
+        server waits for its disk by itself, unless somebody has told it not to.
+        """
+        before, self._is_durable = self._is_durable, True
+        try:
+            yield
+        finally:
+            self._is_durable = before
+
+    def transact(self, work: Callable[[Connection], T], namespace: int | None = None) -> T:
         """Run `work` in one transaction, again if another writer got in its way.
+
+        With the number of the namespace that it locks it waits for others there as long as they
+        get through, one after the other, and the timeout is for the time in which nobody does. On
+        SQLite, whose one lock is for all, it does so in any case.
 
         It may be done twice, where the answer to a commit was lost: the second time must change
         nothing. What must not be done twice wants :meth:`transact_once`.
 
         Raises:
             IndexUnavailable: it did not get through within the timeout, or the database refused.
+            IndexUnusable: it refused what it will always refuse.
         """
-        return self.transact_once(lambda connection, _retried: work(connection))
+        return self.transact_once(lambda connection, _retried: work(connection), namespace)
 
-    def transact_once(self, work: Callable[[Connection, bool], T]) -> T:
+    def transact_once(
+        self, work: Callable[[Connection, bool], T], namespace: int | None = None
+    ) -> T:
         """Run `work`, which must not be done twice, in one transaction.
 
         `work` gets the connection and whether an earlier attempt may have been committed although
-        its answer was lost: then it must look for its own rows first.
+        its answer was lost: then it must look for its own rows first. `namespace` is as for
+        :meth:`transact`.
 
         Raises:
-            IndexUnavailable: as :meth:`transact`.
+            IndexUnavailable, IndexUnusable: as :meth:`transact`.
         """
-        deadline = time.monotonic() + self.timeout
-        for attempt in range(_ATTEMPTS):
-            try:
-                with self.engine.begin() as connection:
-                    try:
-                        return work(connection, attempt > 0)
-                    except DBAPIError as error:
-                        if _is_helpless(error):
-                            connection.invalidate()
-                            self._hosts.rotate(-1)
-                        raise
-            except SQLAlchemyError as error:
-                pause = random.random() * min(0.25, 0.004 * 2**attempt)
-                if (
-                    not _is_transient(error)
-                    or attempt == _ATTEMPTS - 1
-                    or time.monotonic() + pause > deadline
-                ):
-                    raise self._unavailable(error) from error
-                time.sleep(pause)
+        with Patience(self.engine, self.timeout, self.signs, namespace) as patience:
+            for attempt in count():
+                try:
+                    with self.engine.begin() as connection:
+                        self._set_durability(connection)
+                        connection.info[ON_LOCK] = patience.note_lock
+                        done = self._attempt(connection, work, retried=attempt > 0)
+                except SQLAlchemyError as error:
+                    if not patience.tries_again(error):
+                        raise unavailable(str(self), error) from error
+                else:
+                    self.signs.note()
+                    return done
         raise AssertionError("unreachable")
+
+    def _attempt(
+        self, connection: Connection, work: Callable[[Connection, bool], T], *, retried: bool
+    ) -> T:
+        try:
+            return work(connection, retried)
+        except DBAPIError as error:
+            if is_helpless(error):
+                connection.invalidate()
+                self._hosts.rotate(-1)
+            raise
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work`, which only reads, without taking any lock.
@@ -170,6 +185,14 @@ class Database:
             IndexUnavailable: as :meth:`transact`.
         """
         return self.transact(work)
+
+    def _set_durability(self, connection: Connection) -> None:
+        """Before the first statement: within a transaction SQLite does not change it."""
+        info = connection.info
+        if self.dialect == "sqlite" and info.get("durable", False) != self._is_durable:
+            how = "FULL" if self._is_durable else "NORMAL"
+            connection.exec_driver_sql(f"PRAGMA synchronous = {how}")
+            info["durable"] = self._is_durable
 
     def _prepare(self) -> None:
         def prepare(connection: Connection) -> None:
@@ -198,7 +221,7 @@ class Database:
             try:
                 self.transact(prepare)
             except IndexUnavailable as error:
-                if not _is_creation_race(error.__cause__):
+                if isinstance(error, IndexUnusable) or not is_creation_race(error.__cause__):
                     raise
                 time.sleep(0.05 + random.random() * 0.1)
             else:
@@ -241,6 +264,10 @@ class Database:
 
     def _on_connect(self, connection: DBAPIConnection, _record: object) -> None:
         milliseconds = int(self.timeout * 1000)
+        for_lock = milliseconds // SLICES
+        lock_wait = f"SET SESSION innodb_lock_wait_timeout = {max(1, for_lock // 1000)}"
+        # Otherwise the hour in which summer time ends comes twice, and times can't be told apart.
+        utc = "SET time_zone = '+00:00'"
         statements = {
             "sqlite": (
                 "PRAGMA journal_mode=WAL",
@@ -249,10 +276,15 @@ class Database:
                 "PRAGMA wal_autocheckpoint=16000",
                 "PRAGMA temp_store=MEMORY",
             ),
-            "postgresql": (f"SET statement_timeout = {milliseconds}", "COMMIT"),
-            "mysql": (f"SET SESSION innodb_lock_wait_timeout = {max(1, milliseconds // 1000)}",),
+            "postgresql": (
+                f"SET statement_timeout = {milliseconds}",
+                f"SET lock_timeout = {max(1, for_lock)}",
+                "COMMIT",
+            ),
+            "mysql": (lock_wait, utc),
             "mariadb": (
-                f"SET SESSION innodb_lock_wait_timeout = {max(1, milliseconds // 1000)}",
+                lock_wait,
+                utc,
                 # Long IN lists are joined as a table otherwise, which costs more than the probes.
                 "SET SESSION in_predicate_conversion_threshold = 0",
             ),
@@ -261,14 +293,6 @@ class Database:
         for statement in statements:
             cursor.execute(statement)
         cursor.close()
-
-    def _unavailable(self, error: SQLAlchemyError) -> IndexUnavailable:
-        said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
-        reason = said.splitlines()[0]
-        code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
-        if advice := _SQLITE_ADVICE.get(code):
-            reason = f"{reason}; {advice}"
-        return IndexUnavailable(f"{self}: {reason}")
 
 
 def drop_tables(url: str | URL, options: Mapping[str, Any] | None = None) -> None:
@@ -285,31 +309,3 @@ def drop_tables(url: str | URL, options: Mapping[str, Any] | None = None) -> Non
         raise IndexUnavailable(f"{error}".splitlines()[0]) from error
     finally:
         engine.dispose()
-
-
-def _is_helpless(error: DBAPIError) -> bool:
-    first = error.orig.args[0] if error.orig is not None and error.orig.args else None
-    return getattr(error.orig, "sqlstate", None) in _HELPLESS_STATES or first in _HELPLESS_ERRNOS
-
-
-def _is_transient(error: BaseException) -> bool:
-    if not isinstance(error, DBAPIError):
-        return False
-    original = error.orig
-    if error.connection_invalidated:
-        return True
-    state = getattr(original, "sqlstate", None) or ""
-    if state in _TRANSIENT_STATES or state.startswith("08"):
-        return True
-    code = getattr(original, "sqlite_errorcode", None)
-    if code is not None:
-        return code & 0xFF in (_SQLITE_BUSY, _SQLITE_LOCKED)
-    first = original.args[0] if original is not None and original.args else None
-    return first in _TRANSIENT_ERRNOS
-
-
-def _is_creation_race(error: BaseException | None) -> bool:
-    return isinstance(error, IntegrityError) or (
-        isinstance(error, DBAPIError)
-        and any(word in str(error.orig).lower() for word in ("exist", "duplicate"))
-    )

@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from scrapy_simhash.durable import sync_folder
 from scrapy_simhash.feed.documents import ItemReader, What
 from scrapy_simhash.feed.output import Output
 from scrapy_simhash.feed.progress import Progress
@@ -91,6 +92,8 @@ def dedupe(
         if not counts.read:  # an empty feed makes empty outputs
             _write(files, [], [])
     progress_file.unlink(missing_ok=True)
+    # Before its index may go.
+    sync_folder(progress_file.parent)
     return counts
 
 

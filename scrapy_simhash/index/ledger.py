@@ -130,7 +130,7 @@ class Ledger:
             return decided
 
         try:
-            answers = iter(self._database.transact_once(write))
+            answers = iter(self._database.transact_once(write, self._namespace))
         except _PlanChanged as change:
             self._lookup.use(change.held.plan, change.held.first_slot)
             return self.execute(claimant, claims, confirm, release, duplicates)

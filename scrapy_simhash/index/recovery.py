@@ -200,7 +200,7 @@ class Recovery:
             return len(rows)
 
         try:
-            return self._database.transact(forget)
+            return self._database.transact(forget, namespace)
         except NamespaceGone:
             # They went with it.
             return 0

@@ -194,17 +194,19 @@ class Run:
         if self._closed:
             return
         self._closed = True
+        now = self.database.now()
         try:
-            now = self.database.now()
-            self.mark(
-                heartbeat=now,
-                closed=now,
-                settled=settled,
-                recovered=None if settled else now,
-                void=PENDING_VOID if settled else fate(self._on_crash),
-                reason=reason,
-                stats=json.dumps(stats, default=str) if stats is not None else None,
-            )
+            # What was dropped is in the quarantine for good when nobody will fetch it again.
+            with self.database.durable():
+                self.mark(
+                    heartbeat=now,
+                    closed=now,
+                    settled=settled,
+                    recovered=None if settled else now,
+                    void=PENDING_VOID if settled else fate(self._on_crash),
+                    reason=reason,
+                    stats=json.dumps(stats, default=str) if stats is not None else None,
+                )
         finally:
             self._leave()
         self.recovery.has_work = True

@@ -38,6 +38,8 @@ class Unreliable:
             raise DropItem("not wanted")
         if fate(item) == 1 and item["url"].endswith("0"):
             raise ValueError("an error in a pipeline")
+        if fate(item) == 2 and item["url"].endswith("0"):
+            return {**item, "odd": object()}  # a feed can't write that
         return dict(item)
 
 class PageSpider(Spider):
@@ -91,7 +93,8 @@ def test_nothing_is_lost_or_kept_twice_with_any_event_loop(loop, tmp_path):
     assert stats["checked"] == 90
     assert stats["claims/open"] == 0
     assert stats["twin_waits"] > 0
-    # Scrapy logs the errors in the other pipeline, and nothing else is logged.
+    assert stats["feeds/not_exported"] > 0
+    # Scrapy logs the errors in the other pipeline and in the feed, and nothing else is logged.
     assert (
         stats.get("log_count/ERROR", 0)
         == stats["claims/released"] - stats["item_dropped_reasons_count/DropItem"]

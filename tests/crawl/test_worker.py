@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ from sqlalchemy.exc import DataError, OperationalError
 
 from scrapy_simhash.crawl.gathering import Barrier, Gatherer, Job
 from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
+from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemeMismatch
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.verdict import Claim, Document, Verdict
 from scrapy_simhash.simhash.scheme import Sketch
@@ -43,7 +44,14 @@ class Recorder:
         self.fail = lambda claims: None
         self.closed_run = None
         self.closed = False
-        self.run = SimpleNamespace(id=1, recovery=SimpleNamespace(claims=0), close=self.close_run)
+        self.probes = []
+        self.abandoned = 0
+        self.run = SimpleNamespace(
+            id=1,
+            recovery=SimpleNamespace(claims=0),
+            close=self.close_run,
+            abandon=self.abandon_run,
+        )
 
     def index(self, namespace):
         return SimpleNamespace(execute=lambda **asked: self.execute(namespace, **asked))
@@ -66,8 +74,20 @@ class Recorder:
     def close_run(self, *, settled, reason, stats):
         self.closed_run = (settled, reason)
 
+    def abandon_run(self):
+        self.abandoned += 1
+
+    def probe(self):
+        self.probes.append(time.monotonic())
+        self.gate.wait(10)
+        if error := self.fail([]):
+            raise error
+
     def beat(self):
         return 0
+
+    def tidy(self, seconds=0.0):
+        return False
 
     def sizes(self):
         return {}
@@ -82,9 +102,8 @@ def session():
 
 
 @pytest.fixture
-def worker(session, monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.crawl.worker._REST", 0.05)
-    return Worker(lambda: session, timeout=5)
+def worker(session):
+    return Worker(lambda signs: session, timeout=5)
 
 
 async def close(worker):
@@ -129,7 +148,7 @@ async def test_namespaces_are_kept_apart(worker, session):
 
 @deferred_f_from_coro_f
 async def test_a_claim_that_comes_too_late_is_released(session):
-    worker = Worker(lambda: session, timeout=0.2)
+    worker = Worker(lambda signs: session, timeout=0.2)
     session.gate.clear()
     with pytest.raises(IndexUnavailable, match=r"within 0\.2 s"):
         await worker.claim("n", document("a"))
@@ -188,34 +207,136 @@ async def test_a_run_whose_outcomes_could_not_be_written_stays_open(worker, sess
     await close(worker)
     assert session.closed_run is None
     assert session.closed
+    assert session.abandoned
     assert "1 outcomes could not be written" in caplog.text
 
 
 @deferred_f_from_coro_f
-async def test_while_the_database_is_away_nobody_waits_for_it(session, monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.crawl.worker._REST", 60)
+async def test_while_the_database_is_away_nobody_waits_for_it(worker, session):
+    """The thread alone asks again and again, and sees that it is back."""
     tried = []
-    session.fail = lambda claims: tried.append(1) or unavailable()
-    worker = Worker(lambda: session, timeout=5)
+    session.fail = lambda claims: (tried.append(claims) if claims else None) or unavailable()
     for _ in range(5):
-        with pytest.raises(IndexUnavailable):
+        with pytest.raises(IndexUnavailable, match="away"):
             await worker.claim("n", document())
-    await close(worker)
     assert len(tried) == 1
+    await until(lambda: len(session.probes) > 2)
+    session.fail = lambda claims: None
+    await until(lambda: worker._presence.refusal is None)
+    assert (await worker.claim("n", document())).kind == "unique"
+    await close(worker)
 
 
 @deferred_f_from_coro_f
-async def test_it_rests_longer_each_time_the_database_does_not_answer(worker, session):
+async def test_what_waiting_does_not_change_is_not_asked_for_again_and_again(worker, session):
+    session.fail = lambda claims: IndexUnusable("no such password")
+    for _ in range(2):
+        with pytest.raises(IndexUnusable):
+            await worker.claim("n", document())
+    await asyncio.sleep(1.5)
+    assert session.probes == []
+    session.fail = lambda claims: None
+    await close(worker)
+
+
+@deferred_f_from_coro_f
+async def test_while_the_thread_hangs_nobody_waits_for_it_a_second_time(session):
+    worker = Worker(lambda signs: session, timeout=1)
+    session.gate.clear()
+    with pytest.raises(IndexUnavailable, match="within 1 s"):
+        await worker.claim("n", document("a"))
+    for _ in range(100):
+        with pytest.raises(IndexUnavailable, match="earlier"):
+            await worker.claim("n", document("b"))
+    session.gate.set()
+    await until(lambda: worker._presence.refusal is None)
+    assert (await worker.claim("n", document("c"))).kind == "unique"
+    await close(worker)
+    # Late as it was, it was made; the others were not even asked for.
+    assert [call.claims for call in session.calls if call.claims] == [["a"], ["c"]]
+    assert [call.release for call in session.calls if call.release] == [[ord("a")]]
+
+
+@deferred_f_from_coro_f
+async def test_a_database_that_is_busy_with_others_is_waited_for(session):
+    worker = Worker(lambda signs: session, timeout=1)
+    session.gate.clear()
+    asked = asyncio.ensure_future(worker.claim("n", document("a")))
+    for _ in range(15):
+        await asyncio.sleep(0.2)
+        worker.figures.signs.note()
+    assert not asked.done()
+    session.gate.set()
+    assert (await asked).kind == "unique"
+    await close(worker)
+
+
+@deferred_f_from_coro_f
+async def test_a_blocked_event_loop_is_no_fault_of_the_database(session):
+    """The answer is there before anybody can look for it, or comes soon after."""
+    worker = Worker(lambda signs: session, timeout=1)
+    for is_slow in (False, True):
+        if is_slow:
+            session.gate.clear()
+        asked = asyncio.ensure_future(worker.claim("n", document("a")))
+        await asyncio.sleep(0)
+        time.sleep(3)
+        if is_slow:
+            await asyncio.sleep(0.1)
+            session.gate.set()
+        assert (await asked).kind == "unique"
+    await close(worker)
+    assert not any(call.release for call in session.calls)
+
+
+@deferred_f_from_coro_f
+async def test_many_outcomes_are_taken_up_bit_by_bit(worker, session):
     session.fail = lambda claims: unavailable()
+    for number in range(3 * BATCH):
+        worker.confirm("n", claim(number))
+    await until(lambda: len(session.probes) > 1)
+    session.fail = lambda claims: None
+    await until(lambda: sum(len(call.confirm) for call in session.calls) == 3 * BATCH)
+    await close(worker)
+    assert max(len(call.confirm) for call in session.calls) == BATCH
+    assert [n for call in session.calls for n in call.confirm] == list(range(3 * BATCH))
+
+
+@deferred_f_from_coro_f
+async def test_a_sign_of_life_comes_first_and_clearing_up_last(worker, session):
+    done, left = [], [True, True, False]
+    session.beat = lambda: done.append("beat") or 2
+    session.tidy = lambda *_: done.append("tidy") or bool(left and left.pop(0))
+    execute = session.execute
+    session.execute = lambda *given, **asked: done.append("batch") or execute(*given, **asked)
+    await worker.claim("n", document("a"))
+    # Until nothing is left; then it rests.
+    await until(lambda: not left)
+    await worker.claim("n", document("b"))
+    await until(lambda: done[-1] == "tidy")
+    so_far = list(done)
+    await close(worker)
+    done = so_far
+    assert done[:2] == ["batch", "tidy"], "the first opens it"
+    assert [name for name in done if name != "beat"] == ["batch", *["tidy"] * 3, "batch", "tidy"]
+    assert done[done.index("batch", 1) - 1] == "beat"
+    assert worker.figures.recovered >= 2 * done.count("beat") > 0
+
+
+@deferred_f_from_coro_f
+async def test_without_a_sign_of_life_the_database_is_away(worker, session, caplog):
+    def beat():
+        raise unavailable()
+
+    await worker.claim("n", document("a"))
+    session.beat, session.fail = beat, lambda claims: unavailable()
     for _ in range(3):
         with pytest.raises(IndexUnavailable):
-            await worker.claim("n", document())
-        worker._resting = None
-    assert worker._rest == pytest.approx(0.05 * 2**3)
-    session.fail = lambda claims: None
-    await worker.claim("n", document())
-    assert worker._rest == 0.05
+            await worker.claim("n", document("b"))
+    await until(lambda: len(session.probes) > 2)
+    session.beat, session.fail = (lambda: 0), lambda claims: None
     await close(worker)
+    assert caplog.text.count("No sign of life") == 1
 
 
 @deferred_f_from_coro_f
@@ -249,32 +370,62 @@ async def test_a_mismatch_is_said_to_each_and_not_taken_for_an_outage(worker, se
 
 
 @deferred_f_from_coro_f
-async def test_it_is_opened_again_after_it_could_not_be_opened(session, monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.crawl.worker._REST", 0)
-    attempts = iter([unavailable(), ModuleNotFoundError("no driver"), None])
+async def test_it_is_opened_again_after_it_could_not_be_opened(session):
+    attempts = iter([unavailable(), unavailable(), None])
 
-    def connect():
+    def connect(signs):
         if error := next(attempts):
             raise error
         return session
 
     worker = Worker(connect, timeout=5)
-    for said in ("away", "no driver"):
-        with pytest.raises(IndexUnavailable, match=said):
-            await worker.claim("n", document())
+    with pytest.raises(IndexUnavailable, match="away"):
+        await worker.claim("n", document())
     assert worker.figures.run is None
+    await until(lambda: worker.figures.run == 1)
+    await until(lambda: worker._presence.refusal is None)
     assert (await worker.claim("n", document())).kind == "unique"
-    assert worker.figures.run == 1
     await close(worker)
 
 
 @deferred_f_from_coro_f
+async def test_a_driver_that_is_missing_will_not_come_back():
+    def connect(signs):
+        raise ModuleNotFoundError("no driver")
+
+    worker = Worker(connect, timeout=5)
+    for _ in range(2):
+        with pytest.raises(IndexUnusable, match="no driver"):
+            await worker.claim("n", document())
+    await close(worker)
+
+
+@deferred_f_from_coro_f
+async def test_at_the_end_a_busy_database_is_waited_for_but_not_for_ever(session, caplog):
+    session.gate.clear()
+    worker = Worker(lambda signs: session, timeout=0.3)
+    worker.confirm("n", claim(1))
+    closing = asyncio.ensure_future(worker.close(settled=True, reason="finished"))
+    started = time.monotonic()
+    while not closing.done() and time.monotonic() - started < 60:
+        await asyncio.sleep(0.05)
+        worker.figures.signs.note()
+    assert 10 * 0.3 <= time.monotonic() - started < 50
+    assert await closing is False
+    assert session.abandoned
+    assert "did not close" in caplog.text
+    session.gate.set()
+    await until(lambda: session.closed)
+
+
+@deferred_f_from_coro_f
 async def test_it_is_closed_no_later_than_the_timeout(session, caplog):
-    worker = Worker(lambda: session, timeout=0.2)
+    worker = Worker(lambda signs: session, timeout=0.2)
     session.gate.clear()
     worker.confirm("n", claim(1))
     await close(worker)
     assert "did not close within 0.2 s" in caplog.text
+    assert session.abandoned
     assert not session.closed
     session.gate.set()
     await until(lambda: session.closed)
@@ -282,7 +433,7 @@ async def test_it_is_closed_no_later_than_the_timeout(session, caplog):
 
 @deferred_f_from_coro_f
 async def test_without_work_no_database_is_opened():
-    def connect():
+    def connect(signs):
         raise AssertionError("nobody asked for it")
 
     await close(Worker(connect, timeout=1))

@@ -41,6 +41,20 @@ def version(db: Database) -> str | None:
     return db.read(lambda connection: connection.scalar(select(schema.meta.c.value)))
 
 
+@pytest.mark.parametrize("engine", ["sqlite"])
+def test_what_must_be_durable_is_waited_for_and_nothing_else(db: Database) -> None:
+    def waits() -> bool:
+        return db.transact(lambda one: one.scalar(text("PRAGMA synchronous"))) == 2
+
+    assert not waits()
+    with db.durable():
+        assert waits()
+        with db.durable():
+            assert waits()
+        assert waits()
+    assert not waits()
+
+
 # Versions of the tables
 
 

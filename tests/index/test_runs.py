@@ -436,7 +436,7 @@ def test_opening_a_run_whose_commit_was_answered_by_silence_makes_one_row(
 ) -> None:
     transact = db.transact_once
 
-    def twice(work: Any) -> Any:
+    def twice(work: Any, _namespace: Any = None) -> Any:
         transact(lambda connection, _: work(connection, False))
         return transact(lambda connection, _: work(connection, True))
 

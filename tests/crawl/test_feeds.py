@@ -1,0 +1,308 @@
+"""What feeds lack counts as not stored: one item that can't be written, or a feed as a whole."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import scrapy
+from loopback import PageSpider, article, crawl, path_of, serve
+from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage, ItemFilter
+from scrapy.utils.defer import deferred_f_from_coro_f
+
+GROUPS, TWINS = 6, 3
+#: Twins follow each other.
+PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]
+EVERY = sorted(map(str, range(GROUPS)))
+
+
+@pytest.fixture
+def site():
+    with serve({path: article(path.split("/")[1]) for path in PATHS}) as address:
+        yield address
+
+
+@pytest.fixture
+def urls(site):
+    return [site + path for path in PATHS]
+
+
+def runs(settings):
+    with closing(sqlite3.connect(settings["SIMHASH_DATABASE_URL"].split("///")[1])) as connection:
+        return [row[0] for row in connection.execute("SELECT settled FROM simhash_runs")]
+
+
+def groups(items):
+    return sorted(path_of(item["url"]).split("/")[1] for item in items)
+
+
+def in_file(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+class Odd(PageSpider):
+    """The items of two groups can't be written; of one of them, only that of the first twin."""
+
+    def parse(self, response):
+        _, group, twin = path_of(response.url).split("/")
+        is_odd = group == "1" or (group, twin) == ("2", "0")
+        yield {"url": response.url, **({"odd": object()} if is_odd else {})}
+
+
+class Counting(ItemFilter):
+    """A filter that must be asked once for each item."""
+
+    asked = 0
+
+    def accepts(self, item):
+        Counting.asked += 1
+        return "/0/" not in item["url"]
+
+
+FEEDS = {
+    "one": {"f.jl": {}},
+    "every item a file": {"f-%(batch_id)d.jl": {"batch_item_count": 1}},
+    "two items a file": {"f-%(batch_id)d.jl": {"batch_item_count": 2}},
+    "several": {"f.jl": {}, "g.pickle": {"format": "pickle"}, "h-%(batch_id)d.jl": {}},
+    "by class": {"f.jl": {"item_classes": ["builtins.dict"]}},
+    "no item": {"f.jl": {}, "g.jl": {"item_classes": ["scrapy.Item"]}},
+    "own filter": {"f.jl": {}, "g.jl": {"item_filter": Counting}},
+}
+
+
+def feeds(case, folder):
+    return {
+        str(folder / name): {"format": "jsonlines", **options}
+        for name, options in FEEDS[case].items()
+    }
+
+
+@pytest.mark.parametrize("case", FEEDS)
+@deferred_f_from_coro_f
+async def test_an_item_that_can_not_be_written_counts_as_not_stored(
+    settings, urls, tmp_path, caplog, case
+):
+    """Its twin takes its place, and all that was written stands."""
+    Counting.asked = 0
+    done = await crawl(Odd, settings | {"FEEDS": feeds(case, tmp_path)}, urls)
+    written = [item for path in sorted(tmp_path.glob("f*.jl")) for item in in_file(path)]
+    assert groups(written) == [group for group in EVERY if group != "1"]
+    # Whichever of them is told first.
+    assert {"/2/1", "/2/2"} & {path_of(item["url"]) for item in written}
+    assert runs(settings) == [1]
+    assert done.stats["feeds/not_exported"] == TWINS + 1
+    assert done.stats["claims/released"] == TWINS + 1
+    (line,) = [line for line in caplog.messages if "could not be written" in line]
+    assert line.startswith(f"{TWINS + 1} items could not be written to a feed")
+    assert f"{urls[TWINS]}:" in line
+    if case == "own filter":
+        assert 0 < Counting.asked <= len(done.items)
+
+    # Scrapy leaves a file open whose only item could not be written.
+    for slot in done.crawler.get_extension(FeedExporter).slots:
+        if slot.file is not None:
+            slot.file.close()
+
+    again = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop", "FEEDS": {}}, urls)
+    assert groups(again.items) == ["1"]
+
+
+@pytest.mark.parametrize("case", FEEDS)
+@deferred_f_from_coro_f
+async def test_what_was_written_is_not_suspicious(settings, urls, tmp_path, caplog, case):
+    done = await crawl(PageSpider, settings | {"FEEDS": feeds(case, tmp_path)}, urls)
+    assert runs(settings) == [1]
+    assert "feeds/not_exported" not in done.stats
+    assert "claims/released" not in done.stats
+    assert "could not be written" not in caplog.text
+
+
+class Typed(scrapy.Item):
+    url = scrapy.Field()
+    odd = scrapy.Field()
+
+
+class TwoKinds(PageSpider):
+    """Items of two classes, one of which can't be written."""
+
+    def parse(self, response):
+        values = {"url": response.url, "odd": object()}
+        yield Typed(values) if "/1/" in response.url else {"url": response.url}
+
+
+@deferred_f_from_coro_f
+async def test_a_feed_of_a_class_lacks_what_is_of_that_class_alone(settings, urls, tmp_path):
+    feeds = {
+        str(tmp_path / "typed.jl"): {"format": "jsonlines", "item_classes": [Typed]},
+        str(tmp_path / "dicts.jl"): {"format": "jsonlines", "item_classes": [dict]},
+    }
+    done = await crawl(TwoKinds, settings | {"FEEDS": feeds}, urls)
+    assert done.stats["feeds/not_exported"] == TWINS
+    assert done.stats["claims/confirmed"] == GROUPS - 1
+    assert runs(settings) == [1]
+
+
+class Unwritable(FileFeedStorage):
+    """A storage for feeds that can't be opened."""
+
+    def open(self, spider):
+        raise OSError("the storage can't be opened")
+
+
+@deferred_f_from_coro_f
+async def test_of_a_feed_that_can_not_be_opened_nothing_is_claimed(settings, urls):
+    feeds = {"unwritable://a": {"format": "jsonlines"}}
+    storages = {"unwritable": Unwritable}
+    done = await crawl(PageSpider, settings | {"FEEDS": feeds, "FEED_STORAGES": storages}, urls)
+    assert done.stats["feeds/not_exported"] == len(PATHS)
+    again = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
+    assert groups(again.items) == EVERY
+    assert "claims/recovered" not in again.stats
+
+
+class Forgetful(FileFeedStorage):
+    """Closes a file, and has lost it."""
+
+    def store(self, file):
+        file.write(b"\n")
+        super().store(file)
+        raise OSError("the disk has failed")
+
+
+@deferred_f_from_coro_f
+async def test_a_part_that_could_not_be_stored_leaves_the_run_unsettled(settings, urls, tmp_path):
+    settings = settings | {
+        "FEEDS": {
+            str(tmp_path / "f-%(batch_id)d.jl"): {"format": "jsonlines", "batch_item_count": 2}
+        },
+        "FEED_STORAGES": {"": Forgetful, "file": Forgetful},
+    }
+    await crawl(PageSpider, settings, urls)
+    assert runs(settings) == [0]
+
+
+# Nothing that stores
+
+
+class Stores:
+    def process_item(self, item):
+        return item
+
+
+@pytest.mark.parametrize(
+    ("with_what", "warns"),
+    [
+        ({}, True),
+        ({"ITEM_PIPELINES": {Stores: 50}}, True),
+        ({"ITEM_PIPELINES": {Stores: 500}}, False),
+        ({"FEEDS": {os.devnull: {"format": "jsonlines"}}}, False),
+        ({"SIMHASH_ENABLED": False}, False),
+    ],
+    ids=["nothing", "a pipeline before", "a pipeline after", "a feed", "disabled"],
+)
+@deferred_f_from_coro_f
+async def test_a_crawl_with_nothing_that_stores_is_told_so(
+    settings, urls, caplog, with_what, warns
+):
+    await crawl(PageSpider, settings | with_what, urls[:1])
+    said = [line for line in caplog.messages if line.startswith("Nothing stores")]
+    assert len(said) == warns
+    if warns:
+        assert "-s SIMHASH_ENABLED=0" in said[0]
+        assert "\n" not in said[0]
+
+
+# On the disk
+
+
+@deferred_f_from_coro_f
+async def test_local_feeds_and_their_folders_are_synced_before_the_run_settles(
+    settings, urls, tmp_path, monkeypatch
+):
+    synced, settled_after = [], []
+    real = os.fsync
+
+    def sync(descriptor):
+        synced.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        settled_after.extend(runs(settings))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    feeds = {
+        str(tmp_path / "a" / "b" / "f-%(batch_id)d.jl"): {
+            "format": "jsonlines",
+            "batch_item_count": 4,
+        },
+        (tmp_path / "c.csv").as_uri(): {"format": "csv"},
+        str(tmp_path / "empty.jl"): {"format": "jsonlines", "item_classes": ["scrapy.Item"]},
+    }
+    await crawl(PageSpider, settings | {"FEEDS": feeds}, urls)
+    files = ["a/b/f-1.jl", "a/b/f-2.jl", "c.csv", "empty.jl"]
+    folders = [tmp_path, tmp_path / "a", tmp_path / "a" / "b"]
+    assert {*(str(tmp_path / name) for name in files), *map(str, folders)} <= {*synced}
+    assert set(settled_after) == {0}
+    assert runs(settings) == [1]
+
+
+@pytest.fixture(params=["file", "folder"])
+def failing_disk(request, monkeypatch):
+    def fail(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode) == (request.param == "folder"):
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+
+@pytest.mark.usefixtures("failing_disk")
+@deferred_f_from_coro_f
+async def test_a_feed_that_can_not_be_synced_leaves_the_run_unsettled(
+    settings, urls, tmp_path, caplog
+):
+    feeds = {str(tmp_path / "f.jl"): {"format": "jsonlines"}}
+    await crawl(PageSpider, settings | {"FEEDS": feeds}, urls)
+    assert runs(settings) == [0]
+    assert "A feed is not known to be on the disk" in caplog.text
+    assert "Input/output error" in caplog.text
+
+
+class MovesFeeds:
+    """An extension that puts each file elsewhere as soon as it is complete."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        extension = cls(crawler.settings["MOVE_TO"])
+        crawler.signals.connect(extension.slot_closed, scrapy.signals.feed_slot_closed)
+        crawler.signals.connect(extension.slot_closed, scrapy.signals.feed_exporter_closed)
+        return extension
+
+    def slot_closed(self, slot=None):
+        if slot is not None:
+            Path(slot.uri).rename(self.folder / Path(slot.uri).name)
+
+
+@deferred_f_from_coro_f
+async def test_a_feed_that_was_moved_away_and_one_that_is_no_file_are_left_alone(
+    settings, urls, tmp_path
+):
+    (tmp_path / "moved").mkdir()
+    settings = settings | {
+        "FEEDS": {
+            str(tmp_path / "f.jl"): {"format": "jsonlines", "item_classes": [dict]},
+        },
+        "EXTENSIONS": {MovesFeeds: 1},
+        "MOVE_TO": tmp_path / "moved",
+    }
+    await crawl(PageSpider, settings, urls)
+    assert groups(in_file(tmp_path / "moved" / "f.jl")) == EVERY
+    del settings["EXTENSIONS"]
+    await crawl(PageSpider, settings | {"FEEDS": {"/dev/null": {"format": "jsonlines"}}}, urls)
+    assert runs(settings) == [1, 1]

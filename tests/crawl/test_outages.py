@@ -1,0 +1,175 @@
+"""Databases that are busy, go away and come back while a crawl runs."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from contextlib import closing, contextmanager
+from itertools import count
+
+import pytest
+from gate import gate
+from loopback import InPhases, PageSpider, answering, article, crawl, serve
+from scrapy.utils.defer import deferred_f_from_coro_f
+from servers import empty_database
+from sqlalchemy import create_engine, func, select
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.index.index import Index
+
+GROUPS, TWINS = 12, 3
+PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]
+
+
+@pytest.fixture(scope="module")
+def urls():
+    with serve({path: article(path.split("/")[1]) for path in PATHS}) as address:
+        yield [address + path for path in PATHS]
+
+
+def error_lines(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+
+
+# Busy with others
+
+
+@contextmanager
+def busy(path, is_over):
+    """Somebody else who writes, and leaves hardly a moment for anybody else."""
+
+    def work():
+        with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as connection:
+            while not is_over.is_set():
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("UPDATE simhash_namespaces SET counter = counter + 1")
+                time.sleep(0.2)
+                connection.execute("COMMIT")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+@deferred_f_from_coro_f
+async def test_while_the_database_is_busy_the_crawl_waits_and_fetches_no_more(tmp_path, caplog):
+    """However long: what bounds it is the time in which nobody gets through."""
+    path, timeout, pages = tmp_path / "index.db", 1, 200
+    is_over, fetched = threading.Event(), count()
+    meanwhile = []
+
+    def answer(target):
+        number = next(fetched)
+        if number == 0:
+            threading.Timer(8 * timeout, stop).start()
+        return article(int(target.strip("/")) // 2)
+
+    def stop():
+        meanwhile.append(next(fetched))
+        is_over.set()
+
+    settings = {
+        "SIMHASH_DATABASE_URL": f"sqlite:///{path}",
+        "SIMHASH_TIMEOUT": timeout,
+        # Eight pages, by the least that one counts.
+        "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 8 * 1024,
+    }
+    await crawl(PageSpider, settings, [])
+    Index(settings["SIMHASH_DATABASE_URL"]).close()
+    with answering(answer) as site, busy(path, is_over):
+        done = await crawl(PageSpider, settings, [f"{site}/{n}" for n in range(pages)])
+    assert meanwhile[0] < pages / 2
+    assert done.stats.get("failed_open", 0) == 0
+    assert (done.stats["unique"], done.stats["duplicates"]) == (pages / 2, pages / 2)
+    assert done.stats["wait_seconds"] > 2 * timeout
+    assert error_lines(caplog) == []
+
+
+@deferred_f_from_coro_f
+async def test_at_its_end_a_crawl_waits_for_a_busy_database(tmp_path, urls, caplog):
+    path, timeout, is_over = tmp_path / "index.db", 1, threading.Event()
+    others = busy(path, is_over)
+
+    class Spider(PageSpider):
+        def closed(self, reason):
+            others.__enter__()
+            threading.Timer(3 * timeout, is_over.set).start()
+
+    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{path}", "SIMHASH_TIMEOUT": timeout}
+    try:
+        await crawl(Spider, settings, urls)
+    finally:
+        others.__exit__(None, None, None)
+    assert error_lines(caplog) == []
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT settled FROM simhash_runs").fetchall() == [(1,)]
+
+
+# Gone, and back again
+
+
+@contextmanager
+def away(how, url):
+    """The URL to be used, what makes the database go away, and what makes it come back."""
+    if how == "locked":
+        with closing(
+            sqlite3.connect(url.database, isolation_level=None, check_same_thread=False)
+        ) as other:
+            yield url, lambda: other.execute("BEGIN IMMEDIATE"), lambda: other.execute("ROLLBACK")
+        return
+    with gate(url) as door:
+        yield (
+            door.url,
+            *((door.shut, door.open) if how == "refusing" else (door.freeze, door.thaw)),
+        )
+
+
+@pytest.mark.parametrize(
+    ("engine", "how"),
+    [
+        ("sqlite", "locked"),
+        ("postgresql", "refusing"),
+        ("postgresql", "silent"),
+        ("mariadb", "refusing"),
+        ("mariadb", "silent"),
+    ],
+)
+@deferred_f_from_coro_f
+async def test_back_again_it_takes_up_what_could_not_be_written(  # noqa: PLR0917
+    engine, how, tmp_path, urls, monkeypatch, caplog
+):
+    """The second third can't be checked; the outcomes of the first third are not forgotten."""
+    monkeypatch.setattr("scrapy_simhash.crawl.gathering._OUTCOMES_WAIT", 3)
+    caplog.set_level("INFO")
+    with empty_database(engine, tmp_path) as url, away(how, url) as (through, go, come_back):
+
+        def back():
+            come_back()
+            # A second is enough where nobody else uses the machine.
+            time.sleep(4)
+
+        settings = {
+            "SIMHASH_DATABASE_URL": through.render_as_string(hide_password=False),
+            "SIMHASH_TIMEOUT": 3,
+        }
+        done = await crawl(InPhases, settings, [lambda: None, go, back], urls)
+        opened = create_engine(url)
+        claims, runs = schema.claims.c, schema.runs.c
+        with opened.connect() as connection:
+            states = connection.execute(
+                select(claims.state, func.count()).group_by(claims.state)
+            ).all()
+            settled = connection.execute(select(runs.settled)).all()
+        opened.dispose()
+    assert done.stats["failed_open"] == GROUPS
+    assert (done.stats["unique"], done.stats["duplicates"]) == (GROUPS, GROUPS)
+    assert len(done.items) == 2 * GROUPS
+    assert len(error_lines(caplog)) == 1
+    assert "The index answers again" in caplog.text
+    assert states == [(1, GROUPS)]
+    assert settled == [(True,)]

@@ -1,0 +1,258 @@
+"""Locks that others want too, and locks that are stuck; what is worth a wait, and what never is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from gate import gate
+from servers import ENGINES, cleared_database, server
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from scrapy_simhash.db.engine import check_url, clock, engine_options
+from scrapy_simhash.db.errors import is_transient, unavailable
+from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.patience import Patience, Signs
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
+from scrapy_simhash.index.index import Index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+on_every_engine = pytest.mark.parametrize("engine", ENGINES)
+on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "sqlite"])
+
+#: Seconds; of MariaDB's locks one waits at least one.
+TIMEOUT = 2
+
+
+@pytest.fixture
+def index(engine: str, tmp_path: Path) -> Iterator[Index]:
+    db = Database(cleared_database(engine, tmp_path), timeout=TIMEOUT)
+    index = Index(db, namespace="wanted")
+    index.run  # noqa: B018 - opened while nobody is in the way
+    yield index
+    db.close()
+
+
+@contextmanager
+def others(index: Index, *, seconds: float, hold: float, many: int = 12) -> Iterator[None]:
+    """Many who take the lock, one after the other, and leave no moment for anybody else."""
+    pool = {"pool_size": many + 1}
+    db = Database(index.database.url, timeout=60, options=pool)
+    held, is_over = threading.Event(), threading.Event()
+
+    def take(connection: Connection) -> None:
+        lock(connection, index.id)
+        held.set()
+        is_over.wait(hold)
+
+    def work() -> None:
+        end = time.monotonic() + seconds
+        db.transact(take)
+        while time.monotonic() < end and not is_over.is_set():
+            db.transact(take)
+
+    threads = [threading.Thread(target=work) for _ in range(many)]
+    for thread in threads:
+        thread.start()
+    try:
+        assert held.wait(10)
+        yield
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+        db.close()
+
+
+def test_a_lock_that_moves_is_waited_for_longer_than_the_timeout(tmp_path: Path) -> None:
+    """On SQLite, where those who wait longer are as likely to be left behind."""
+    with Index(f"sqlite:///{tmp_path}/seen.db", timeout=1) as index:
+        index.run  # noqa: B018 - opened while nobody is in the way
+        with others(index, seconds=4, hold=0.3):
+            assert index.claim("some words of a text", key="a").kind == "unique"
+        assert index.database.signs.waited > 2
+
+
+@on_every_engine
+def test_as_long_as_others_are_seen_to_get_through_nothing_is_given_up(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A queue on a server can't be made to last; what is seen of it can be."""
+    numbers = count()
+    monkeypatch.setattr(Patience, "_progress", lambda _: next(numbers))
+    with others(index, seconds=0, hold=3 * TIMEOUT, many=1):
+        assert index.claim("some words of a text", key="a").kind == "unique"
+    assert TIMEOUT < index.database.signs.waited < 10 * TIMEOUT
+
+
+@on_every_engine
+def test_it_is_seen_without_a_lock_that_others_get_through(index: Index) -> None:
+    other = Database(index.database.url)
+    with Patience(index.database.engine, 1, Signs(), index.id) as patience:
+        seen = [patience._progress()]
+        seen.append(patience._progress())
+        other.transact(lambda connection: lock(connection, index.id))
+        with other.engine.begin() as connection:
+            lock(connection, index.id)
+            seen.append(patience._progress())
+    other.close()
+    assert seen[0] == seen[1] != seen[2]
+
+
+@on_every_engine
+def test_a_lock_that_does_not_move_is_given_up(index: Index) -> None:
+    with others(index, seconds=0, hold=60, many=1):
+        started = time.monotonic()
+        with pytest.raises(IndexUnavailable) as caught:
+            index.claim("some words of a text", key="a")
+        assert time.monotonic() - started < 30
+        assert not isinstance(caught.value, IndexUnusable), "it may be let go of"
+    assert index.claim("some words of a text", key="a").kind == "unique"
+
+
+@on_servers
+def test_a_lock_that_does_not_move_is_given_up_though_others_do(index: Index) -> None:
+    """SQLite has one for all."""
+    busy = Index(index.database, namespace="busy", run=index.run)
+    with (
+        others(index, seconds=0, hold=60, many=1),
+        others(busy, seconds=60, hold=0.1, many=2),
+        pytest.raises(IndexUnavailable),
+    ):
+        index.claim("some words of a text", key="a")
+
+
+# What a server or a file says when it can't be used
+
+
+@on_servers
+def test_a_server_that_refuses_connections_is_asked_until_it_answers(
+    engine: str, tmp_path: Path
+) -> None:
+    with gate(cleared_database(engine, tmp_path)) as door:
+        door.shut()
+        with pytest.raises(IndexUnavailable) as caught:
+            Database(door.url, timeout=0.5)
+        assert not isinstance(caught.value, IndexUnusable)
+        threading.Timer(1.5, door.open).start()
+        Database(door.url, timeout=30).close()
+
+
+@on_servers
+def test_connections_that_are_cut_and_refused_for_a_while_cost_no_claim(
+    engine: str, tmp_path: Path
+) -> None:
+    with gate(cleared_database(engine, tmp_path)) as door, Index(door.url, timeout=30) as index:
+        assert index.claim("some words of a text", key="a").kind == "unique"
+        door.shut()
+        threading.Timer(1.5, door.open).start()
+        assert index.claim("some words of a text", key="b").kind == "duplicate"
+
+
+@on_servers
+@pytest.mark.parametrize(
+    "wrong",
+    [{"username": "nobody_known", "password": "hunter2"}, {"database": "nothing"}],
+    ids=["login", "database"],
+)
+def test_what_a_server_will_always_refuse_is_not_waited_for(
+    engine: str, wrong: dict[str, str]
+) -> None:
+    started = time.monotonic()
+    with pytest.raises(IndexUnusable):
+        Database(server(engine).set(**wrong), timeout=60)
+    assert time.monotonic() - started < 30
+
+
+@pytest.mark.parametrize(
+    ("said", "is_worth_it"),
+    [
+        ('FATAL:  password authentication failed for user "a"', False),
+        ('FATAL:  no pg_hba.conf entry for host "127.0.0.1", user "a"', False),
+        ("fe_sendauth: no password supplied", False),
+        ("FATAL:  the database system is starting up", True),
+        ("FATAL:  sorry, too many clients already", True),
+        ("Connection refused", True),
+        ("could not translate host name", True),
+        ("connection timeout expired", True),
+        (
+            'All failures were:\n- a: FATAL:  role "b" does not exist\n- b: Connection refused',
+            True,
+        ),
+        (
+            'All failures were:\n- a: role "b" does not exist\n- b: role "b" does not exist',
+            False,
+        ),
+    ],
+)
+def test_what_postgresql_says_without_a_code(said: str, is_worth_it: bool) -> None:
+    driver = pytest.importorskip("psycopg")
+    error = OperationalError("", None, driver.OperationalError(said))
+    assert is_transient(error) == is_worth_it
+    assert isinstance(unavailable("a database", error), IndexUnusable) != is_worth_it
+
+
+def no_folder(folder: Path) -> str:
+    return f"sqlite:///{folder}/missing/seen.db"
+
+
+def no_file(folder: Path) -> str:
+    return f"sqlite:///{folder}"
+
+
+def no_database(folder: Path) -> str:
+    (folder / "seen.db").write_bytes(b"not a database, but long enough" * 100)
+    return f"sqlite:///{folder}/seen.db"
+
+
+def read_only(folder: Path) -> str:
+    Database(f"sqlite:///{folder}/seen.db").close()
+    return f"sqlite:///file:{folder}/seen.db?mode=ro&uri=true"
+
+
+@pytest.mark.parametrize("make", [no_folder, no_file, no_database, read_only])
+def test_a_file_that_can_never_be_used_is_not_waited_for(
+    make: Callable[[Path], str], tmp_path: Path
+) -> None:
+    with pytest.raises(IndexUnusable):
+        Index(make(tmp_path))
+
+
+# What is set on a connection
+
+
+def connect_arguments(url: str, **given: Any) -> dict[str, Any]:
+    return engine_options(check_url(url), 10, 10, {"connect_args": given} if given else {})[
+        "connect_args"
+    ]
+
+
+def test_a_host_that_vanishes_is_noticed_unless_told_otherwise() -> None:
+    pytest.importorskip("psycopg")
+    usual = connect_arguments("postgresql+psycopg://a/b")
+    assert usual["keepalives"] == 1
+    assert usual["tcp_user_timeout"] == 10_000
+    by_url = connect_arguments("postgresql+psycopg://a/b?tcp_user_timeout=5&connect_timeout=7")
+    assert by_url.keys() == usual.keys() - {"tcp_user_timeout", "connect_timeout"}
+    assert connect_arguments("postgresql+psycopg://a/b", keepalives=0) == usual | {"keepalives": 0}
+
+
+@pytest.mark.parametrize("engine", ["mariadb"])
+def test_the_hour_that_comes_twice_is_no_trouble_to_the_clock(index: Index) -> None:
+    """It is asked in universal time, wherever the server stands."""
+    with index.database.engine.connect() as connection:
+        assert connection.scalar(text("SELECT @@session.time_zone")) == "+00:00"
+        for moment in (1698539400, 1698543000):
+            connection.execute(text(f"SET timestamp = {moment}"))
+            assert clock(connection) == moment

@@ -1,0 +1,129 @@
+"""Many crawls that write to one slow database: each comes to its turn, and none goes on without."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from loopback import prose
+from scrapy.settings import BaseSettings
+from scrapy.utils.defer import deferred_f_from_coro_f
+from servers import empty_database
+from sqlalchemy import Engine, event
+from torture.rows import Row
+
+from scrapy_simhash.crawl.connection import CrawlDatabase
+from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.worker import Worker
+from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.simhash.shingles import Shingles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Seconds, of each statement and of patience. One transaction takes some thirty statements.
+DELAY, TIMEOUT = 0.02, 3
+#: How many items of one crawl are on their way at a time.
+AT_ONCE = 16
+
+
+@dataclass
+class Outcome:
+    """What became of all claims."""
+
+    kept: Counter[int] = field(default_factory=Counter)
+    given_up: int = 0
+    not_kept_aside: int = 0
+    unclosed: int = 0
+    waited: float = 0.0
+
+
+class Writer:
+    """A crawl, as its database sees it: it meets all groups, in an order of its own."""
+
+    def __init__(self, number: int, settings: Settings, outcome: Outcome) -> None:
+        self._number = number
+        self._outcome = outcome
+        self._worker = Worker(
+            # As the thread calls it, with what notes that the database works.
+            lambda *signs: CrawlDatabase(settings, *signs, spider=str(number), job="", reset=False),
+            TIMEOUT,
+        )
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    async def write(self, documents: list[Document]) -> None:
+        order = list(range(len(documents)))
+        random.Random(self._number).shuffle(order)
+        await asyncio.gather(*(self._item(group, documents[group]) for group in order))
+        await self._worker.flush()
+        closed = await self._worker.close(settled=True, reason="finished")
+        self._outcome.unclosed += not closed
+        self._outcome.waited += self._worker.figures.signs.waited
+
+    async def _item(self, group: int, shared: Document) -> None:
+        async with self._slots:
+            document = Document(shared.sketch, f"{self._number}/{group}", text=shared.text)
+            try:
+                verdict = await self._worker.claim("overload", document)
+            except IndexUnavailable:
+                self._outcome.given_up += 1
+                return
+            if verdict.match is None:
+                self._outcome.kept[group] += 1
+            else:
+                duplicate = Duplicate(document, verdict.match, "drop", b"an item", "dict")
+                try:
+                    await self._worker.remember("overload", duplicate)
+                except IndexUnavailable:
+                    self._outcome.not_kept_aside += 1
+            if verdict.claim is not None:
+                self._worker.confirm("overload", verdict.claim)
+
+
+@pytest.fixture
+def slowly() -> Iterator[None]:
+    def wait(*_: Any) -> None:
+        time.sleep(DELAY)
+
+    event.listen(Engine, "before_cursor_execute", wait)
+    yield
+    event.remove(Engine, "before_cursor_execute", wait)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+@pytest.mark.usefixtures("slowly")
+@deferred_f_from_coro_f
+async def test_many_writers_on_a_slow_database_all_come_to_their_turn(
+    engine, tmp_path, table, is_long
+):
+    """Waiting is no failure: nothing is given up, kept aside in vain, or kept twice."""
+    writers, groups = (24, 217) if is_long else (8, 48)
+    scheme, outcome = Shingles(), Outcome()
+    texts = [prose(group, 60) for group in range(groups)]
+    documents = [Document(scheme.sketch(text), "", text=text) for text in texts]
+    with empty_database(engine, tmp_path) as url:
+        settings = Settings.read(
+            BaseSettings(
+                {
+                    "SIMHASH_DATABASE_URL": url.render_as_string(hide_password=False),
+                    "SIMHASH_TIMEOUT": TIMEOUT,
+                }
+            )
+        )
+        await asyncio.gather(
+            *(Writer(number, settings, outcome).write(documents) for number in range(writers))
+        )
+    lost = groups - len(outcome.kept)
+    twice = sum(count - 1 for count in outcome.kept.values())
+    wrong = outcome.given_up + outcome.not_kept_aside + outcome.unclosed
+    case = f"{writers} writers, {1000 * DELAY:.0f} ms a statement, {engine}"
+    table.append(Row(case, writers, groups, lost, twice, wrong))
+    assert outcome.waited > writers * TIMEOUT, "it was slow enough to tell"
+    assert (outcome.given_up, outcome.not_kept_aside, outcome.unclosed) == (0, 0, 0)
+    assert (lost, twice) == (0, 0)
