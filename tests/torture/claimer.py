@@ -8,8 +8,8 @@ import time
 from typing import TYPE_CHECKING
 
 from loopback import prose
+from torture.pages import GROUPS
 from torture.processes import HARD_KILL
-from torture.site import GROUPS
 
 from benchmarks.index import fill
 from scrapy_simhash import Index

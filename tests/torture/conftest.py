@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from loopback import serve
 from torture.load import load
+from torture.pages import Pages
 from torture.rows import Row
 from torture.scene import Scene
-from torture.site import Pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,9 +24,9 @@ import pytest
 from loopback import path_of, sums_that_are_wrong
 from sqlalchemy import create_engine, text
 from torture import crawler
+from torture.pages import PATHS, group_of, is_list
 from torture.processes import HARD_KILL, is_stopped, kill, start
 from torture.rows import Row
-from torture.site import PATHS, group_of, is_list
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy.engine import URL
-    from torture.site import Pages
+    from torture.pages import Pages
 
 UNRELIABLE = {"ITEM_PIPELINES": {"torture.crawler.Unreliable": 500}}
 

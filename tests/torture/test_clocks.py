@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from servers import empty_database
+from torture.pages import EVERY, GROUPS, PATHS, group_of
 from torture.rows import Cases
 from torture.scene import at_a_moment
-from torture.site import EVERY, GROUPS, PATHS, group_of
 
 if TYPE_CHECKING:
     from pathlib import Path

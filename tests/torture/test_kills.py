@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
+from torture.pages import DELIVERABLE, EVERY, LISTS
 from torture.rows import Cases
 from torture.scene import UNRELIABLE, at_a_moment
-from torture.site import DELIVERABLE, EVERY, LISTS
 
 #: As many items at most are on their way at once.
 IN_FLIGHT = 16

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from torture.pages import DELIVERABLE, EVERY, group_of
 from torture.rows import Cases
 from torture.scene import UNRELIABLE
-from torture.site import DELIVERABLE, EVERY, group_of
 
 
 def test_a_feed_that_can_not_be_stored(scene, table, seeds):

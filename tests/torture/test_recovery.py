@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from servers import ENGINES, empty_database
 from torture import claimer
+from torture.pages import EVERY
 from torture.processes import kill, start
 from torture.rows import Cases
 from torture.scene import at_a_moment
-from torture.site import EVERY
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.upkeep import reset_namespace

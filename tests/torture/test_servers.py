@@ -7,9 +7,9 @@ import time
 
 import pytest
 from servers import database_on, own_server
+from torture.pages import EVERY, PATHS
 from torture.rows import Cases
 from torture.scene import at_a_moment
-from torture.site import EVERY, PATHS
 
 #: A crawl that is there when the server comes back: it fetches no more than it gets rid of.
 LASTING = {

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 from torture import claimer
+from torture.pages import EVERY
 from torture.processes import HARD_KILL, kill, start
 from torture.rows import Cases, Row
-from torture.site import EVERY
 
 
 @pytest.mark.parametrize("same", ["pass", "drop"])

@@ -8,9 +8,9 @@ import time
 from contextlib import nullcontext
 
 import pytest
+from torture.pages import EVERY, GROUPS
 from torture.rows import Cases
 from torture.scene import at_a_moment
-from torture.site import EVERY, GROUPS
 
 TIMEOUT = 5
 
