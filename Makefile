@@ -29,7 +29,7 @@ test-databases: $(READY)
 	apt-get install --yes --no-install-recommends postgresql mariadb-server galera-4 rsync
 	$(BIN)/pytest -m "" tests/db tests/index
 
-# Crashes, signals and several crawlers, at full length: about ten minutes.
+# Crashes, signals, servers and clocks, at full length: more than an hour.
 torture: $(READY)
 	$(BIN)/pytest tests/torture --torture=long -s
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -21,6 +22,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
@@ -101,10 +103,73 @@ def server(engine: str) -> URL:
     if given := os.environ.get(f"SIMHASH_TEST_{engine.upper()}"):
         return make_url(given)
     usual, start = {
-        "postgresql": ("postgresql+psycopg://postgres@127.0.0.1:5432/postgres", _postgresql),
+        "postgresql": (
+            "postgresql+psycopg://postgres@127.0.0.1:5432/postgres",
+            lambda: _postgresql("-F"),
+        ),
         "mariadb": ("mariadb+pymysql://root@127.0.0.1:3306/", _mariadb),
     }[engine]
-    return make_url(usual) if _answers(make_url(usual)) else start()
+    return make_url(usual) if _answers(make_url(usual)) else start().url
+
+
+@cache
+def own_server(engine: str) -> Server:
+    """A server that a test may take away; what it has committed is on its disk."""
+    if engine == "postgresql":
+        return _postgresql()
+    return _mariadb("--innodb-flush-log-at-trx-commit=1")
+
+
+class Server:
+    """A server of the tests' own, which can be taken away and come back.
+
+    Args:
+        url: of the server.
+        start: starts it, on the files that it has left.
+        stops_at: the signal that ends it in order, whoever is connected.
+    """
+
+    def __init__(
+        self, url: URL, start: Callable[[], subprocess.Popen[bytes]], stops_at: signal.Signals
+    ) -> None:
+        self.url = url
+        self._start = start
+        self._stops_at = stops_at
+        self._process = start()
+        self._wait()
+
+    def kill(self) -> None:
+        """Kill all its processes as a power cut would."""
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        """Stop it in order."""
+        self._process.send_signal(self._stops_at)
+        self._process.wait(60)
+
+    def freeze(self) -> None:
+        """Let it do nothing any more, and hold all its connections."""
+        self._signal(signal.SIGSTOP)
+
+    def revive(self) -> None:
+        """Let it go on, or start it again, and wait until it answers."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGCONT)
+        else:
+            self._process = self._start()
+        self._wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        first = psutil.Process(self._process.pid)
+        # The first one before the others: it would start them again.
+        first.send_signal(number)
+        for process in first.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+
+    def _wait(self) -> None:
+        _wait(lambda: _answers(self.url), self._process)
 
 
 class Galera:
@@ -193,28 +258,25 @@ def free_ports(number: int) -> list[int]:
         return [one.getsockname()[1] for one in sockets]
 
 
-def _postgresql() -> URL:
+def _postgresql(*options: str) -> Server:
     initdb, postgres = _need("postgresql", "initdb", "postgres")
     directory = _directory()
     data = directory / "data"
     _run([initdb, "--auth=trust", "--username=postgres", "--no-sync", "-D", str(data)])
     (port,) = free_ports(1)
-    arguments = ["-D", str(data), "-p", str(port), "-h", "127.0.0.1", "-k", str(directory), "-F"]
-    process = _start([postgres, *arguments], directory / "log")
+    arguments = ["-D", str(data), "-p", str(port), "-h", "127.0.0.1", "-k", str(directory)]
     url = URL.create("postgresql+psycopg", "postgres", None, "127.0.0.1", port, "postgres")
-    _wait(lambda: _answers(url), process)
-    return url
+    command = [postgres, *arguments, *options]
+    # At a SIGTERM it would wait for its users.
+    return Server(url, lambda: _start(command, directory / "log"), signal.SIGINT)
 
 
-def _mariadb() -> URL:
+def _mariadb(*options: str) -> Server:
     _need("mariadb", "mariadbd", "mariadb-install-db")
     data = _directory() / "data"
     _install_mariadb(data)
     (port,) = free_ports(1)
-    process = _start_mariadb(data, port)
-    url = _mariadb_url(port)
-    _wait(lambda: _answers(url), process)
-    return url
+    return Server(_mariadb_url(port), lambda: _start_mariadb(data, port, *options), signal.SIGTERM)
 
 
 def _mariadb_url(port: int) -> URL:

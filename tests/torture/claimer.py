@@ -1,20 +1,25 @@
-"""A process that claims: ``python claimer.py DATABASE GROUPS SEED``; prints whom it admitted."""
+"""Processes that claim without a crawl."""
 
 from __future__ import annotations
 
 import json
 import random
-import sys
-from pathlib import Path
-
-from scrapy_simhash import Index
-
-sys.path.append(str(Path(__file__).parent.parent))
+import time
+from typing import TYPE_CHECKING
 
 from loopback import prose
+from torture.pages import GROUPS
+from torture.processes import HARD_KILL
+
+from benchmarks.index import fill
+from scrapy_simhash import Index
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-def main(database: str, groups: int, seed: int) -> None:
+def race(database: str, groups: int, seed: int) -> None:
+    """Claim texts in an order of its own; prints which ones were admitted."""
     order = list(range(groups))
     random.Random(seed).shuffle(order)
     admitted = []
@@ -34,5 +39,11 @@ def main(database: str, groups: int, seed: int) -> None:
     print(json.dumps(admitted))
 
 
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+def hold(database: str, count: int, done: Path) -> None:
+    """Hold as many claims, those of the site among them; waits to be killed."""
+    index = Index(database, namespace="torture", timeout=HARD_KILL)
+    fill(index, count - GROUPS)
+    texts = [{"text": prose(group), "key": str(group)} for group in range(GROUPS)]
+    index.confirm(*index.claim_many(texts))
+    done.touch()
+    time.sleep(HARD_KILL)

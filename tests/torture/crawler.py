@@ -1,20 +1,32 @@
-"""One crawl as a process of its own: ``python crawler.py PLAN``.
+"""One crawl as a process of its own.
 
-The plan is a JSON file with "urls", "settings" and "stats", the file that the stats are written to
-when the crawl is over.
+The plan is a JSON file:
+
+- "urls", "settings";
+- "stats": the file that the stats are written to when the crawl is over;
+- "verdicts": one that gets a line for each verdict at once: when, on which page, which;
+- "constants": others in the place of those of the package, by their names;
+- "host": the machine that the process takes itself to be on;
+- "clock": a file that says by how many seconds the clock of the process goes wrong.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
+import time
+from importlib import import_module
 from pathlib import Path
 
+import psutil
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import sleep
+
+from scrapy_simhash.crawl.stats import CrawlStats
 
 
 class PageSpider(Spider):
@@ -99,7 +111,48 @@ class BrokenStorage:
         raise OSError("the storage can't be reached")
 
 
+def write_down_verdicts(path: str) -> None:
+    """Note each verdict in a file, so that pages are known that were not checked."""
+    count, file = CrawlStats.count_verdict, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def count_verdict(self, url, verdict):
+        line = json.dumps([time.monotonic(), url, verdict.kind]) + "\n"
+        os.write(file, line.encode())
+        count(self, url, verdict)
+
+    CrawlStats.count_verdict = count_verdict
+
+
+def put(name: str, value: object) -> None:
+    """Put something in the place of what has the name, wherever the package uses it."""
+    import_module("scrapy_simhash.crawl.deduplicator")
+    modules = [vars(sys.modules[module]) for module in sys.modules if "scrapy_simhash" in module]
+    having = [module for module in modules if name in module]
+    assert having, f"there is no {name}"
+    for module in having:
+        module[name] = value
+
+
+def set_wrong(clock: Path) -> None:
+    """Let the clock go wrong by what a file says at the time, as a step of it does.
+
+    The time of boot moves with it: the system computes that from the clock.
+    """
+    now, boot = time.time, psutil._psplatform.boot_time
+    time.time = lambda: now() + float(clock.read_text())
+    time.time_ns = lambda: int(time.time() * 1e9)
+    psutil._psplatform.boot_time = lambda: boot() + float(clock.read_text())
+
+
 def main(plan: dict) -> None:
+    if "verdicts" in plan:
+        write_down_verdicts(plan["verdicts"])
+    if "clock" in plan:
+        set_wrong(Path(plan["clock"]))
+    if "host" in plan:
+        put("host_id", lambda: plan["host"])
+    for name, value in plan.get("constants", {}).items():
+        put(name, value)
     settings = {
         "ADDONS": {"scrapy_simhash.Addon": 500},
         "TELNETCONSOLE_ENABLED": False,
@@ -118,5 +171,9 @@ def main(plan: dict) -> None:
     Path(plan["stats"]).write_text(json.dumps(crawler.stats.get_stats(), default=str), "utf-8")
 
 
+def main_of(plan: Path) -> None:
+    main(json.loads(plan.read_text("utf-8")))
+
+
 if __name__ == "__main__":
-    main(json.loads(Path(sys.argv[1]).read_text("utf-8")))
+    main_of(Path(sys.argv[1]))

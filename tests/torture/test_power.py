@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from loopback import article, path_of, prose, serve
 from torture.forgetful import Forgetful
-from torture.rows import Row
+from torture.rows import Cases, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,12 +155,6 @@ def machine(tmp_path, site):
         made.disk.close()
 
 
-def total(cases: list[Row], table: list[Row]) -> Row:
-    row = Row(cases[0].case, *map(sum, zip(*(case[1:] for case in cases), strict=True)))
-    table.append(row)
-    return row
-
-
 #: How many changes a crawl makes to its disk, and how many of them when its feed is written.
 CHANGES, LAST_CHANGES = 600, 40
 
@@ -172,13 +166,13 @@ time.sleep(600)
 """
 
 
-def test_power_cuts(machine, table, is_long):
+def test_power_cuts(machine, table, seeds, is_long):
     """During crawls, when their feeds are written, and when one has ended; what that stored stands.
 
     All feeds of the crawls before are left as the cuts have left them.
     """
-    cases = []
-    for seed in range(20 if is_long else 1):
+    cases = Cases()
+    for seed in seeds():
         chance, here = random.Random(seed), machine()
         for number in range(chance.randint(1, 3) if is_long else 2):
             if (seed + number) % 2:
@@ -199,14 +193,14 @@ def test_power_cuts(machine, table, is_long):
         here.wait(again)
         assert here.delivered(len(here.crawls) - 1) == []
         cases.append(here.row("power cut"))
-    assert total(cases, table)[3:] == (0, 0, 0)
+    assert cases.total(table)[3:] == (0, 0, 0, 0)
 
 
-def test_power_cuts_while_a_feed_is_deduplicated(machine, table, is_long):
+def test_power_cuts_while_a_feed_is_deduplicated(machine, table, seeds):
     """The output is in the end what it would have been."""
     lines = [json.dumps({"text": prose(number % 700, 40)}) + "\n" for number in range(1400)]
-    cases = []
-    for seed in range(20 if is_long else 1):
+    cases = Cases()
+    for seed in seeds():
         chance, here = random.Random(seed), machine()
         source, output = here.outside / "in.jsonl", here.disk.folder / "out.jsonl"
         progress = here.disk.folder / "out.jsonl.progress"
@@ -223,4 +217,4 @@ def test_power_cuts_while_a_feed_is_deduplicated(machine, table, is_long):
         left = output.read_text().splitlines(keepends=True)
         lost, twice = len(set(lines) - set(left)), len(left) - len(set(left))
         cases.append(Row("power cut, dedupe", calls, 700, lost, twice, 0))
-    assert total(cases, table)[3:] == (0, 0, 0)
+    assert cases.total(table)[3:] == (0, 0, 0, 0)

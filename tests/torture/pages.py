@@ -1,0 +1,72 @@
+"""The site that the crawls of the suite fetch: known groups of twins, and lists of them."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from typing import Any
+
+from loopback import article
+from site_pages import layout, sentences, title
+from torture.crawler import fate_of
+
+GROUPS, TWINS = 40, 3
+PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]
+#: Lists of four entries, among which no two are of one group: such ones would both be kept.
+ENTRIES = 4
+LISTS = [f"/list/{number}" for number in range(len(PATHS) // ENTRIES)]
+
+
+def group_of(path: str) -> str:
+    return path.split("/")[1]
+
+
+def is_list(path: str) -> bool:
+    return path.startswith("/list/")
+
+
+def lists() -> dict[str, bytes]:
+    chance = random.Random(2)
+    entries = [
+        f"<div class='entry'><a href='/{group}/{twin}'>{title(group)}</a>"
+        f"<p>{sentences(group, 60)}</p></div>"
+        for twin in range(TWINS)
+        for group in chance.sample(range(GROUPS), GROUPS)
+    ]
+    return {
+        path: layout("site", "List", "".join(entries[number * ENTRIES :][:ENTRIES]))
+        for number, path in enumerate(LISTS)
+    }
+
+
+EVERY = {group_of(path) for path in PATHS}
+DELIVERABLE = {group_of(path) for path in PATHS if fate_of(f"http://x{path}") == "stored"}
+
+
+class Pages(dict):
+    """The site; it counts what is asked for, so that a moment can be told by it."""
+
+    def __init__(self) -> None:
+        super().__init__({path: article(group_of(path), path) for path in PATHS} | lists())
+        self._moments: list[tuple[int, threading.Event]] = []
+        self._lock = threading.Lock()
+        self._delay = random.Random(1)
+
+    def get(self, path: str, default: Any = None) -> Any:
+        with self._lock:
+            moments = [(left - 1, event) for left, event in self._moments]
+            self._moments = [(left, event) for left, event in moments if left > 0]
+            delay = self._delay.random() * 0.03
+        for left, event in moments:
+            if left <= 0:
+                event.set()
+        time.sleep(delay)
+        return super().get(path, default)
+
+    def after(self, count: int) -> threading.Event:
+        """An event that is set when as many more pages have been asked for."""
+        event = threading.Event()
+        with self._lock:
+            self._moments.append((count, event))
+        return event

@@ -1,0 +1,70 @@
+"""What becomes of the claims of a process that died, and of those of a namespace that is reset."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from servers import ENGINES, empty_database
+from torture import claimer
+from torture.pages import EVERY
+from torture.processes import kill, start
+from torture.rows import Cases
+from torture.scene import at_a_moment
+
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.upkeep import reset_namespace
+
+if TYPE_CHECKING:
+    from torture.scene import Scene
+
+#: Seconds, the default: whoever releases all of them at first takes longer.
+TIMEOUT = 10
+
+
+def test_killed_with_many_claims(scene, table, seeds, is_long, tmp_path):
+    """The next crawl does not wait for them: everything is checked, and what they held is free."""
+    cases = {engine: Cases() for engine in (ENGINES if is_long else ["sqlite"])}
+    for seed in seeds():
+        many = 300_000 if is_long and seed % 5 == 0 else 20_000
+        for engine, rows in cases.items():
+            with empty_database(engine, tmp_path) as url:
+                here = scene(url if engine != "sqlite" else None)
+                die_with_claims(here, many)
+                here.crawl(seed, SIMHASH_TIMEOUT=TIMEOUT, SIMHASH_SAME_URL="drop")
+                most = "300,000" if is_long else "20,000"
+                rows.append(here.row(f"{engine}, killed with up to {most} claims", EVERY))
+    assert {rows.total(table)[3:] for rows in cases.values()} == {(0, 0, 0, 0)}
+
+
+def die_with_claims(here: Scene, many: int) -> None:
+    """Let a process make claims, and kill it when it has."""
+    here.folder.mkdir()
+    done, log = here.folder / "done", here.folder / "claimer.log"
+    process = start(claimer.hold, here.database, many, done, log=log)
+    while not done.exists() and process.is_alive():
+        time.sleep(0.05)
+    kill(process)
+    assert done.exists(), log.read_text()
+
+
+def test_a_namespace_that_is_reset_under_a_crawl(scene, table, seeds):
+    """It goes on to be checked. What it claimed before, page by page, may be stored once more."""
+    cases = Cases()
+    for seed in seeds():
+        chance, here = random.Random(seed), scene()
+        run = here.start(seed)
+        at_a_moment(here, run, chance)
+        here.freeze(run)
+        claimed = here.claimed(run)
+        with closing(Database(here.database)) as database:
+            reset_namespace(database, "torture")
+        run.signal(signal.SIGCONT)
+        run.wait()
+        here.crawl(seed + 100, SIMHASH_SAME_URL="drop")
+        case = "a namespace that is reset under a crawl"
+        cases.append(here.row(case, EVERY, excused={0: claimed}))
+    assert cases.total(table)[3:] == (0, 0, 0, 0)
