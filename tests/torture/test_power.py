@@ -156,7 +156,8 @@ def machine(tmp_path, site):
 
 
 #: How many changes a crawl makes to its disk, and how many of them when its feed is written.
-CHANGES, LAST_CHANGES = 600, 40
+CHANGES, LAST_CHANGES = 600, 80
+DEDUPE_CHANGES = 1500
 
 READER = """
 import sqlite3, sys, time
@@ -208,7 +209,7 @@ def test_power_cuts_while_a_feed_is_deduplicated(machine, table, seeds):
         calls = 0
         while not output.exists() or progress.exists():
             if calls < 2:
-                here.disk.stop_after(chance.randint(1, 200))
+                here.disk.stop_after(chance.randint(1, DEDUPE_CHANGES))
             call = here.start(calls, "-m", "scrapy", "simhash", "dedupe", source, "-o", output)
             here.wait(call)
             here.cut(seed * 10 + calls)
