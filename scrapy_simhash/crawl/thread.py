@@ -234,10 +234,11 @@ class DatabaseThread:
 
     def _count(self) -> bool:
         """Count the claims, as far as the database answers."""
-        self._tidy(_TIDY_LAST)
+        if not self._presence.is_away:
+            self._tidy(_TIDY_LAST)
+            self._beat()
         if self._database is not None:
             with suppress(IndexUnavailable):
-                self._figures.recovered += self._database.beat()
                 self._figures.sizes = self._database.sizes()
                 self._figures.counts = self._database.counts()
         return True
