@@ -163,6 +163,9 @@ def crawl(urls: list[str], settings: dict[str, Any], folder: str) -> Crawl:
     process.start()
     cpu = time.process_time() - started
     assert crawler.stats is not None
+    if process.bootstrap_failed:
+        reason = crawler.stats.get_value("finish_reason")
+        raise SystemExit(f"a crawl was not started ({reason}): these figures mean nothing")
     with Path(folder, "items.jsonl").open(encoding="utf-8") as feed:
         stored = sum(1 for line in feed if json.loads(line))
     return Crawl(

@@ -58,12 +58,15 @@ def test_archive_is_crawled_with_the_plugin_and_its_drops_are_listed(folder: Pat
     assert "/pages/second.html" in output
 
 
-def test_figures_of_crawls_with_errors_are_refused(folder: Path) -> None:
+@pytest.mark.parametrize(
+    "url", ["sqlite:////no/such/folder.sqlite", "postgresql+psycopg://127.0.0.1:1/none"]
+)
+def test_figures_of_crawls_with_errors_are_refused(folder: Path, url: str) -> None:
     """A plugin that cannot open its index passes every page, which would look like a low cost."""
     finished = subprocess.run(
         [
             sys.executable, SCRIPT, folder, "--rounds", "1",
-            "--set", f"SIMHASH_DATABASE_URL=sqlite:///{folder / 'no' / 'such' / 'folder.sqlite'}",
+            "--set", f"SIMHASH_DATABASE_URL={url}",
         ],
         capture_output=True,
         text=True,
