@@ -5,7 +5,7 @@
 
 A run claims so many documents and dies. The next one opens the database and has its first 64
 verdicts; that is compared with the same in an empty one. Then it goes on as a crawl does, with a
-step of deleting after each batch, until nothing is left of the dead run. The URL must be that of an
+step of deleting after each batch, until nothing is left of the dead run or the time is over. The URL must be that of an
 empty database; its tables are dropped in between.
 """
 
@@ -38,6 +38,7 @@ def main() -> None:
     )
     parser.add_argument("--size", type=int, default=300_000)
     parser.add_argument("--url", help="an empty database; a new SQLite file by default")
+    parser.add_argument("--seconds", type=float, default=60, help="to go on for at most")
     parser.add_argument("--repeat", type=int, default=5, help="openings of an empty one")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
@@ -60,7 +61,7 @@ def main() -> None:
             f"  after a run that died with {options.size:,} claims: {spent:.3f} s, "
             f"{spent / usual:.1f} times as long"
         )
-        clear(run, index, documents)
+        clear(run, index, documents, options.seconds)
         database.close()
         if options.url:
             drop_tables(url)
@@ -88,12 +89,12 @@ def die(url: str, size: int) -> None:
     database.close()
 
 
-def clear(run: Run, index: Index, documents: Documents) -> None:
-    """Go on as a crawl does until nothing is left."""
+def clear(run: Run, index: Index, documents: Documents, seconds: float) -> None:
+    """Go on as a crawl does until nothing is left, or for so many seconds."""
     batches, steps = [], []
     started = time.perf_counter()
     is_left = True
-    while is_left:
+    while is_left and time.perf_counter() - started < seconds:
         given = documents.next(BATCH)
         time.sleep(PAUSE)
         began = time.perf_counter()
@@ -103,7 +104,10 @@ def clear(run: Run, index: Index, documents: Documents) -> None:
         batches.append(done - began)
         steps.append(time.perf_counter() - done)
     whole = time.perf_counter() - started
-    print(f"  cleared in {whole:.0f} s beside {len(batches):,} batches of {BATCH}:")
+    print(
+        f"  {run.recovery.claims:,} claims deleted in {whole:.0f} s beside {len(batches):,} batches "
+        f"of {BATCH}:"
+    )
     for name, values in (("a step", steps), ("a batch", batches)):
         tenths = statistics.quantiles(values, n=100)
         print(

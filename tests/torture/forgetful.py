@@ -6,10 +6,10 @@ rest what chance wants: any of the writes to a file, as they reach a disk in any
 the state after any of its changes.
 
 ``python forgetful.py FOLDER`` mounts it there. It speaks the protocol of the Linux kernel itself
-(FUSE, see linux/fuse.h), so there is nothing to install. :class:`Forgetful` does that in a process
-of its own and tells it what to do, by lines: "stop COUNT SUFFIX" makes it refuse all changes after
-so many, from the first on that writes to a file of such a name; "stopped" asks whether it does;
-"cut SEED" cuts the power and mounts what is left.
+(FUSE, see linux/fuse.h), so there is nothing to install. It is told what to do by lines:
+"stop COUNT SUFFIX" makes it refuse all changes after so many, from the first on that writes to a
+file of such a name; "stopped" asks whether it does; "cut SEED" cuts the power and mounts what is
+left.
 """
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ import random
 import select
 import stat
 import struct
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Answer = bytes | int
 
@@ -350,52 +348,6 @@ def main(folder: str) -> None:
                     return
     finally:
         mount.close()
-
-
-class Forgetful:
-    """The file system, in a process of its own.
-
-    Args:
-        folder: where it is seen.
-
-    Raises:
-        OSError: it can't be mounted here.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, folder],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        if self._process.stdout.readline() != "mounted\n":
-            raise OSError(self._process.communicate()[1].strip().splitlines()[-1])
-
-    def stop_after(self, count: int, suffix: str = "") -> None:
-        """Refuse all changes after so many, from the first on that writes to such a file."""
-        self._ask(f"stop {count} {suffix}")
-
-    def has_stopped(self) -> bool:
-        """Whether a change was refused."""
-        return self._ask("stopped") == "True"
-
-    def cut(self, seed: str) -> None:
-        """Cut the power, and mount what is left; what is open is lost to those who have it open."""
-        self._ask(f"cut {seed}")
-
-    def close(self) -> None:
-        """Unmount it."""
-        self._process.communicate()
-
-    def _ask(self, command: str) -> str:
-        self._process.stdin.write(f"{command}\n")
-        self._process.stdin.flush()
-        if not (answer := self._process.stdout.readline().strip()):
-            raise OSError(self._process.communicate()[1])
-        return answer
 
 
 if __name__ == "__main__":

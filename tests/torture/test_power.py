@@ -20,8 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from loopback import article, path_of, prose, serve
+<<<<<<< HEAD
 from torture.forgetful import Forgetful
 from torture.rows import Cases, Row
+=======
+from torture.rows import Row
+>>>>>>> wt-power
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +40,52 @@ HARD_KILL = 90
 
 def group_of(item: dict[str, Any]) -> str:
     return path_of(item["url"]).split("/")[1]
+
+
+class Forgetful:
+    """The file system, in a process of its own.
+
+    Args:
+        folder: where it is seen.
+
+    Raises:
+        OSError: it can't be mounted here.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._process = subprocess.Popen(
+            [sys.executable, HERE / "forgetful.py", folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        if self._process.stdout.readline() != "mounted\n":
+            raise OSError(self._process.communicate()[1].strip().splitlines()[-1])
+
+    def stop_after(self, count: int, suffix: str = "") -> None:
+        """Refuse all changes after so many, from the first on that writes to such a file."""
+        self._ask(f"stop {count} {suffix}")
+
+    def has_stopped(self) -> bool:
+        """Whether a change was refused."""
+        return self._ask("stopped") == "True"
+
+    def cut(self, seed: str) -> None:
+        """Cut the power, and mount what is left; what is open is lost to those who have it open."""
+        self._ask(f"cut {seed}")
+
+    def close(self) -> None:
+        """Unmount it."""
+        self._process.communicate()
+
+    def _ask(self, command: str) -> str:
+        self._process.stdin.write(f"{command}\n")
+        self._process.stdin.flush()
+        if not (answer := self._process.stdout.readline().strip()):
+            raise OSError(self._process.communicate()[1])
+        return answer
 
 
 @dataclass
