@@ -5,8 +5,8 @@
 
 A run claims so many documents and dies. The next one opens the database and has its first 64
 verdicts; that is compared with the same in an empty one. Then it goes on as a crawl does, with a
-step of deleting after each batch, until nothing is left of the dead run or the time is over. The URL must be that of an
-empty database; its tables are dropped in between.
+step of deleting after each batch, until nothing is left of the dead run or the time is over. The
+URL must be that of an empty database; its tables are dropped in between.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def opened(url: str, first: list[Document]) -> tuple[Database, Run, Index, float
 
 def die(url: str, size: int) -> None:
     """Leave claims of a run whose process is no more."""
-    database = Database(url)
+    database = Database(url, timeout=600)
     run = Run.open(database)
     fill(Index(database, run=run), size)
     run.mark(process="999999999 0.0 0")
@@ -105,8 +105,8 @@ def clear(run: Run, index: Index, documents: Documents, seconds: float) -> None:
         steps.append(time.perf_counter() - done)
     whole = time.perf_counter() - started
     print(
-        f"  {run.recovery.claims:,} claims deleted in {whole:.0f} s beside {len(batches):,} batches "
-        f"of {BATCH}:"
+        f"  {run.recovery.claims:,} claims deleted in {whole:.0f} s, "
+        f"beside {len(batches):,} batches of {BATCH}:"
     )
     for name, values in (("a step", steps), ("a batch", batches)):
         tenths = statistics.quantiles(values, n=100)

@@ -20,12 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from loopback import article, path_of, prose, serve
-<<<<<<< HEAD
-from torture.forgetful import Forgetful
 from torture.rows import Cases, Row
-=======
-from torture.rows import Row
->>>>>>> wt-power
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
