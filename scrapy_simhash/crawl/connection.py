@@ -8,13 +8,17 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sqlalchemy import func, select
+
 from scrapy_simhash import history
 from scrapy_simhash.crawl.settings import DAY
+from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
+from scrapy_simhash.index.void import is_orphan
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -131,6 +135,14 @@ class CrawlDatabase:
     def sizes(self) -> dict[str, int]:
         """The number of claims in each namespace that was used."""
         return {namespace: len(index) for namespace, index in self._indexes.items()}
+
+    def orphans(self) -> int:
+        """How many items this run dropped that nothing stands for any more."""
+        row = schema.duplicates.c
+        # What was only reported was stored as well.
+        mine = (row.run == self.run.id, row.action != "report", is_orphan())
+        count = select(func.count()).select_from(schema.duplicates).where(*mine)
+        return self._database.read(lambda connection: connection.scalar(count)) or 0
 
     def counts(self) -> Counter[str]:
         """What the indexes have met, by the names of :class:`~scrapy_simhash.index.Counts`."""

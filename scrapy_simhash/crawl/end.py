@@ -64,6 +64,7 @@ class CrawlEnd:
         await self._worker.flush()
         self._stats.finish(self._worker.figures, self._claims.open_count())
         self._say_what_kept_apart()
+        self._say_what_nothing_stands_for()
         self.feeds.say_what_they_lack()
 
     def _say_what_kept_apart(self) -> None:
@@ -85,6 +86,17 @@ class CrawlEnd:
             name,
             setting,
         )
+
+    def _say_what_nothing_stands_for(self) -> None:
+        """Items of this crawl that were dropped against the claims of one that was dead."""
+        if orphans := self._worker.figures.orphans:
+            logger.warning(
+                "%d items were dropped as duplicates of what a crawl had claimed that turned out "
+                "to be dead, and may be stored nowhere. They are in the quarantine: scrapy simhash "
+                "restore --orphans --run %d",
+                orphans,
+                self._worker.figures.run,
+            )
 
     async def engine_stopped(self) -> None:
         """Handles the signal: all items have had their outcome, and the feeds are stored or not."""

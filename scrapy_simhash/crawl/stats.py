@@ -102,8 +102,8 @@ class CrawlStats:
         for name in ("candidates", "crowded", "exact_only"):
             if count := figures.counts.get(name):
                 values[f"index/{name}"] = count
-        if figures.recovered:
-            values["claims/recovered"] = figures.recovered
+        found = {"claims/recovered": figures.recovered, "orphans": figures.orphans}
+        values |= {name: count for name, count in found.items() if count}
         with self._contained():
             for name, value in values.items():
                 self._collector.set_value(f"simhash/{name}", value)

@@ -42,6 +42,7 @@ class Figures:
     seconds_max: float = 0.0
     run: int | None = None
     recovered: int = 0
+    orphans: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     signs: Signs = field(default_factory=Signs)
@@ -241,6 +242,7 @@ class DatabaseThread:
             with suppress(IndexUnavailable):
                 self._figures.sizes = self._database.sizes()
                 self._figures.counts = self._database.counts()
+                self._figures.orphans = self._database.orphans()
         return True
 
     def _end(self, close: Callable[[Run], None]) -> bool:

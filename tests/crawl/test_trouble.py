@@ -330,7 +330,7 @@ async def test_a_crawl_that_nobody_has_waited_for_is_dead(settings, site):
 
 @deferred_f_from_coro_f
 async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
-    database, settings, urls, monkeypatch
+    database, settings, urls, monkeypatch, caplog
 ):
     """A live crawl looks for dead ones with each heartbeat, not only when it opens."""
     for module in ("index.runs", "crawl.thread"):
@@ -344,7 +344,9 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
 
         done = await crawl(InPhases, settings, [lambda: None, kill, lambda: None], urls)
     assert sorted(path.split("/")[1] for path in done.urls) == sorted(map(str, range(GROUPS)))
-    assert done.stats["claims/recovered"] == 2
+    assert done.stats["claims/recovered"] == done.stats["orphans"] == 2
+    (warning,) = [line for line in caplog.messages if "restore --orphans" in line]
+    assert warning.startswith("2 items were dropped")
     orphans = rows(database, "SELECT url FROM simhash_duplicates WHERE orphaned ORDER BY url")
     assert [path_of(url) for (url,) in orphans] == ["/0/0", "/1/0"]
 

@@ -92,6 +92,9 @@ class Recorder:
     def sizes(self):
         return {}
 
+    def orphans(self):
+        return 0
+
     def close(self):
         self.closed = True
 
