@@ -31,9 +31,9 @@ def load_tokenizer(given: Any, user_words: list[UserWord]) -> Tokenizer:
             f"user_dictionary: the tokenizer {given!r} has none; allowed with jieba and rjieba"
         )
     if given == "words":
-        return Tokenizer("words", _untagged(tokens))
+        return Tokenizer("words/2", _untagged(tokens))
     if given == "characters":
-        return Tokenizer("characters", _untagged(lambda text: "".join(tokens(text))))
+        return Tokenizer("characters/2", _untagged(lambda text: "".join(tokens(text))))
     allowed = (
         f"{', '.join(TOKENIZERS)}, a function from a text to its words, or the import path "
         '"package.module:name" of one'

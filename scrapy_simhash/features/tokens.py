@@ -1,4 +1,4 @@
-"""Text to tokens: runs of letters and digits, or single ideographs, kana and hangul.
+"""Text to tokens: runs of letters and digits, or single characters of scripts without spaces.
 
 There is no loop over tokens and no dictionary. A text becomes an array of folded characters, in
 which 0 separates; tokens are found by comparing neighbours.
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["fold", "named_tokens", "token_starts", "tokens"]
+__all__ = ["cluster_tokens", "fold", "named_tokens", "token_starts", "tokens"]
 
 # What the fold table makes of a character, other than a plain character.
 _SEPARATOR = 0
 _ALONE = 1 << 21  # flag of a character that is a token of its own; code points need 21 bits
+_CLUSTER = 1 << 22  # flag of a letter that is one together with the marks that follow it
+_MARK = _CLUSTER | _ALONE  # flags of such a mark
+_SYMBOL = 1 << 29  # flag of an emoji or another picture: a token where a text has nothing else
 _COMPOSES = 1 << 30  # flag of a character that may melt into the one before it, or fall apart
 _INVISIBLE = 1 << 31  # not part of the text at all: soft hyphens, joiners, direction marks
 _BEYOND = _INVISIBLE + 1  # the last code point of the table, for all that come after it
@@ -52,17 +55,25 @@ def fold(text: str) -> NDArray[Any]:
 def token_starts(folded: NDArray[Any]) -> NDArray[np.intp]:
     """Where tokens start, counted from the second element of `folded`."""
     word = folded != _SEPARATOR
-    joins = word
-    if folded.itemsize > 1 and folded.max() >= _ALONE:
-        joins = word & (folded < _ALONE)
-    return np.flatnonzero(word[1:] > (joins[:-1] & joins[1:]))
+    highest = folded.max() if folded.itemsize > 1 else 0
+    joins = word & (folded < _ALONE) if highest >= _ALONE else word
+    joined = joins[:-1] & joins[1:]
+    if highest >= _CLUSTER:
+        joined |= word[:-1] & (folded[1:] >= _MARK)
+    return np.flatnonzero(word[1:] > joined)
+
+
+def cluster_tokens(folded: NDArray[Any], starts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Which of the tokens that start there are letters of a script without spaces, as numbers."""
+    if folded.itemsize == 1 or folded.max() < _CLUSTER:
+        return starts[:0]
+    return np.flatnonzero(folded[1:][starts] >= _CLUSTER)
 
 
 def named_tokens(folded: NDArray[Any]) -> list[str]:
     """The tokens of a folded text, in its order."""
     starts = token_starts(folded)
-    points = folded[1:] if folded.itemsize == 1 else folded[1:] & ~np.uint32(_ALONE)
-    characters = "".join(map(chr, points.tolist()))
+    characters = "".join(map(chr, (folded[1:] & np.uint32(_ALONE - 1)).tolist()))
     bounds = [*starts.tolist(), len(characters)]
     return [characters[start:end].rstrip("\0") for start, end in pairwise(bounds)]
 
@@ -70,8 +81,11 @@ def named_tokens(folded: NDArray[Any]) -> list[str]:
 def _fold_unicode(text: str) -> NDArray[np.uint32]:
     points = np.frombuffer(f" {text}".encode("utf-32-le", "surrogatepass"), "<u4")
     folded = _fold_table().take(points, mode="clip")
-    if folded.max() < _COMPOSES:
+    highest = folded.max()
+    if highest < _SYMBOL:
         return folded
+    if highest < _COMPOSES:
+        return _without_symbols(folded)
     # The table sees one character at a time and cannot join a letter to its accent.
     if not unicodedata.is_normalized("NFC", text):
         return _fold_unicode(unicodedata.normalize("NFC", text))
@@ -82,7 +96,19 @@ def _fold_unicode(text: str) -> NDArray[np.uint32]:
     other = np.where(selector, _INVISIBLE, _SEPARATOR)
     folded[beyond] = np.where(ideograph, high | _ALONE, other)
     visible: NDArray[np.uint32] = folded[folded != _INVISIBLE] & ~np.uint32(_COMPOSES)
-    return visible
+    return visible if visible.max() < _SYMBOL else _without_symbols(visible)
+
+
+def _without_symbols(folded: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Make separators of the symbols; or tokens, where a text has nothing but them.
+
+    Copies lose their emoji, or have pictures in their place: between words they count nothing.
+    """
+    symbols = folded >= _SYMBOL
+    rest = np.where(symbols, np.uint32(_SEPARATOR), folded)
+    if rest.max():
+        return rest
+    return np.where(symbols, folded ^ np.uint32(_SYMBOL | _ALONE), folded)
 
 
 @cache
@@ -90,9 +116,9 @@ def _fold_table() -> NDArray[np.uint32]:
     """What each code point of the planes 0 and 1 becomes.
 
     NFKC where that is a single character, lower case; whatever is then neither alphanumeric nor a
-    combining mark is a separator. The table is a file, frozen at Unicode 14, because Python's own
-    tables change with its version and two crawlers that share an index may not run the same one.
-    `tests/fold_table.py` defines and writes it.
+    combining mark is a separator, or a symbol. The table is a file, frozen at Unicode 14, because
+    Python's own tables change with its version and two crawlers that share an index may not run the
+    same one. `tests/fold_table.py` defines and writes it.
     """
     packed = lzma.decompress(Path(__file__).with_name("fold.xz").read_bytes())
     return np.frombuffer(packed, "<u4").astype(np.uint32)

@@ -27,20 +27,37 @@ _SIDE_BY_SIDE = 16
 def majority(hashes: NDArray[np.uint64]) -> int:
     """The fingerprint of a set of features, each counting the same.
 
-    A bit is 1 where more than half of the hashes have it. On an even split it is that of the first
-    hash: 0 for every tie would pull the fingerprints of small sets together.
+    A bit is 1 where more than half of the hashes have it. On an even split one of the hashes
+    decides: 0 for every tie would pull the fingerprints of small sets together. For each bit it is
+    another one, so that a feature that changes turns few ties with it.
 
     Args:
         hashes: One row a feature and one column per 64 bits, lowest bits first; at least one row.
-            In an order that depends on the set alone.
+            Sorted by the first column, and that evenly spread.
 
     Returns:
         A fingerprint of 64 bits a column.
     """
-    # The bit of the first hash decides where it can: twice the ones are the rows only on a tie.
-    first = np.unpackbits(hashes[0].view(np.uint8), bitorder="little")
-    signs = 2 * _ones(hashes) + first > len(hashes)
+    twice = 2 * _ones(hashes)
+    signs = twice > len(hashes)
+    if len(hashes) % 2 == 0:
+        ties = np.flatnonzero(twice == len(hashes))
+        signs[ties] = _tie_breakers(hashes, ties.view(np.uint64))
     return int.from_bytes(np.packbits(signs, bitorder="little").tobytes(), "little")
+
+
+def _tie_breakers(hashes: NDArray[np.uint64], ties: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """What the bits are whose sums are even.
+
+    The range of the first column is cut into as many parts as there are bits. Each part gives the
+    first hash from its beginning on, and that its bit: of the last column, since what the first one
+    has follows from the part.
+    """
+    width = 64 * hashes.shape[1]
+    rows = hashes[:, 0].searchsorted(ties * np.uint64(2**64 // width))
+    # After the last hash comes the first one again.
+    deciding = hashes[:, -1].take(rows, mode="wrap")
+    return deciding >> (ties & np.uint64(63)) & np.uint64(1)
 
 
 def _ones(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:

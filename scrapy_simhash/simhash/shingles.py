@@ -22,11 +22,12 @@ __all__ = ["Shingles", "fingerprint"]
 class Shingles:
     """The default scheme: the set of a text's pairs of neighbouring tokens, on 128 bits.
 
-    The low 64 bits are what `shingles` hashes each pair to, the high ones a second mix of it.
+    The low 64 bits are what `shingles` hashes each pair to, the high ones a second mix of it. In
+    scripts without spaces it is four letters in a row.
     """
 
     # The number changes with anything that changes a fingerprint; the rest is for people.
-    id: ClassVar[str] = "shingles/1 tokens=2 hash=poly+splitmix64 bits=128 tie=least fold=unicode14"
+    id: ClassVar[str] = "shingles/2 tokens=2,4 hash=poly+splitmix64 bits=128 tie=bit fold=unicode14"
     bits: ClassVar[int] = 128
     has_shingles: ClassVar[bool] = True
 

@@ -28,7 +28,7 @@ def test_stats(call, database):
     assert (run["claims"], run["pending"], run["drops"], run["orphans"]) == (3, 0, 2, 0)
     code, out, _ = call("stats", "--database", database)
     assert "news" in out
-    assert "shingles/1" in out
+    assert "shingles/2" in out
 
 
 def test_show_a_page_and_its_near_duplicates(call, database):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import tracemalloc
 import unicodedata
 import zlib
-from itertools import pairwise
 
 import fold_table
 import numpy as np
@@ -22,8 +21,29 @@ MASK = (1 << 64) - 1
 
 def reference_tokens(text: str) -> list[list[int]]:
     """The tokens of a text, character by character, as the documentation says."""
+    codes = reference_codes(text)
+    without = [0 if code & fold_table.SYMBOL else code for code in codes]
+    codes = without if any(without) else codes
     tokens: list[list[int]] = []
-    joins = False
+    before = fold_table.SEPARATOR
+    for code in codes:
+        joins = before and (
+            code >= fold_table.MARK or (code < fold_table.ALONE and before < fold_table.ALONE)
+        )
+        before = code
+        if code & fold_table.SYMBOL:
+            before = code ^ fold_table.SYMBOL | fold_table.ALONE
+            tokens.append([before])
+        elif code and joins:
+            tokens[-1].append(code)
+        elif code:
+            tokens.append([code])
+    return tokens
+
+
+def reference_codes(text: str) -> list[int]:
+    """What the table makes of each character that can be seen."""
+    codes = []
     for character in unicodedata.normalize("NFC", text):
         point = ord(character)
         if point < 0x1FFFF:
@@ -32,30 +52,32 @@ def reference_tokens(text: str) -> list[list[int]]:
             code = point | fold_table.ALONE
         else:
             code = fold_table.INVISIBLE if 0xE0000 <= point < 0xE1000 else fold_table.SEPARATOR
-        if code == fold_table.INVISIBLE:
-            continue
-        if code == fold_table.SEPARATOR:
-            joins = False
-        elif code >= fold_table.ALONE:
-            tokens.append([code])
-            joins = False
-        elif joins:
-            tokens[-1].append(code)
-        else:
-            tokens.append([code])
-            joins = True
-    return tokens
+        if code != fold_table.INVISIBLE:
+            codes.append(code)
+    return codes
+
+
+def shingle_tokens(tokens: list[list[int]]) -> list[list[list[int]]]:
+    """The tokens of each shingle: two, or four where the first one is a letter in a cluster."""
+    return [
+        tokens[at : at + (4 if tokens[at][0] >= fold_table.CLUSTER else 2)]
+        for at in range(len(tokens) - 1)
+    ]
 
 
 def reference_shingles(text: str) -> list[int]:
     """The same hashes without numpy's help: one token, one pair after the other."""
     base, pair = shingling._BASE, int(shingling._PAIR)
-    hashes = [
-        sum(code * pow(base, i, 1 << 64) for i, code in enumerate(token)) & MASK
-        for token in reference_tokens(text)
-    ]
-    pairs = {(a * pair + b) & MASK for a, b in pairwise(hashes)}
-    return sorted(int(h) for h in mix64(np.array(list(pairs), np.uint64)))
+    made = set()
+    for shingle in shingle_tokens(reference_tokens(text)):
+        hashes = [sum(code * base**i for i, code in enumerate(token)) for token in shingle]
+        # What is missing at the end of the text counts as 0.
+        length = 4 if shingle[0][0] >= fold_table.CLUSTER else 2
+        value = 0
+        for place in range(length):
+            value = value * pair + (hashes[place] if place < len(hashes) else 0)
+        made.add(value & MASK)
+    return sorted(int(h) for h in mix64(np.array(list(made), np.uint64)))
 
 
 # Letters of all kinds, digits, ideographs and kana, marks, invisible characters, lone surrogates.
@@ -63,6 +85,7 @@ characters = st.one_of(
     st.sampled_from("aA zé9_-.ß\n"),
     st.sampled_from("中文あア한Ａ，々\u3099\u0301\u00ad\u200b\u200d\ufe0f\ufeff"),
     st.sampled_from("\U00020000\U0003134a😀𝐀\U000e0101\U00010400\U0010ffff\U0001ffff\U0002f800"),
+    st.sampled_from("กาน้ำ\u0e48ລາວ\u0eb3ខ្មែមြန်꧀ꦗ12★👍🏽"),
     st.sampled_from("\u1112\u1161\u11ab\u0915\u093c\u0958\u0344\u212b\u0041\u030a"),
     st.characters(),
     st.characters(categories=["Cs"]),
@@ -77,9 +100,9 @@ def test_shingles_are_what_the_definition_says(text: str) -> None:
 
 @given(st.text(st.characters(max_codepoint=127), max_size=200))
 def test_ascii_and_general_path_agree(text: str) -> None:
-    general = shingling._token_hashes(features._fold_unicode(text))
-    assert shingling._token_hashes(features.fold(text)).tolist() == general.tolist()
-    assert features.fold(text).itemsize == 1
+    folded, general = features.fold(text), features._fold_unicode(text)
+    assert folded.itemsize == 1
+    assert shingling._pair_hashes(folded).tolist() == shingling._pair_hashes(general).tolist()
 
 
 @given(texts)
@@ -101,7 +124,7 @@ def test_token_longer_than_the_window_counts_up_to_it(monkeypatch: pytest.Monkey
 def test_fold_table_is_frozen() -> None:
     """A changed table is another scheme: other fingerprints for the same text."""
     table = features._fold_table()
-    assert zlib.crc32(table.astype("<u4").tobytes()) == 0x57FA460E
+    assert zlib.crc32(table.astype("<u4").tobytes()) == 0xE42516AE
 
 
 def test_fold_table_is_what_it_says() -> None:
@@ -115,11 +138,13 @@ def test_fold_table_is_what_it_says() -> None:
 
 @given(texts)
 def test_names_and_hashes_of_the_shingles_belong_together(text: str) -> None:
-    names = [
-        "".join(chr(code & ~fold_table.ALONE) for code in token) for token in reference_tokens(text)
-    ]
-    assert tokens(text) == names
-    assert list(shingle_names(text)) == list(dict.fromkeys(map(" ".join, pairwise(names))))
+    def name(token: list[int]) -> str:
+        return "".join(chr(code % fold_table.ALONE) for code in token)
+
+    expected = reference_tokens(text)
+    assert tokens(text) == list(map(name, expected))
+    names = [" ".join(map(name, shingle)) for shingle in shingle_tokens(expected)]
+    assert list(shingle_names(text)) == list(dict.fromkeys(names))
     assert sorted(shingle_names(text).values()) == shingles(text).tolist()
 
 
@@ -142,6 +167,15 @@ def test_names_and_hashes_of_the_shingles_belong_together(text: str) -> None:
         ("𝐁𝐨𝐥𝐝 text", ["bold", "text"]),
         ("中\U000e0101文", ["中", "文"]),
         ("①② ½ İstanbul", ["12", "½", "istanbul"]),
+        ("ใช้ python3ได้น้ำ๒๕", ["ใ", "ช้", "python3", "ไ", "ด้", "น้ำ", "๒๕"]),
+        ("ພາສາລາວ", ["ພ", "າ", "ສ", "າ", "ລ", "າ", "ວ"]),
+        ("ភាសា\u200bខ្មែរ", ["ភា", "សា", "ខ្", "មែ", "រ"]),
+        ("မြန်မာ", ["မြ", "န်", "မာ"]),
+        ("ꦗꦮ ᬩᬮᬶ", ["ꦗ", "ꦮ", "ᬩ", "ᬮᬶ"]),
+        ("ꆈꌠ", ["ꆈ", "ꌠ"]),
+        ("👍🏽❤\ufe0f 👩\u200d💻", ["👍", "🏽", "❤", "👩", "💻"]),
+        ("★★☆ ©", ["★", "★", "☆", "©"]),
+        ("← 2 ★ ने", ["2", "ने"]),
     ],
 )
 def test_tokens(text: str, expected: list[str]) -> None:
@@ -165,7 +199,7 @@ def test_width_case_punctuation_and_invisible_characters_do_not_matter(a: str, b
 
 
 @pytest.mark.parametrize(
-    "text", ["", "!!!", "  \n", "word", "。，、", "字", "\ud800", "😀😀", "\u00ad"]
+    "text", ["", "!!!", "  \n", "word", "。，、", "字", "\ud800", "😀", "ok 😀😀", "\u00ad"]
 )
 def test_fewer_than_two_tokens_have_no_shingle(text: str) -> None:
     assert shingles(text).size == 0

@@ -363,7 +363,7 @@ def test_a_namespace_may_be_called_anything(db: Database) -> None:
 
 def test_another_scheme_is_refused(db: Database) -> None:
     Index(db, namespace="news").claim(article(1), key="a")
-    with pytest.raises(SchemeMismatch, match=r"'news'.*shingles/1.*keywords/1.*reset"):
+    with pytest.raises(SchemeMismatch, match=r"'news'.*shingles/2.*keywords/1.*reset"):
         Index(db, namespace="news", scheme="keywords", distance=3)
 
 

@@ -24,10 +24,12 @@ CHINESE = "敏捷的棕色狐狸跳过了懒狗，懒狗一点也不介意。"
     ("text", "expected"),
     [
         (ENGLISH, 0x16AA4CE865B16769EB728D3AF3ECBF83),
-        (CHINESE, 0x7CDBB8811AC14E493E2D2A76D9D3E910),
+        (CHINESE, 0x7CDF30810CC1FE693E2C2A76D9D3E810),
         ("two words", 0x6023EE2EB0D3F5A7537A34261637FA32),
         ("两字", 0x1A9A87B7C0E528204039060C19482218),
         ("Ünïcode ﬁne 𠀀𠀁 한국어 カナ naïve १२३ x²", 0x9BB6403A78196C73CE9907362B51B88B),
+        ("ข้อความภาษาไทยไม่มีช่องว่างระหว่างคำ ພາສາລາວກໍຄືກັນ", 0xA27D0F0FDFEF8340BD9057F0BDA57E6A),
+        ("👍🏽🎉★", 0x244E2800AD9102673096C67F7D45116F),
         (
             f"{ENGLISH} {CHINESE} " * 40 + " ".join(map(str, range(9000))),
             0x70C68C43E9B2B10B2E0AE0146C5B282E,
@@ -41,7 +43,7 @@ def test_fingerprints_are_frozen(text: str, expected: int) -> None:
 def test_id_is_frozen() -> None:
     scheme = load_scheme()
     assert scheme.id == (
-        "shingles/1 tokens=2 hash=poly+splitmix64 bits=128 tie=least fold=unicode14"
+        "shingles/2 tokens=2,4 hash=poly+splitmix64 bits=128 tie=bit fold=unicode14"
     )
     assert scheme.bits == 128
 
