@@ -340,3 +340,30 @@ def test_trafilatura_that_is_not_installed_names_its_extra(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "trafilatura", None)
     with pytest.raises(ValueError, match=r"pip install scrapy-simhash\[trafilatura\]"):
         load_extractor("trafilatura")
+
+
+def test_a_paragraph_is_never_the_whole_article() -> None:
+    long = " ".join(ENGLISH * 3)
+    page = f"<body><ul><li>Menu</li></ul><div><h1>Title</h1><p>{long}</p><p>{ENGLISH[0]}</p></div>"
+    assert page_text(page).splitlines()[-2:] == [long, ENGLISH[0]]
+
+
+def test_what_stands_beside_an_article_is_left_out() -> None:
+    """A box beside an article scores less than it, but more than a fifth of it."""
+    article = "".join(f"<p>{sentence}</p>" for sentence in ENGLISH * 3)
+    box = f"<div>{''.join(f'<div>{sentence}</div>' for sentence in CHINESE[:3])}</div>"
+    page = f"<body><div><div>{article}</div>{box}</div></body>"
+    assert page_text(page).splitlines() == ENGLISH * 3
+
+
+def test_forms_and_captions_are_no_part_of_the_article() -> None:
+    article = paragraphs(ENGLISH)
+    form = "<form><p>Write to us, and we shall answer within two days.</p></form>"
+    figure = (
+        "<figure><img><figcaption>The ferry in the fog, seen from the shore</figcaption></figure>"
+    )
+    assert page_text(f"<body><div>{article}{form}{figure}</div></body>") == "\n".join(ENGLISH)
+
+
+def test_a_form_around_the_whole_page_says_nothing() -> None:
+    assert page_text(f"<body><form>{paragraphs(ENGLISH)}</form>") == "\n".join(ENGLISH)
