@@ -34,6 +34,7 @@ _BLOCK_COST = 30  # what a block must say to speak for an article
 _WORST, _BEST = -150, 1000  # a block's score; more of one block makes no page more of an article
 _MOST = 0.75  # of the best score, what the element of an article must have
 _NEARLY = 0.85  # of the largest sum, what the smallest element must hold
+_NOTE = 400  # beside a list of links so little may be all: the links count as text then
 _MARKED_SHARE = 0.4  # of the page's text: a larger element is no boilerplate, whatever its name
 _LITTLE, _LITTLE_SHARE = 200, 0.15  # a text of less width, or less of the page, is no article
 _RESCUED = 1000  # the width at which a page was indeed inside what is otherwise skipped
@@ -150,9 +151,11 @@ def _smallest(spans: list[Span], weights: Iterable[int]) -> slice:
 def _marked_blocks(blocks: list[Block], spans: list[Span]) -> list[bool]:
     """Tell of every block whether it is inside an element marked as boilerplate."""
     sums = [0, *accumulate(block.width - block.linked for block in blocks)]
+    everything = sum([block.width for block in blocks])
     changes = [0] * (len(blocks) + 1)  # of the number of marked elements around
     for start, stop, marked, _ in spans:
-        if marked and sums[stop] - sums[start] < _MARKED_SHARE * sums[-1]:
+        said = sums[stop] - sums[start]
+        if marked and said < _MARKED_SHARE * (everything if said < _NOTE else sums[-1]):
             changes[start] += 1
             changes[stop] -= 1
     return [depth > 0 for depth in accumulate(changes[:-1])]

@@ -367,3 +367,11 @@ def test_forms_and_captions_are_no_part_of_the_article() -> None:
 
 def test_a_form_around_the_whole_page_says_nothing() -> None:
     assert page_text(f"<body><form>{paragraphs(ENGLISH)}</form>") == "\n".join(ENGLISH)
+
+
+def test_a_line_of_copyright_is_not_what_a_list_of_links_says() -> None:
+    titles = [f"Chapter {n}: how the ferry of the year {1900 + n} was built" for n in range(12)]
+    entries = "".join(f"<li><a href='/{n}'>{title}</a></li>" for n, title in enumerate(titles))
+    note = f"<div class='copyright'>{' '.join(ENGLISH[:3])}</div>"
+    page = f"<body><div><ul>{entries}</ul></div>{note}</body>"
+    assert page_text(page).splitlines() == titles
