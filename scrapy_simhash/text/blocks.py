@@ -187,9 +187,14 @@ def is_marked(element: HtmlElement) -> bool:
     for attribute in ("class", "id"):
         name = element.get(attribute)
         if name and _names_chrome(name[:_NAME_LENGTH]):
-            return True
+            return not _is_docbook(element, name)
     style = element.get("style")
     return style is not None and _HIDDEN.search(style) is not None
+
+
+def _is_docbook(element: HtmlElement, name: str) -> bool:
+    """Tell a sidebar of DocBook, which is a box of text with a title, from what it is elsewhere."""
+    return name == "sidebar" and len(element) > 0 and element[0].get("class") == "titlepage"
 
 
 def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: int) -> None:

@@ -375,3 +375,11 @@ def test_a_line_of_copyright_is_not_what_a_list_of_links_says() -> None:
     note = f"<div class='copyright'>{' '.join(ENGLISH[:3])}</div>"
     page = f"<body><div><ul>{entries}</ul></div>{note}</body>"
     assert page_text(page).splitlines() == titles
+
+
+def test_a_sidebar_of_docbook_belongs_to_the_text() -> None:
+    article = paragraphs(ENGLISH)
+    box = "<div class=sidebar>{}<p>Bells are rung by hand, twice for yes and once for no.</p></div>"
+    title = "<div class=titlepage><p>On bells</p></div>"
+    assert "Bells" in page_text(f"<body><div>{article}{box.format(title)}</div></body>")
+    assert "Bells" not in page_text(f"<body><div>{article}{box.format('')}</div></body>")
