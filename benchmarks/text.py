@@ -29,6 +29,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_simhash.text.blocks import width
 from scrapy_simhash.text.extractor import load_extractor
 from scrapy_simhash.text.html import parse_html
 
@@ -83,9 +84,9 @@ def find_article(root: HtmlElement) -> int | None:
             if holder is None or text is None or not SENTENCE.search(text):
                 continue
             chain = [holder, *holder.iterancestors()]
-            if len(text.strip()) >= 20 and not any(link.tag in ASIDE for link in chain):
+            if width(text.strip()) >= 20 and not any(link.tag in ASIDE for link in chain):
                 for link in chain:
-                    lengths[link] = lengths.get(link, 0) + len(text)
+                    lengths[link] = lengths.get(link, 0) + width(text)
     total = lengths.get(root, 0)
     whole = [element for element, length in lengths.items() if length >= 0.8 * total]
     lowest = max(whole, key=lambda element: sum(1 for _ in element.iterancestors()), default=root)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         [Iterable[tuple[int, int]]], Mapping[tuple[int, int], tuple[float | None, bool]]
     ]
 
-__all__ = ["Level", "Replayed", "levels", "recommend", "replay", "steps"]
+__all__ = ["Level", "Replayed", "levels", "recommend", "replay"]
 
 # Documents that are decided on at a time, in batches as the index does; bounds the memory.
 _BATCH = 32
@@ -80,10 +80,14 @@ class Replayed:
         kept: shape (levels, documents), bool.
         matches: shape (levels, documents), int64: the number of the document that it is a
             near-duplicate of; -1 if it is none.
+        similarities: likewise, float64: how similar the two are; NaN where that is not known.
+        estimated: likewise, bool: whether that is an estimate.
     """
 
     kept: NDArray[np.bool_]
     matches: NDArray[np.int64]
+    similarities: NDArray[np.float64]
+    estimated: NDArray[np.bool_]
 
 
 def replay(
@@ -123,8 +127,10 @@ def replay(
             world.decide(documents.rows, start, said, pairs, similarities)
         advance(stop - start)
     return Replayed(
-        np.array([world.kept for world in worlds], bool).reshape(len(tried), -1),
-        np.array([world.matches for world in worlds], np.int64).reshape(len(tried), -1),
+        *(
+            np.array([getattr(world, name) for world in worlds]).reshape(len(tried), -1)
+            for name in ("kept", "matches", "similarities", "estimated")
+        )
     )
 
 
@@ -187,6 +193,8 @@ class _World:
         self.kept = np.zeros(count, bool)
         self.claimed = np.zeros(count, bool)
         self.matches = np.full(count, -1)
+        self.similarities = np.full(count, np.nan)
+        self.estimated = np.zeros(count, bool)
         # Claims that stand for a later document by now.
         self._taken: dict[int, Row] = {}
         self._newest: dict[int, int] = {}
@@ -248,28 +256,9 @@ class _World:
             self._taken[claim.id - 1] = stands_for(claim, row)
         elif decision.kind == "duplicate":
             self.matches[number] = claim.id - 1
-
-
-def steps(
-    replayed: Replayed, counted: NDArray[np.bool_], examples: int
-) -> list[list[tuple[int, int]]]:
-    """Examples for each step from a level to the next stricter one: dropped there, kept here.
-
-    Args:
-        replayed: what was decided.
-        counted: which documents may be examples: an array of shape (documents,).
-        examples: how many for each step.
-
-    Returns:
-        for each step pairs of a document and the one that it is a near-duplicate of.
-    """
-    found = []
-    for looser in range(len(replayed.kept) - 1):
-        dropped = replayed.matches[looser] >= 0
-        numbers = np.flatnonzero(dropped & replayed.kept[looser + 1] & counted)[:examples]
-        matches = replayed.matches[looser, numbers]
-        found.append(list(zip(numbers.tolist(), matches.tolist(), strict=True)))
-    return found
+            if decision.match.similarity is not None:
+                self.similarities[number] = decision.match.similarity
+                self.estimated[number] = decision.match.estimated
 
 
 def recommend(kept: NDArray[np.bool_], present: int) -> int:

@@ -5,34 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
 from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, add_json, add_run, positive
+from scrapy_simhash.cli.borderline import describe, steps
+from scrapy_simhash.cli.choice import choice, print_tuned
 from scrapy_simhash.cli.errors import CommandError
-from scrapy_simhash.cli.output import (
-    format_similarity,
-    open_console,
-    print_json,
-    progress_bar,
-)
+from scrapy_simhash.cli.output import print_json, progress_bar
 from scrapy_simhash.cli.pairs import tune_by_pairs
-from scrapy_simhash.cli.replay import levels, recommend, replay, steps
+from scrapy_simhash.cli.replay import levels, recommend, replay
 from scrapy_simhash.cli.similarities import Similarities
-from scrapy_simhash.report.visible import shortened
-from scrapy_simhash.simhash.measure import similarity_at
+from scrapy_simhash.keys.bands import Bands
+from scrapy_simhash.keys.plan import load_keys
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from numpy.typing import NDArray
 
     from scrapy_simhash.cli.project import Project
     from scrapy_simhash.cli.replay import Level
-    from scrapy_simhash.db.transactions import Database
+    from scrapy_simhash.keys.blocks import Blocks
 
 __all__ = ["add_arguments", "run"]
 
@@ -59,7 +54,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="judge by labelled pairs instead: JSON Lines with a, b and label",
     )
-    parser.add_argument("--examples", type=int, default=3, metavar="N", help="for each step")
+    parser.add_argument(
+        "--examples",
+        type=int,
+        default=3,
+        metavar="N",
+        help="pairs that are shown of each step (default: 3)",
+    )
     parser.add_argument(
         "--limit",
         type=positive,
@@ -99,21 +100,35 @@ def run(project: Project, options: Namespace) -> None:
                 same_url=rule.same_url,
                 advance=lambda count: progress.advance(task, count),
             )
-        pairs = steps(replayed, counted, options.examples)
-        examples = _examples(database, namespace, documents, measure, pairs)
+        found = steps(
+            replayed,
+            documents,
+            tried,
+            present,
+            counted=counted,
+            bits=namespace.bits,
+            examples=options.examples,
+        )
+        examples = describe(database, namespace, documents, found)
     kept = replayed.kept[:, counted]
+    keys = load_keys(namespace.plan)
     figures = {
         "namespace": namespace.name,
         "run": options.run,
         "documents": int(counted.sum()),
-        "levels": _levels(tried, present, kept, examples),
+        "keys": namespace.plan,
+        "levels": _levels(tried, present, kept, keys),
         "recommended": tried[recommend(kept, present)].name,
         "notes": _notes(documents, counted),
     }
+    for level, step, pairs in zip(figures["levels"], found, examples, strict=False):
+        level |= {"kept_at_next": step.changing, "examples": pairs}
+    kind = "distance" if is_distance else "similarity"
+    figures["choice"] = choice(figures["levels"], present, kind)
     if options.json:
         print_json(figures)
         return
-    _print_levels(figures, "distance" if is_distance else "similarity")
+    print_tuned(figures, present, kind)
 
 
 def _counted(
@@ -128,55 +143,33 @@ def _counted(
 
 
 def _levels(
-    tried: Sequence[Level],
-    present: int,
-    kept: NDArray[np.bool_],
-    examples: Sequence[Sequence[Mapping[str, Any]]],
+    tried: Sequence[Level], present: int, kept: NDArray[np.bool_], keys: Bands | Blocks
 ) -> list[dict[str, Any]]:
+    now = kept[present]
     return [
         {
             "threshold": level.name,
             "limit": level.limit,
             "kept": int(kept[number].sum()),
             "dropped": int((~kept[number]).sum()),
-            "decided_otherwise": int((kept[number] != kept[present]).sum()),
+            "more_dropped": int((now & ~kept[number]).sum()),
+            "more_kept": int((~now & kept[number]).sum()),
+            "decided_otherwise": int((kept[number] != now).sum()),
             "is_present": number == present,
+            "met": _met(keys, level),
             # The strictest level has no stricter one to differ from.
-            "examples": examples[number] if number < len(examples) else [],
+            "kept_at_next": 0,
+            "examples": [],
         }
         for number, level in enumerate(tried)
     ]
 
 
-def _examples(
-    database: Database,
-    namespace: history.NamespaceRow,
-    documents: history.Documents,
-    measure: Similarities,
-    steps: Sequence[Sequence[tuple[int, int]]],
-) -> list[list[dict[str, Any]]]:
-    """The pairs of each step with their URLs and similarities."""
-    pairs = {pair for step in steps for pair in step}
-    places = {number: documents.places[number] for pair in pairs for number in pair}
-    urls = history.urls(database, namespace, places.values())
-    similarities = measure(pairs)
-
-    def example(pair: tuple[int, int]) -> dict[str, Any]:
-        url, match = (urls.get(places[number], "?") for number in pair)
-        one, other = (documents.rows[number].fingerprint for number in pair)
-        apart = (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).bit_count()
-        similarity, estimated = similarities[pair]
-        if similarity is None:
-            similarity, estimated = similarity_at(apart, namespace.bits), True
-        return {
-            "url": url,
-            "match": match,
-            "distance": apart,
-            "similarity": similarity,
-            "estimated": estimated,
-        }
-
-    return [[example(pair) for pair in step] for step in steps]
+def _met(keys: Bands | Blocks, level: Level) -> float | None:
+    """The share of the pairs of just that similarity that the index meets; None for a distance."""
+    if level.similarity is None or not isinstance(keys, Bands):
+        return None
+    return keys.recall(level.similarity)
 
 
 def _notes(documents: history.Documents, counted: NDArray[np.bool_]) -> list[str]:
@@ -189,50 +182,3 @@ def _notes(documents: history.Documents, counted: NDArray[np.bool_]) -> list[str
     if documents.left_out:
         notes.append(f"{documents.left_out:,} older claims were left out (--limit).")
     return notes
-
-
-def _print_levels(figures: Mapping[str, Any], kind: str) -> None:
-    console = open_console()
-    levels = figures["levels"]
-    table = Table(kind, "distance up to", "kept", "dropped", "decided otherwise than now")
-    for level in levels:
-        table.add_row(
-            f"{level['threshold']} (now)" if level["is_present"] else level["threshold"],
-            *(f"{level[name]:,}" for name in ("limit", "kept", "dropped", "decided_otherwise")),
-        )
-    console.print(table)
-    for number, level in enumerate(levels):
-        if level["examples"]:
-            after = levels[number + 1]["threshold"]
-            title = f"Dropped at {level['threshold']}, kept at {after}"
-            console.print(_examples_table(title, level["examples"]))
-    recommended = figures["recommended"]
-    setting = f"SIMHASH_{kind.upper()} = {recommended}"
-    is_present = any(level["is_present"] and level["threshold"] == recommended for level in levels)
-    console.print(
-        f"Recommended: keep {setting}; no other value has fewer decisions hanging on it."
-        if is_present
-        else f"Recommended: {setting}, around which fewer decisions hang. Read the examples "
-        "first: fingerprints can't say what is the same to you."
-    )
-    for note in figures["notes"]:
-        console.print(note, style="dim")
-
-
-def _examples_table(title: str, examples: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(
-        "dropped",
-        "near-duplicate of",
-        "similarity",
-        "distance",
-        title=title,
-        title_justify="left",
-    )
-    for example in examples:
-        table.add_row(
-            Text(shortened(example["url"])),
-            Text(shortened(example["match"])),
-            format_similarity(example["similarity"], estimated=example["estimated"]),
-            str(example["distance"]),
-        )
-    return table

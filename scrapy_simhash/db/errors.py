@@ -39,7 +39,7 @@ _TRANSIENT_ERRNOS = (
 
 # Nobody of that name, no such database, not allowed.
 _HOPELESS_STATES = frozenset({"28000", "28P01", "3D000", "42501"})
-_HOPELESS_ERRNOS = frozenset({1044, 1045, 1049, 1142})
+_HOPELESS_ERRNOS = frozenset({1044, 1045, 1049, 1142, 1698})
 # Read-only, damaged, can't be opened, not a database.
 _HOPELESS_SQLITE = frozenset({8, 11, 14, 26})
 # What PostgreSQL says when it refuses a connection comes without a code. In another language it is
@@ -89,9 +89,11 @@ def is_transient(error: BaseException) -> bool:
         return False
     if error.connection_invalidated or is_busy(error):
         return True
-    state = _state(error)
-    if state is None:
-        return _errno(error) in _TRANSIENT_ERRNOS or _is_about_the_connection(error)
+    # PyMySQL says HY000 of most, as other drivers do of what they don't know.
+    if _errno(error) in _TRANSIENT_ERRNOS:
+        return True
+    if (state := _state(error)) is None:
+        return _is_about_the_connection(error) and not isinstance(_errno(error), int)
     return state in _TRANSIENT_STATES or state.startswith("08")
 
 
@@ -117,16 +119,14 @@ def _is_hopeless(error: SQLAlchemyError) -> bool:
     """Whether waiting will not change it."""
     if not isinstance(error, DBAPIError):
         return False
+    if _errno(error) in _HOPELESS_ERRNOS:
+        return True
     if _state(error) is None and _is_about_the_connection(error):
         # Of several hosts there is a line for each: one of the others may come back.
         lines = str(error.orig).splitlines()
         lines = [line for line in lines if line.startswith("- ")] or lines[:1]
         return bool(lines) and all(map(_REFUSED.search, lines))
-    return (
-        _state(error) in _HOPELESS_STATES
-        or _errno(error) in _HOPELESS_ERRNOS
-        or _sqlite_code(error) in _HOPELESS_SQLITE
-    )
+    return _state(error) in _HOPELESS_STATES or _sqlite_code(error) in _HOPELESS_SQLITE
 
 
 def _is_about_the_connection(error: DBAPIError) -> bool:

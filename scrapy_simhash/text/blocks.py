@@ -31,8 +31,9 @@ __all__ = [
     "width",
 ]
 
-# What a tag does to the text around it; the block-level ones come last.
-INLINE, SPACE, LINK, SKIP, BLOCK, PARAGRAPH, HEADING = range(7)
+# What a tag does to the text around it; the block-level ones come last, of them those that hold a
+# piece of an article and never all of it.
+INLINE, SPACE, LINK, SKIP, BLOCK, BESIDE, LEAF, PARAGRAPH, HEADING = range(9)
 
 _INVISIBLE = {
     *("applet", "audio", "canvas", "datalist", "embed", "head", "iframe", "input", "map", "math"),
@@ -47,9 +48,12 @@ _INLINES = {
 }
 # Every tag that is not listed is block-level as well; the common ones are found faster here.
 _BLOCKS = {
-    *("article", "blockquote", "body", "center", "div", "dl", "fieldset", "figcaption", "figure"),
-    *("form", "header", "html", "li", "main", "ol", "pre", "section", "table", "tbody", "tr", "ul"),
+    *("article", "blockquote", "body", "center", "div", "dl", "fieldset", "header", "html"),
+    *("main", "ol", "section", "table", "tbody", "tr", "ul"),
 }
+_LEAVES = {"address", "caption", "figure", "li", "pre", "summary"}
+# What stands beside an article: a form to write to somebody, the words below a picture.
+_BESIDE = {"figcaption", "form"}
 BOILERPLATE = {"aside", "button", "dialog", "footer", "menu", "nav"}
 # What holds the whole page on some sites: noscript for crawlers, the others left open by mistake.
 _SWALLOWING = {"aside", "button", "menu", "nav", "noscript"}
@@ -61,6 +65,8 @@ class Actions(dict[Any, int]):
     def __init__(self, skipped: AbstractSet[str]) -> None:
         super().__init__({etree.Comment: INLINE, etree.ProcessingInstruction: INLINE})
         self.update(dict.fromkeys(_BLOCKS, BLOCK))
+        self.update(dict.fromkeys(_BESIDE, BESIDE))
+        self.update(dict.fromkeys(_LEAVES, LEAF))
         self.update(dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), HEADING))
         self.update(dict.fromkeys(("br", "dd", "dt", "td", "th"), SPACE))
         self.update(dict.fromkeys(_INLINES, INLINE))
@@ -109,9 +115,9 @@ class Block(NamedTuple):
         return 2 * self.linked > self.width
 
 
-# The blocks inside a block-level element: first, one past the last; and whether its name or style
-# marks it as boilerplate.
-Span = tuple[int, int, bool]
+# The blocks inside a block-level element: first, one past the last; whether its tag, name or style
+# marks it as boilerplate; and whether it may hold a whole article.
+Span = tuple[int, int, bool, bool]
 
 
 def walk(  # noqa: C901 (one loop: see the docstring)
@@ -142,7 +148,8 @@ def walk(  # noqa: C901 (one loop: see the docstring)
                 kind, start = action, len(blocks)
             else:
                 if len(blocks) > start:
-                    spans.append((start, len(blocks), is_marked(element)))
+                    marked = kind == BESIDE or is_marked(element)
+                    spans.append((start, len(blocks), marked, kind < LEAF))
                 kind, start = stack.pop()
         elif action == LINK:
             links += 1 if starts else -1
@@ -159,7 +166,7 @@ def walk(  # noqa: C901 (one loop: see the docstring)
             if links:
                 linked.append(text)
     _add_block(blocks, parts, linked, kind)
-    spans.append((0, len(blocks), False))
+    spans.append((0, len(blocks), False, True))
     return blocks, spans
 
 
@@ -180,9 +187,14 @@ def is_marked(element: HtmlElement) -> bool:
     for attribute in ("class", "id"):
         name = element.get(attribute)
         if name and _names_chrome(name[:_NAME_LENGTH]):
-            return True
+            return not _is_docbook(element, name)
     style = element.get("style")
     return style is not None and _HIDDEN.search(style) is not None
+
+
+def _is_docbook(element: HtmlElement, name: str) -> bool:
+    """Tell a sidebar of DocBook, which is a box of text with a title, from what it is elsewhere."""
+    return name == "sidebar" and len(element) > 0 and element[0].get("class") == "titlepage"
 
 
 def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: int) -> None:

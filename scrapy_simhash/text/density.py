@@ -1,11 +1,12 @@
 """Blocks to the main text of a page, by the density of text and links.
 
 The tree is walked once and cut into blocks of text, each block is scored by its length and its
-share of links, and the text is what the smallest element says that holds nearly all of the best
-score. No list of stop words and no model is involved, so that pages of all languages are treated
-alike. Weak spots: dialogs without a telltale name on pages that say less than they do, comments
-without one, and a caption or date line inside the element of the article, which counts as its
-text.
+share of links, and the text is what one element says: of those that hold most of the best score
+the one whose score is spread most widely over its parts. No list of stop words and no model is
+involved, so that pages of all languages are treated alike. Weak spots: dialogs without a telltale
+name on pages that say less than they do, comments without one, a caption or date line inside the
+element of the article, which counts as its text, and a quarter of an article that stands beside an
+element with all the rest.
 
 Link density goes back to Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow
 Text Features" (WSDM 2010); summing scores over elements to Readability.
@@ -13,7 +14,7 @@ Text Features" (WSDM 2010); summing scores over elements to Readability.
 
 from __future__ import annotations
 
-from itertools import accumulate, compress
+from itertools import accumulate, compress, pairwise
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,7 +32,9 @@ __all__ = ["Cut", "body", "density", "density_cut", "lines"]
 # Widths and scores are in letters; all values were tuned together, see benchmarks/text.py.
 _BLOCK_COST = 30  # what a block must say to speak for an article
 _WORST, _BEST = -150, 1000  # a block's score; more of one block makes no page more of an article
-_SHARE = 0.85  # of the largest sum, what the smallest element must hold
+_MOST = 0.75  # of the best score, what the element of an article must have
+_NEARLY = 0.85  # of the largest sum, what the smallest element must hold
+_NOTE = 400  # beside a list of links so little may be all: the links count as text then
 _MARKED_SHARE = 0.4  # of the page's text: a larger element is no boilerplate, whatever its name
 _LITTLE, _LITTLE_SHARE = 200, 0.15  # a text of less width, or less of the page, is no article
 _RESCUED = 1000  # the width at which a page was indeed inside what is otherwise skipped
@@ -87,7 +90,7 @@ def _main_blocks(blocks: list[Block], spans: list[Span]) -> list[Block]:
     """Return the blocks of the main text."""
     marked = _marked_blocks(blocks, spans)
     kept = [not (mark or block.is_links) for block, mark in zip(blocks, marked, strict=True)]
-    article = _smallest(spans, map(_score, blocks, marked))
+    article = _article(spans, map(_score, blocks, marked))
     text = list(compress(blocks[article], kept[article]))
     page_weight = _weight(compress(blocks, kept))
     if _weight(text) >= max(_LITTLE, _LITTLE_SHARE * page_weight):
@@ -104,23 +107,55 @@ def _main_blocks(blocks: list[Block], spans: list[Span]) -> list[Block]:
     return list(compress(blocks[main], kept[main])) or blocks
 
 
+def _article(spans: list[Span], scores: Iterable[int]) -> slice:
+    """Return the blocks of the element that is most of an article.
+
+    From the element of the best score down, each holds nearly all that the one around it scores,
+    until one is met whose score is spread over its parts: the article. What lies further down is a
+    part of it, what lies further up has something beside it.
+    """
+    sums = [0, *accumulate(scores)]
+    totals = [sums[stop] - sums[start] for start, stop, _, _ in spans]
+    best = max([total for total, span in zip(totals, spans, strict=True) if span[3]])
+    enough = min(best, _MOST * best)  # the best may be negative
+    large = [place for place, total in enumerate(totals) if total >= enough and spans[place][3]]
+    # What is inside an element comes before it, so the last of the best is the outermost.
+    while totals[large[-1]] < best:
+        large.pop()
+    first, end, *_ = spans[large[-1]]
+    article, most = slice(first, end), -1
+    inner, part = large[0], 0  # the spans from `inner` on are inside; the best score of one
+    for before, place in pairwise((large[0], *large)):
+        start, stop, *_ = spans[place]
+        if start >= spans[before][1]:  # beside the one before, not around it
+            inner, part = place, 0
+        part = max([part, *totals[before:place]]) if inner < place else part
+        while inner and spans[inner - 1][0] >= start:
+            inner -= 1
+            part = max(part, totals[inner])
+        if start >= first and totals[place] - part >= most:
+            article, most = slice(start, stop), totals[place] - part
+    return article
+
+
 def _smallest(spans: list[Span], weights: Iterable[int]) -> slice:
     """Return the blocks of the smallest element with nearly all of the largest sum of weights."""
     sums = [0, *accumulate(weights)]
-    totals = [sums[stop] - sums[start] for start, stop, _ in spans]
-    best = max(totals)
-    enough = min(best, _SHARE * best)  # the best may be negative
+    totals = [sums[stop] - sums[start] for start, stop, _, _ in spans]
+    enough = _NEARLY * max(totals)
     large = compress(spans, [total >= enough for total in totals])
-    start, stop, _ = min(large, key=lambda span: span[1] - span[0])
+    start, stop, *_ = min(large, key=lambda span: span[1] - span[0])
     return slice(start, stop)
 
 
 def _marked_blocks(blocks: list[Block], spans: list[Span]) -> list[bool]:
     """Tell of every block whether it is inside an element marked as boilerplate."""
     sums = [0, *accumulate(block.width - block.linked for block in blocks)]
+    everything = sum([block.width for block in blocks])
     changes = [0] * (len(blocks) + 1)  # of the number of marked elements around
-    for start, stop, marked in spans:
-        if marked and sums[stop] - sums[start] < _MARKED_SHARE * sums[-1]:
+    for start, stop, marked, _ in spans:
+        said = sums[stop] - sums[start]
+        if marked and said < _MARKED_SHARE * (everything if said < _NOTE else sums[-1]):
             changes[start] += 1
             changes[stop] -= 1
     return [depth > 0 for depth in accumulate(changes[:-1])]

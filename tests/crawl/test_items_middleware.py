@@ -10,7 +10,7 @@ import asyncio
 
 import pytest
 from hosts import serve_hosts
-from loopback import PageSpider, crawl, path_of
+from loopback import STORES, PageSpider, crawl, path_of
 from scrapy import Request
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
@@ -245,7 +245,7 @@ async def test_items_of_start_and_of_errbacks_all_pass(settings):
 
     with serve_hosts({"site.example": {}}) as through:
         for _ in range(2):
-            done = await crawl(Spider, settings | through)
+            done = await crawl(Spider, settings | through | STORES)
             assert len(done.items) == 7
             assert done.crawler.stats.get_value("log_count/WARNING", 0) == 0
             assert done.errors == 0

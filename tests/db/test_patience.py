@@ -256,3 +256,18 @@ def test_the_hour_that_comes_twice_is_no_trouble_to_the_clock(index: Index) -> N
         for moment in (1698539400, 1698543000):
             connection.execute(text(f"SET timestamp = {moment}"))
             assert clock(connection) == moment
+
+
+@pytest.mark.parametrize("state", [{}, {"sqlstate": "HY000"}], ids=["PyMySQL 1.1", "PyMySQL 1.2"])
+@pytest.mark.parametrize(
+    ("code", "is_worth_it"), [(1684, True), (2013, True), (1045, False), (1698, False)]
+)
+def test_what_mariadb_says_counts_by_its_code(
+    code: int, is_worth_it: bool, state: dict[str, str]
+) -> None:
+    driver = pytest.importorskip("pymysql")
+    said = driver.err.OperationalError(code, "what it says")
+    vars(said).update(state)
+    error = OperationalError("", None, said)
+    assert is_transient(error) == is_worth_it
+    assert isinstance(unavailable("a database", error), IndexUnusable) != is_worth_it

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 from loopback import prose
 from stored import changed
 
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.feed import dedupe, files
 from scrapy_simhash.feed import output as feed_output
 from scrapy_simhash.feed import progress as feed_progress
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.runs import Run
 
 
 def feed_of(count):
@@ -234,15 +236,17 @@ def test_dedupe_goes_on_where_it_was_stopped(tmp_path_factory, stops):
                         return done
 
                     breaks.setattr(owner, method, breaking)
-                # The run of a call that broke off is left as it is.
-                index = Index(f"sqlite:///{folder / 'index.db'}")
+                # As the command does it; the run of a call that broke off is dead.
+                database = Database(f"sqlite:///{folder / 'index.db'}")
+                run = Run.open(database, on_crash="keep")
+                index = Index(database, run=run)
                 try:
                     dedupe.dedupe(index, files.Feed(source), [output], ["text"], progress)
                     break
                 except Broken:
-                    pass
+                    run.abandon()
                 finally:
-                    index.database.close()
+                    database.close()
     assert [json.loads(line)["n"] for line in output.read_bytes().splitlines()] == kept
 
 

@@ -9,11 +9,13 @@ from contextlib import closing, suppress
 
 import pytest
 
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.feed import dedupe as dedupe_module
 from scrapy_simhash.feed.dedupe import dedupe
 from scrapy_simhash.feed.files import Feed, FeedError
 from scrapy_simhash.feed.progress import FeedCounts, Progress
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.runs import Run
 
 PART = 5
 
@@ -46,9 +48,9 @@ class Call:
             if counts.read >= stop_after:
                 raise Stopped
 
-        # The run of a call that was stopped is left as it is.
-        index = Index(f"sqlite:///{self.index}")
-        with closing(index.database):
+        # As the command does it; the run of a call that was stopped is dead.
+        with closing(Database(f"sqlite:///{self.index}")) as database:
+            index = Index(database, run=Run.open(database, on_crash="keep"))
             return dedupe(
                 index, Feed(self.source), [self.output], ["text"], self.progress, advance=advance
             )

@@ -361,6 +361,35 @@ def test_a_run_that_wakes_is_a_run_again(
     assert kind(Index(db, run=after), OTHER, "d") == "unique"
 
 
+def test_what_a_run_that_wakes_has_claimed_is_deleted_no_further(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, judge = Run.open(db), Run.open(db)
+    index = Index(db, run=run)
+    index.confirm(index.claim(TEXT, key="a"))
+    run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
+    judge.recovery.look()
+    forget = judge.recovery._forget
+
+    def wake_first(namespace: int, numbers: Any) -> int:
+        run._beaten = 0.0
+        run.beat()
+        return forget(namespace, numbers)
+
+    monkeypatch.setattr(judge.recovery, "_forget", wake_first)
+    assert deleted(judge) == 0
+    assert len(index) == 1
+
+
+def test_who_is_silent_on_another_host_is_no_company(db: Database) -> None:
+    """Or a crawl after a dead one would be the same visit of the web."""
+    silent, company = Run.open(db), Run.open(db)
+    silent.mark(host="elsewhere", heartbeat=db.now() - LEASE - 5)
+    company.mark(host="elsewhere", generation=company.id)
+    run = Run.open(db)
+    assert run.generation == company.id
+
+
 def test_a_run_that_wakes_and_closes_keeps_what_is_left(db: Database) -> None:
     run, judge = Run.open(db), Run.open(db)
     index = Index(db, run=run)

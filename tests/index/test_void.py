@@ -59,6 +59,17 @@ def test_nobody_is_a_version_of_what_counts_no_more(db: Database) -> None:
     assert again.match.claim == old.claim.id
 
 
+def test_nothing_is_dropped_as_the_same_as_what_counts_no_more(db: Database) -> None:
+    """An owner's newest claim is looked at even where no key leads to it."""
+    run, index = Run.open(db), Index(db, same_url="drop")
+    dead = Index(db, run=run)
+    dead.confirm(claim_version(dead, article(1), visit=1))
+    assert claim_version(index, article(1), visit=2).claim is None
+    void(db, run)
+    again = claim_version(index, article(1), visit=3)
+    assert (again.kind, again.claim is not None) == ("unique", True)
+
+
 def test_the_nearest_are_those_that_count(db: Database) -> None:
     run, index = Run.open(db), Index(db)
     Index(db, run=run).claim(article(1), key="dead")

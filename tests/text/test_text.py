@@ -340,3 +340,46 @@ def test_trafilatura_that_is_not_installed_names_its_extra(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "trafilatura", None)
     with pytest.raises(ValueError, match=r"pip install scrapy-simhash\[trafilatura\]"):
         load_extractor("trafilatura")
+
+
+def test_a_paragraph_is_never_the_whole_article() -> None:
+    long = " ".join(ENGLISH * 3)
+    page = f"<body><ul><li>Menu</li></ul><div><h1>Title</h1><p>{long}</p><p>{ENGLISH[0]}</p></div>"
+    assert page_text(page).splitlines()[-2:] == [long, ENGLISH[0]]
+
+
+def test_what_stands_beside_an_article_is_left_out() -> None:
+    """A box beside an article scores less than it, but more than a fifth of it."""
+    article = "".join(f"<p>{sentence}</p>" for sentence in ENGLISH * 3)
+    box = f"<div>{''.join(f'<div>{sentence}</div>' for sentence in CHINESE[:3])}</div>"
+    page = f"<body><div><div>{article}</div>{box}</div></body>"
+    assert page_text(page).splitlines() == ENGLISH * 3
+
+
+def test_forms_and_captions_are_no_part_of_the_article() -> None:
+    article = paragraphs(ENGLISH)
+    form = "<form><p>Write to us, and we shall answer within two days.</p></form>"
+    figure = (
+        "<figure><img><figcaption>The ferry in the fog, seen from the shore</figcaption></figure>"
+    )
+    assert page_text(f"<body><div>{article}{form}{figure}</div></body>") == "\n".join(ENGLISH)
+
+
+def test_a_form_around_the_whole_page_says_nothing() -> None:
+    assert page_text(f"<body><form>{paragraphs(ENGLISH)}</form>") == "\n".join(ENGLISH)
+
+
+def test_a_line_of_copyright_is_not_what_a_list_of_links_says() -> None:
+    titles = [f"Chapter {n}: how the ferry of the year {1900 + n} was built" for n in range(12)]
+    entries = "".join(f"<li><a href='/{n}'>{title}</a></li>" for n, title in enumerate(titles))
+    note = f"<div class='copyright'>{' '.join(ENGLISH[:3])}</div>"
+    page = f"<body><div><ul>{entries}</ul></div>{note}</body>"
+    assert page_text(page).splitlines() == titles
+
+
+def test_a_sidebar_of_docbook_belongs_to_the_text() -> None:
+    article = paragraphs(ENGLISH)
+    box = "<div class=sidebar>{}<p>Bells are rung by hand, twice for yes and once for no.</p></div>"
+    title = "<div class=titlepage><p>On bells</p></div>"
+    assert "Bells" in page_text(f"<body><div>{article}{box.format(title)}</div></body>")
+    assert "Bells" not in page_text(f"<body><div>{article}{box.format('')}</div></body>")

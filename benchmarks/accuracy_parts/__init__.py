@@ -1,0 +1,1 @@
+"""The parts of benchmarks/accuracy.py: what is judged, by whom, and what is printed of it."""

@@ -1,0 +1,103 @@
+"""What a crawl meets, in its order, with the truth about it; and how judgements are counted."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from hashlib import sha1
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+__all__ = ["HALVES", "Judged", "Tally", "Visit", "half_of", "tally"]
+
+HALVES = ("tuning", "held out")
+
+
+class Visit(NamedTuple):
+    """A page or a text that is met.
+
+    Attributes:
+        url: where.
+        thing: what it is, by its making: visits of one thing are copies of each other.
+        kind: the class under which it is counted.
+        half: one of `HALVES`.
+        page: the page; None for what is a text only.
+        text: what it says by its making, not by any extractor.
+        item: what a project with selectors of its own would store.
+        round: which crawl of the site it belongs to.
+    """
+
+    url: str
+    thing: str
+    kind: str
+    half: str
+    page: bytes | None
+    text: str
+    item: Mapping[str, Any] | None = None
+    round: int = 0
+
+
+class Judged(NamedTuple):
+    """What a judge says of a visit.
+
+    Attributes:
+        match: the number of the visit that it is dropped as a copy of; None where it is kept.
+        differs: what kept it, where its text is near another one.
+    """
+
+    match: int | None
+    differs: str = ""
+
+
+class Tally(NamedTuple):
+    """How judgements on visits were.
+
+    Attributes:
+        copies: visits of a thing that was met before.
+        found: those of them that were dropped as copies of it.
+        visits: all visits.
+        wrong: those that were dropped as copies of another thing.
+        things: visits of a thing that was not met before.
+        lost: those of them that were dropped.
+    """
+
+    copies: int
+    found: int
+    visits: int
+    wrong: int
+    things: int
+    lost: int
+
+
+def half_of(name: str) -> str:
+    """Tell by the hash of a name whether it is one to tune on or one that is held out."""
+    return HALVES[sha1(name.encode()).digest()[0] & 1]
+
+
+def tally(
+    visits: Sequence[Visit], judged: Iterable[Judged], keys: Iterable[str] = ("kind", "half")
+) -> dict[tuple[str, ...], Tally]:
+    """Count judgements, by the values of attributes of the visits.
+
+    Returns:
+        a tally for each combination of values, in the order of their first visits.
+    """
+    names = tuple(keys)
+    counts: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    met: set[str] = set()
+    for visit, (match, _) in zip(visits, judged, strict=True):
+        count = counts[tuple(getattr(visit, name) for name in names)]
+        is_copy, is_dropped = visit.thing in met, match is not None
+        is_right = match is not None and visits[match].thing == visit.thing
+        count["visits"] += 1
+        count["copies" if is_copy else "things"] += 1
+        count["found"] += is_copy and is_right
+        count["wrong"] += is_dropped and not is_right
+        count["lost"] += is_dropped and not is_copy
+        met.add(visit.thing)
+    return {
+        values: Tally(*(count[field] for field in Tally._fields))
+        for values, count in counts.items()
+    }
