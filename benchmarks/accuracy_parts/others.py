@@ -206,4 +206,5 @@ def text_of(extractor: str, page: bytes) -> str:
         return load_extractor(extractor)(root)
     from resiliparse.extract.html2text import extract_plain_text
 
-    return extract_plain_text(etree.tostring(root, encoding="unicode"), main_content=True)
+    markup = etree.tostring(root, encoding="unicode", method="html")
+    return extract_plain_text(markup, main_content=True)

@@ -81,11 +81,11 @@ def content_of(root: HtmlElement, selector: str) -> tuple[str, bytes] | None:
     return text, etree.tostring(page, encoding="utf-8", method="html")
 
 
-def read_site(folder: Path, selector: str) -> Iterator[SitePage]:
-    """Read the pages below a folder that say something, at most PAGES of them."""
+def read_site(folder: Path, selector: str, limit: int = PAGES) -> Iterator[SitePage]:
+    """Read the pages below a folder that say something, some of them where they are many."""
     paths = sorted(folder.rglob("*.html"), key=lambda path: path.relative_to(folder).as_posix())
     names = [path.relative_to(folder).as_posix() for path in paths]
-    chosen = set(sorted(names, key=_order)[:PAGES])
+    chosen = set(sorted(names, key=_order)[: min(limit, PAGES)])
     for path, name in zip(paths, names, strict=True):
         if name not in chosen:
             continue

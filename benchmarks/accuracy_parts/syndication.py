@@ -118,8 +118,13 @@ def fetch_again(source: Source, other: Source, rng: random.Random) -> HtmlElemen
     return root
 
 
-def syndication(sources: Iterable[Source], seed: int = 1) -> dict[str, list[Visit]]:
-    """The visits of each language: all pages, its articles elsewhere, its pages once more."""
+def syndication(
+    sources: Iterable[Source], seed: int = 1, limit: int = 1000
+) -> dict[str, list[Visit]]:
+    """The visits of each language: all pages, its articles elsewhere, its pages once more.
+
+    No more articles than the limit are taken of a language and a half.
+    """
     sources = distinct(sources)
     sets: dict[str, list[Visit]] = {}
     for language in sorted({source.language for source in sources}):
@@ -127,7 +132,7 @@ def syndication(sources: Iterable[Source], seed: int = 1) -> dict[str, list[Visi
         visits: list[Visit] = []
         for half in HALVES:
             pages = [source for source in sources if half_of(source.name) == half]
-            group = [source for source in pages if source.language == language]
+            group = [source for source in pages if source.language == language][:limit]
             if len(pages) < 2:
                 continue  # there is no other template
             visits += _visits(group, pages, half, TEMPLATES.get(language, USUAL), rng)
