@@ -14,7 +14,7 @@ from torture.scene import at_a_moment
 #: A crawl that is there when the server comes back: it fetches no more than it gets rid of.
 LASTING = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": 4,
-    "DOWNLOAD_DELAY": 0.02,
+    "DOWNLOAD_DELAY": 0.06,
     "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 4096,
 }
 TIMEOUT = 2
