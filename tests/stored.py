@@ -1,6 +1,9 @@
-"""Pages and near-duplicates in an index, for tests."""
+"""Pages and near-duplicates in an index, and what stands in its file, for tests."""
 
 from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
 
 from loopback import prose
 
@@ -33,3 +36,14 @@ def fill(index, *, action="drop"):
         packed = pack({"url": copy.url, "title": "雪 \ud800"})
         index.execute(duplicates=[Duplicate(copy, verdict.match, action, *packed)])
     return texts
+
+
+def rows_of(database, query):
+    """What a query gives of a file."""
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def change(database, statement):
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(statement)

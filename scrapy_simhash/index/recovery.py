@@ -18,6 +18,7 @@ from scrapy_simhash.index.budgets import Books
 from scrapy_simhash.index.process import host_id, is_alive
 from scrapy_simhash.index.void import counts
 from scrapy_simhash.index.writer import FORGET, Writer
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +127,7 @@ class Recovery:
             "stored again when it is met",
             run.id,
             run.spider,
-            run.host.partition(" ")[0],
+            shortened(run.host.partition(" ")[0]),
             "" if run.on_crash == "release" else " and did not confirm",
         )
 

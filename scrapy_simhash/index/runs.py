@@ -12,6 +12,7 @@ import json
 import logging
 import time
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sqlalchemy import func, insert, select, update
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.transactions import Database
 
-__all__ = ["HEARTBEAT", "LEASE", "Run"]
+__all__ = ["Run"]
 
 logger = logging.getLogger(__name__)
 
@@ -210,7 +211,9 @@ class Run:
         finally:
             self._leave()
         self.recovery.has_work = True
-        self.recovery.clear(_CLOSING)
+        # It is closed; what is left over somebody else deletes.
+        with suppress(IndexUnavailable):
+            self.recovery.clear(_CLOSING)
 
     def abandon(self) -> None:
         """Give the run up without closing it: it is dead, though this process may live on."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import exists, func, or_, select, true
+from sqlalchemy import and_, exists, func, or_, select, true
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import NOT_VOID
@@ -35,7 +35,10 @@ def is_orphan() -> ColumnElement[bool]:
         _run.c.id == claim.c.run,
         _run.c.void > claim.c.state,
     )
-    return or_(duplicate.orphaned == true(), is_void)
+    any_run = schema.runs.alias("any_run")
+    # Asked once, where most often none is.
+    may_be_void = exists(select(any_run.c.id).where(any_run.c.void > NOT_VOID))
+    return or_(duplicate.orphaned == true(), and_(may_be_void, is_void))
 
 
 def void_count(namespace: ColumnElement[int]) -> ScalarSelect[int]:

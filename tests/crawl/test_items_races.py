@@ -13,7 +13,7 @@ from hosts import proxied, serve_hosts
 from site_pages import layout, sentences, title
 from visits import claims_in, on_both_engines
 
-HERE = Path(__file__).parent
+CRAWLER = Path(__file__).parents[1] / "torture" / "crawler.py"
 PROCESSES, GROUPS, PER_PAGE = 4, 60, 10
 #: No process lives longer, whatever happens to it.
 HARD_KILL = 90
@@ -49,10 +49,12 @@ def test_entries_of_lists_that_four_processes_meet_at_once_are_kept_once(setting
                 "FEEDS": {str(feeds[-1]): {"format": "jsonlines"}},
             }
             urls = [f"http://{host}{path}" for path in pages]
-            plan.write_text(json.dumps({"urls": urls, "settings": chosen}))
+            plan.write_text(
+                json.dumps({"urls": urls, "settings": chosen, "stats": f"{plan}.stats"})
+            )
             crawls.append(
                 subprocess.Popen(
-                    [sys.executable, HERE / "lister.py", plan],
+                    [sys.executable, CRAWLER, plan],
                     cwd=tmp_path,
                     env=proxied(through),
                     stdout=subprocess.PIPE,

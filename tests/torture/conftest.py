@@ -1,4 +1,4 @@
-"""How long the torture lasts, what its cases share, and the table at its end."""
+"""What the cases of the torture share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from loopback import serve
 from torture.load import load
 from torture.pages import Pages
-from torture.rows import Row
 from torture.scene import Scene
 
 if TYPE_CHECKING:
@@ -19,22 +18,10 @@ if TYPE_CHECKING:
 
 SEEDS = 10
 
-_table = pytest.StashKey[list[Row]]()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--torture",
-        choices=["short", "long"],
-        default="short",
-        help="short takes a few minutes, long more than an hour",
-    )
-
 
 @pytest.fixture
 def is_long(request: pytest.FixtureRequest) -> bool:
-    # Unknown where the tests were not started in this folder.
-    return bool(request.config.getoption("--torture", "short") == "long")
+    return bool(request.config.getoption("--torture") == "long")
 
 
 @pytest.fixture
@@ -52,8 +39,12 @@ def seeds(is_long, tmp_path):
 
 
 @pytest.fixture
-def table(request: pytest.FixtureRequest) -> list[Row]:
-    return request.config.stash.setdefault(_table, [])
+def table(record_property):
+    """Rows that are printed when all tests are over."""
+    rows = []
+    yield rows
+    for row in rows:
+        record_property("torture", tuple(row))
 
 
 @pytest.fixture
@@ -80,17 +71,3 @@ def scene(tmp_path, site, pages):
         for run in made.runs:
             if run.process.is_alive():
                 run.kill()
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    rows = config.stash.get(_table, [])
-    if not rows:
-        return
-    terminalreporter.section("torture")
-    heads = ("case", "runs", "groups", "lost", "kept twice", "stats wrong", "unchecked")
-    widths = (58, *map(len, heads[1:]))
-    for cells in [heads, ["-" * width for width in widths], *rows]:
-        padded = (f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True))
-        terminalreporter.line(f"| {' | '.join(padded)} |")

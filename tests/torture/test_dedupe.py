@@ -87,7 +87,7 @@ def kill_at_a_moment(feed: Feed, chance: random.Random) -> None:
 def refused(feed: Feed) -> None:
     """It ends with a line that names the output, and touches nothing."""
     before = feed.written()
-    assert feed.finish() == 1, feed.log
+    assert feed.finish() == 2, feed.log
     (line,) = feed.log.splitlines()
     assert str(feed.output) in line
     assert str(feed.progress) in line

@@ -20,6 +20,7 @@ from torture.rows import Row
 from scrapy_simhash.crawl.connection import CrawlDatabase
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.worker import Worker
+from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.simhash.shingles import Shingles
@@ -27,10 +28,11 @@ from scrapy_simhash.simhash.shingles import Shingles
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Seconds, of each statement and of patience. One transaction takes some thirty statements.
-DELAY, TIMEOUT = 0.02, 4
+#: Seconds of each statement. One transaction takes some thirty statements.
+DELAY = 0.02
 #: How many items of one crawl are on their way at a time.
 AT_ONCE = 16
+SECRET = "0b" * 32
 
 
 @dataclass
@@ -53,7 +55,7 @@ class Writer:
         self._worker = Worker(
             # As the thread calls it, with what notes that the database works.
             lambda *signs: CrawlDatabase(settings, *signs, spider=str(number), job="", reset=False),
-            TIMEOUT,
+            settings.timeout,
         )
         self._slots = asyncio.Semaphore(AT_ONCE)
 
@@ -103,8 +105,9 @@ async def test_many_writers_on_a_slow_database_all_come_to_their_turn(
     engine, tmp_path, table, is_long
 ):
     """Waiting is no failure: nothing is given up, kept aside in vain, or kept twice."""
-    writers, groups = (24, 217) if is_long else (8, 64)
-    scheme, outcome = Shingles(), Outcome()
+    # Beside a load a transaction may take seconds.
+    writers, groups, timeout = (24, 217, 8) if is_long else (8, 64, 4)
+    scheme, outcome = Shingles().keyed(secret_of(SECRET)), Outcome()
     texts = [prose(group, 60) for group in range(groups)]
     documents = [Document(scheme.sketch(text), "", text=text) for text in texts]
     with empty_database(engine, tmp_path) as url:
@@ -112,7 +115,8 @@ async def test_many_writers_on_a_slow_database_all_come_to_their_turn(
             BaseSettings(
                 {
                     "SIMHASH_DATABASE_URL": url.render_as_string(hide_password=False),
-                    "SIMHASH_TIMEOUT": TIMEOUT,
+                    "SIMHASH_TIMEOUT": timeout,
+                    "SIMHASH_SECRET": SECRET,
                 }
             )
         )
@@ -124,6 +128,6 @@ async def test_many_writers_on_a_slow_database_all_come_to_their_turn(
     wrong = outcome.given_up + outcome.not_kept_aside + outcome.unclosed
     case = f"{writers} writers, {1000 * DELAY:.0f} ms a statement, {engine}"
     table.append(Row(case, writers, groups, lost, twice, wrong))
-    assert outcome.waited > writers * TIMEOUT / 2, "it was slow enough to tell"
+    assert outcome.waited > writers * timeout / 2, "it was slow enough to tell"
     assert (outcome.given_up, outcome.not_kept_aside, outcome.unclosed) == (0, 0, 0)
     assert (lost, twice) == (0, 0)

@@ -52,7 +52,7 @@ def test_a_server_that_is_soon_back(scene, table, seeds, server):
             chance, here = random.Random(seed), scene(url)
             run = here.start(seed, **LASTING)
             for go in [server.kill, server.kill, server.kill, server.stop, server.freeze]:
-                at_a_moment(here, run, chance, PATHS[: len(PATHS) // 8])
+                at_a_moment(here, run, chance, PATHS[: len(PATHS) // 12])
                 outages += run.process.is_alive()
                 go()
                 time.sleep(chance.random() / 2)
