@@ -4,8 +4,8 @@
     python benchmarks/fingerprint.py folder_of_pages/
 
 The texts come from a file of labelled pairs (see benchmarks/pairs.py) or from a folder with
-en/*.html and zh/*.html. Prints microseconds a text and how many times longer each library takes.
-Libraries that are not installed are left out.
+en/*.html and zh/*.html. Prints microseconds of CPU a text and how many times longer each library
+takes, and this one without its compiled core. Libraries that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING
 
 from pairs import read_pairs
 
+from scrapy_simhash import native
 from scrapy_simhash.simhash.shingles import fingerprint
 
 if TYPE_CHECKING:
@@ -57,6 +58,18 @@ def cut(text: str, size: int) -> list[str]:
 def contestants() -> dict[str, Callable[[str], object]]:
     """The libraries by name, this one first."""
     found: dict[str, Callable[[str], object]] = {"scrapy_simhash": fingerprint}
+    core = native.core
+
+    def pure(text: str) -> object:
+        native.core = None
+        try:
+            return fingerprint(text)
+        finally:
+            native.core = core
+
+    if core is not None:
+        found[pure.__name__] = pure
+    print(f"core: {native.in_use}")
 
     def simhash() -> Callable[[str], object]:
         make = importlib.import_module("simhash").Simhash
@@ -106,10 +119,10 @@ def main() -> None:
             seconds: dict[str, list[float]] = {name: [] for name in libraries}
             for _ in range(options.rounds):
                 for name, make in libraries.items():
-                    start = perf_counter()
+                    start = process_time()
                     for sample in samples:
                         make(sample)
-                    seconds[name].append((perf_counter() - start) / len(samples))
+                    seconds[name].append((process_time() - start) / len(samples))
             typical = {name: median(times) for name, times in seconds.items()}
             own = typical["scrapy_simhash"]
             row = "".join(f"{t * 1e6:12.0f} {t / own:6.1f}x" for t in typical.values())

@@ -4,7 +4,8 @@
 
 PAGES is a folder or a tar archive of HTML pages. Every figure is made from those pages alone:
 
-- *time*: every extractor on a freshly parsed tree of every page, in turn.
+- *time*: of CPU, every extractor on a freshly parsed tree of every page, in turn, and once more
+  without the compiled core.
 - *refetch*: the page again, its boxes of links filled with those of another page. The text should
   be the same, character by character.
 - *syndicated*: the article of one page under the template of another, compared with the page that
@@ -29,6 +30,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_simhash import native
 from scrapy_simhash.text.blocks import width
 from scrapy_simhash.text.extractor import load_extractor
 from scrapy_simhash.text.html import parse_html
@@ -154,21 +156,37 @@ def auc(positives: list[float], negatives: list[float]) -> float:
     return wins / (len(positives) * len(negatives))
 
 
+def without_core(extract: Extractor) -> Extractor:
+    """The same extractor on the pure path."""
+
+    def pure(root: HtmlElement) -> str:
+        core, native.core = native.core, None
+        try:
+            return extract(root)
+        finally:
+            native.core = core
+
+    return pure
+
+
 def measure_time(pages: list[bytes], extractors: dict[str, Extractor]) -> None:
     """Print milliseconds per page of every extractor, all of them in turn on every page."""
+    if native.core is not None:
+        pure = {f"{name}, pure": without_core(extract) for name, extract in extractors.items()}
+        extractors = {**extractors, **pure}
     seconds: dict[str, list[float]] = {name: [] for name in ("parse", *extractors)}
     order = list(extractors.items())
     for body in pages:
         order.append(order.pop(0))  # so that none always comes first
         for name, extract in order:
-            start = time.perf_counter()
+            start = time.process_time()
             root = parse_html(body)
-            parsed = time.perf_counter()
+            parsed = time.process_time()
             if root is not None:
                 extract(root)
             seconds["parse"].append(parsed - start)
-            seconds[name].append(time.perf_counter() - parsed)
-    print(f"\nms a page      mean   median      p99   ({len(pages)} pages)")
+            seconds[name].append(time.process_time() - parsed)
+    print(f"\nms a page         mean   median      p99   ({len(pages)} pages)")
     for name, values in seconds.items():
         values.sort()
         figures = (
@@ -176,7 +194,7 @@ def measure_time(pages: list[bytes], extractors: dict[str, Extractor]) -> None:
             statistics.median(values),
             values[len(values) * 99 // 100],
         )
-        print(f"{name:12}" + "".join(f"{1000 * value:7.2f}  " for value in figures))
+        print(f"{name:15}" + "".join(f"{1000 * value:7.2f}  " for value in figures))
 
 
 def measure_quality(

@@ -1,0 +1,31 @@
+/* The compiled core: what a page costs most in the pure path, once more in C, with the identical
+ * output. The pure path is its specification; the names here are those of the functions there.
+ *
+ * Nothing is kept from one call to the next. What belongs to a database or a version, such as the
+ * fold table and what the hashes hang on, comes as an argument.
+ */
+
+#include "core.h"
+
+static PyMethodDef methods[] = {
+    {"shingles", core_shingles, METH_VARARGS, NULL},
+    {"majority", core_majority, METH_VARARGS, NULL},
+    {"minhash", core_minhash, METH_VARARGS, NULL},
+    {"bands", core_bands, METH_VARARGS, NULL},
+    {"walk", core_walk, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "scrapy_simhash.native._core",
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&module);
+}

@@ -1,0 +1,265 @@
+/* A text to the hashes of its shingles: features/tokens.py and features/shingles.py. */
+
+#include "core.h"
+
+#include <string.h>
+
+/* What the fold table makes of a character. */
+#define ALONE (1u << 21)
+#define CLUSTER (1u << 22)
+#define MARK (CLUSTER | ALONE)
+#define SYMBOL (1u << 29)
+#define COMPOSES (1u << 30)
+#define INVISIBLE (1u << 31)
+#define BEYOND (INVISIBLE + 1)
+
+#define WORD 64   /* longer ones are rare */
+#define CROWD 16
+#define LETTERS 4 /* letters a shingle where it is not two tokens */
+
+typedef struct {
+    uint64_t base, pair;
+    Py_ssize_t window;
+} Hashing;
+
+/* As many of each as the text has characters, twice as many ends. */
+typedef struct {
+    uint64_t *hashes, *sorted;
+    uint32_t *ends, *points;
+    uint8_t *letters;
+} Room;
+
+#define ROOM_A_CHARACTER (2 * sizeof(uint64_t) + 3 * sizeof(uint32_t) + 1)
+
+/* The widest come first, so that all are aligned. NULL where there is no memory. */
+static void *take_room(Room *room, Py_ssize_t length)
+{
+    if (length >= PY_SSIZE_T_MAX / (Py_ssize_t)ROOM_A_CHARACTER || length > (1 << 30))
+        return NULL;
+    room->hashes = PyMem_Malloc((size_t)(length + 1) * ROOM_A_CHARACTER);
+    if (room->hashes) {
+        room->sorted = room->hashes + length;
+        room->ends = (uint32_t *)(room->sorted + length);
+        room->points = room->ends + 2 * length;
+        room->letters = (uint8_t *)(room->points + length);
+    }
+    return room->hashes;
+}
+
+static uint32_t fold_beyond(uint32_t point)
+{
+    if (point >= 0x20000 && point < 0x40000)
+        return point | ALONE;
+    return point >= 0xE0000 && point < 0xE1000 ? INVISIBLE : 0;
+}
+
+/* Fold characters in place. Returns how many are left; -1 where the text has to be normalised.
+ * *flags: all that is set in one of them. */
+static Py_ssize_t fold(uint32_t *points, Py_ssize_t length, const Py_buffer *table, int normalised,
+                       uint32_t *flags)
+{
+    const uint32_t *folds = table->buf;
+    uint32_t last = (uint32_t)(table->len / 4 - 1), words = 0, symbols = 0;
+    Py_ssize_t kept = 0;
+
+    for (Py_ssize_t at = 0; at < length; at++) {
+        uint32_t point = points[at], folded = folds[point < last ? point : last];
+        if (folded >= SYMBOL) {
+            if (folded >= COMPOSES && !normalised)
+                return -1;
+            if (folded == BEYOND)
+                folded = fold_beyond(point);
+            if (folded == INVISIBLE)
+                continue;
+            folded &= ~COMPOSES;
+            symbols |= folded;
+        }
+        words |= folded < SYMBOL ? folded : 0;
+        points[kept++] = folded;
+    }
+    for (Py_ssize_t at = 0; symbols >= SYMBOL && at < kept; at++)
+        if (points[at] >= SYMBOL)
+            points[at] = words ? 0 : points[at] ^ (SYMBOL | ALONE);
+    *flags = words ? words : ALONE;
+    return kept;
+}
+
+/* Hash each token of a text that has words alone, without a branch on where they end: nobody can
+ * foresee that. Returns how many. */
+static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Hashing *with)
+{
+    uint64_t powers[WORD], power = 1, hash = 0;
+    Py_ssize_t tokens = 0, place = -1, known = with->window < WORD ? with->window : WORD;
+    uint32_t before = 0;
+
+    for (int exponent = 0; exponent < WORD; exponent++, power *= with->base)
+        powers[exponent] = power;
+    for (Py_ssize_t at = 0; at < length; at++) {
+        uint32_t character = room->points[at];
+        Py_ssize_t inside = -(Py_ssize_t)(before != 0);
+        place = (place + 1) & inside;
+        if (place < known)
+            power = powers[place];
+        else
+            power = place < with->window ? power * with->base : 0;
+        hash = (hash & (uint64_t)(int64_t)inside) + character * power;
+        room->hashes[tokens] = hash;
+        tokens += (character == 0) & (before != 0);
+        before = character;
+    }
+    tokens += before != 0;
+    memset(room->letters, 0, (size_t)tokens);
+    return tokens;
+}
+
+/* Hash each token, and note which are letters of a script without spaces. Returns how many. */
+static Py_ssize_t hash_tokens(const Room *room, Py_ssize_t length, const Hashing *with)
+{
+    const uint32_t *at = room->points, *end = at + length;
+    Py_ssize_t tokens = 0;
+
+    while (at < end) {
+        uint32_t character = *at++;
+        if (!character)
+            continue;
+        uint64_t hash = character, power = with->base;
+        room->letters[tokens] = character >= CLUSTER;
+        for (Py_ssize_t place = 1; at < end; place++, at++) {
+            uint32_t next = *at;
+            int joins = next && character < ALONE && next < ALONE;
+            if (!joins && next < MARK)
+                break;
+            if (place < with->window)
+                hash += next * power;
+            power *= with->base;
+            character = next;
+        }
+        room->hashes[tokens++] = hash;
+    }
+    return tokens;
+}
+
+/* Make pairs of the tokens, or fours, in their place. Returns how many. */
+static Py_ssize_t pair_tokens(const Room *room, Py_ssize_t tokens, const Hashing *with)
+{
+    uint64_t *hashes = room->hashes;
+    for (Py_ssize_t at = 0; at + 1 < tokens; at++) {
+        uint64_t value = hashes[at] * with->pair + hashes[at + 1];
+        for (int further = 2; room->letters[at] && further < LETTERS; further++)
+            value = value * with->pair + (at + further < tokens ? hashes[at + further] : 0);
+        hashes[at] = mix64(value);
+    }
+    return tokens ? tokens - 1 : 0;
+}
+
+static void sift_down(uint64_t *heap, size_t at, size_t count)
+{
+    uint64_t value = heap[at];
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && heap[child] < heap[child + 1])
+            child++;
+        if (value >= heap[child])
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = value;
+}
+
+/* Sort in no quadratic time. */
+static void heap_sort(uint64_t *values, size_t count)
+{
+    for (size_t at = count / 2; at-- > 0;)
+        sift_down(values, at, count);
+    for (size_t end = count; end-- > 1;) {
+        uint64_t most = values[0];
+        values[0] = values[end];
+        values[end] = most;
+        sift_down(values, 0, end);
+    }
+}
+
+/* Put hashes into once or twice as many buckets, so that few are out of order. Many in one
+ * bucket are equal, or somebody has made them so: they are sorted for themselves. */
+static void sort_roughly(const Room *room, Py_ssize_t count)
+{
+    uint32_t *ends = room->ends, start = 0, most = 0;
+    int shift = 63;
+    while (((Py_ssize_t)1 << (64 - shift)) < count)
+        shift--;
+    size_t buckets = (size_t)1 << (64 - shift);
+
+    memset(ends, 0, buckets * sizeof *ends);
+    for (Py_ssize_t at = 0; at < count; at++)
+        ends[room->hashes[at] >> shift]++;
+    for (size_t bucket = 0; bucket < buckets; bucket++) {
+        uint32_t size = ends[bucket];
+        most = size > most ? size : most;
+        ends[bucket] = start;
+        start += size;
+    }
+    for (Py_ssize_t at = 0; at < count; at++)
+        room->sorted[ends[room->hashes[at] >> shift]++] = room->hashes[at];
+    for (size_t bucket = 0; most > CROWD && bucket < buckets; bucket++) {
+        start = bucket ? ends[bucket - 1] : 0;
+        if (ends[bucket] - start > CROWD)
+            heap_sort(room->sorted + start, ends[bucket] - start);
+    }
+}
+
+/* Sort hashes, which are evenly spread. Returns how many are distinct; they come first. */
+static Py_ssize_t sort_distinct(const Room *room, Py_ssize_t count)
+{
+    uint64_t *sorted = room->sorted;
+    Py_ssize_t distinct = 0;
+
+    if (count)
+        sort_roughly(room, count);
+    for (Py_ssize_t end = 1; end < count; end++) {
+        uint64_t value = sorted[end];
+        Py_ssize_t at = end;
+        for (; at && sorted[at - 1] > value; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = value;
+    }
+    for (Py_ssize_t at = 0; at < count; at++) {
+        sorted[distinct] = sorted[at];
+        distinct += at + 1 == count || sorted[at] != sorted[at + 1];
+    }
+    return distinct;
+}
+
+PyObject *core_shingles(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *text, *made = NULL;
+    Py_buffer table;
+    int normalised;
+    unsigned long long base, pair;
+    Hashing with;
+    Room room = {0};
+
+    if (!PyArg_ParseTuple(arguments, "Uy*p(KKn):shingles", &text, &table, &normalised, &base, &pair,
+                          &with.window))
+        return NULL;
+    with.base = base, with.pair = pair;
+    Py_ssize_t length = PyUnicode_GetLength(text);
+    if (table.len < 4 || table.len / 4 > 0x110000 || (uintptr_t)table.buf % 4) {
+        PyErr_SetString(PyExc_ValueError, "no fold table");
+    } else if (!take_room(&room, length)) {
+        PyErr_NoMemory();
+    } else if (PyUnicode_AsUCS4(text, room.points, length, 0)) {
+        PyThreadState *others = length >= LONG ? PyEval_SaveThread() : NULL;
+        uint32_t flags;
+        Py_ssize_t count = fold(room.points, length, &table, normalised, &flags);
+        if (count >= 0) {
+            count = (flags < ALONE ? hash_words : hash_tokens)(&room, count, &with);
+            count = sort_distinct(&room, pair_tokens(&room, count, &with));
+        }
+        if (others)
+            PyEval_RestoreThread(others);
+        made = count < 0 ? Py_NewRef(Py_None)
+                         : PyBytes_FromStringAndSize((char *)room.sorted, count * 8);
+    }
+    PyMem_Free(room.hashes);
+    PyBuffer_Release(&table);
+    return made;
+}

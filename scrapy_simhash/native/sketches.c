@@ -1,0 +1,208 @@
+/* Shingles to a fingerprint, a sketch and keys: simhash/majority.py, features/minhash.py and
+ * keys/bands.py.
+ */
+
+#include "core.h"
+
+#include <string.h>
+
+#define MOST_BINS 512 /* as Bands allows */
+
+/* A number of a buffer that need not be aligned. */
+static uint64_t number(const Py_buffer *numbers, Py_ssize_t at)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)numbers->buf + 8 * at, sizeof value);
+    return value;
+}
+
+/* How many ones there are at each of 64 places, as binary digits one above the other. */
+typedef struct {
+    int used;
+    uint64_t digits[64];
+} Counts;
+
+/* Add two words to a third one. What goes to the next digit is returned. */
+static uint64_t carry_save(uint64_t *sum, uint64_t a, uint64_t b)
+{
+    uint64_t either = *sum ^ a, carry = (*sum & a) | (either & b);
+    *sum = either ^ b;
+    return carry;
+}
+
+/* As far as the digits of the sum go: where a carry ends can't be foreseen. */
+static void add_at(Counts *counts, int digit, uint64_t carry)
+{
+    for (; digit < counts->used; digit++) {
+        uint64_t before = counts->digits[digit];
+        counts->digits[digit] ^= carry;
+        carry &= before;
+    }
+}
+
+/* Harley and Seal: eight words take seven additions, and one whose carry goes on. */
+static void add_eight(Counts *counts, const uint64_t *words)
+{
+    uint64_t *ones = counts->digits, *twos = ones + 1, *fours = ones + 2;
+    uint64_t a = carry_save(ones, words[0], words[1]);
+    uint64_t b = carry_save(ones, words[2], words[3]);
+    uint64_t c = carry_save(ones, words[4], words[5]);
+    uint64_t d = carry_save(ones, words[6], words[7]);
+    a = carry_save(twos, a, b);
+    b = carry_save(twos, c, d);
+    add_at(counts, 3, carry_save(fours, a, b));
+}
+
+/* The places whose count is more than a number. *equal: those where it is that number. */
+static uint64_t more_than(const Counts *counts, uint64_t limit, uint64_t *equal)
+{
+    uint64_t more = 0;
+    *equal = ~(uint64_t)0;
+    for (int digit = counts->used; digit-- > 0;) {
+        uint64_t ones = counts->digits[digit];
+        if (limit >> digit & 1) {
+            *equal &= ones;
+        } else {
+            more |= *equal & ones;
+            *equal &= ~ones;
+        }
+    }
+    return more;
+}
+
+/* What the ties of a word of the fingerprint are, whose first bit has that number. */
+static uint64_t break_ties(uint64_t ties, int first, const Py_buffer *shingles, uint64_t second)
+{
+    Py_ssize_t count = shingles->len / 8, row = 0;
+    uint64_t broken = 0;
+    for (int bit = 0; bit < 64; bit++) {
+        if (!(ties >> bit & 1))
+            continue;
+        uint64_t start = (uint64_t)(first + bit) << 57; /* of 128 parts */
+        while (row < count && number(shingles, row) < start)
+            row++;
+        uint64_t deciding = mix64(number(shingles, row < count ? row : 0) + second);
+        broken |= deciding & (uint64_t)1 << bit;
+    }
+    return broken;
+}
+
+static void vote(const Py_buffer *shingles, uint64_t second, uint64_t made[2])
+{
+    Counts counts[2];
+    Py_ssize_t count = shingles->len / 8, at = 0;
+    uint64_t words[2][8], ties;
+
+    memset(counts, 0, sizeof counts);
+    int used = 3;
+    while ((uint64_t)count >> used)
+        used++;
+    counts[0].used = counts[1].used = used;
+    for (; count - at >= 8; at += 8) {
+        for (int next = 0; next < 8; next++) {
+            words[0][next] = number(shingles, at + next);
+            words[1][next] = mix64(words[0][next] + second);
+        }
+        add_eight(&counts[0], words[0]);
+        add_eight(&counts[1], words[1]);
+    }
+    for (; at < count; at++) {
+        add_at(&counts[0], 0, number(shingles, at));
+        add_at(&counts[1], 0, mix64(number(shingles, at) + second));
+    }
+    for (int word = 0; word < 2; word++) {
+        made[word] = more_than(&counts[word], (uint64_t)count / 2, &ties);
+        if (count % 2 == 0)
+            made[word] |= break_ties(ties, 64 * word, shingles, second);
+    }
+}
+
+PyObject *core_majority(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *made = NULL;
+    Py_buffer shingles;
+    unsigned long long second;
+    uint64_t words[2];
+
+    if (!PyArg_ParseTuple(arguments, "y*K:majority", &shingles, &second))
+        return NULL;
+    if (shingles.len < 8 || shingles.len % 8) {
+        PyErr_SetString(PyExc_ValueError, "no hashes of 64 bits");
+    } else {
+        PyThreadState *others = shingles.len / 8 >= LONG ? PyEval_SaveThread() : NULL;
+        vote(&shingles, second, words);
+        if (others)
+            PyEval_RestoreThread(others);
+        made = Py_BuildValue("KK", (unsigned long long)words[0], (unsigned long long)words[1]);
+    }
+    PyBuffer_Release(&shingles);
+    return made;
+}
+
+PyObject *core_minhash(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    Py_buffer shingles;
+    uint8_t sketch[256] = {0};
+
+    if (!PyArg_ParseTuple(arguments, "y*:minhash", &shingles))
+        return NULL;
+    for (Py_ssize_t at = shingles.len / 8; at-- > 0;) { /* so the least of a bin comes last */
+        uint64_t hash = number(&shingles, at);
+        sketch[hash >> 56] = (uint8_t)((hash >> 16) % 255 + 1);
+    }
+    PyBuffer_Release(&shingles);
+    return PyBytes_FromStringAndSize((char *)sketch, sizeof sketch);
+}
+
+/* The number of the first hash of each bin, where it has one, else -1. */
+static void fill_bins(const Py_buffer *shingles, const Py_buffer *starts, Py_ssize_t *chosen)
+{
+    Py_ssize_t count = shingles->len / 8, bins = starts->len / 8, at = 0;
+    for (Py_ssize_t bin = 0; bin < bins; bin++) {
+        while (at < count && number(shingles, at) < number(starts, bin))
+            at++;
+        int filled = at < count &&
+                     (bin + 1 == bins || number(shingles, at) < number(starts, bin + 1));
+        chosen[bin] = filled ? at : -1;
+    }
+}
+
+PyObject *core_bands(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    Py_buffer shingles, starts, orders, factors;
+    Py_ssize_t bands, chosen[MOST_BINS];
+    uint64_t sums[MOST_BINS] = {0};
+    int32_t keys[MOST_BINS];
+    PyObject *made = NULL;
+
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*n:bands", &shingles, &starts, &orders, &factors,
+                          &bands))
+        return NULL;
+    Py_ssize_t bins = starts.len / 8, bin = 0;
+    int fits = bins <= MOST_BINS && bands > 0 && bands <= bins && factors.len / 8 == bins &&
+               orders.len / 8 == bins * bins;
+    if (fits)
+        fill_bins(&shingles, &starts, chosen);
+    for (; fits && bin < bins; bin++) {
+        /* An empty bin takes what the first one has that is not empty, in an order of its own. */
+        Py_ssize_t turn = 0;
+        uint64_t from = (uint64_t)bin;
+        while (from < (uint64_t)bins && chosen[from] < 0 && ++turn < bins)
+            from = number(&orders, bin * bins + turn);
+        if (from >= (uint64_t)bins || chosen[from] < 0)
+            break;
+        sums[bin % bands] += number(&shingles, chosen[from]) * number(&factors, bin);
+    }
+    if (!fits || bin < bins) {
+        PyErr_SetString(PyExc_ValueError, "no hashes, or no bins for them");
+    } else {
+        for (Py_ssize_t band = 0; band < bands; band++)
+            keys[band] = (int32_t)(uint32_t)mix64(sums[band]);
+        made = PyBytes_FromStringAndSize((char *)keys, bands * 4);
+    }
+    PyBuffer_Release(&shingles);
+    PyBuffer_Release(&starts);
+    PyBuffer_Release(&orders);
+    PyBuffer_Release(&factors);
+    return made;
+}

@@ -1,0 +1,324 @@
+"""The compiled core and the pure path make the same of everything."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from importlib import import_module
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from scrapy_simhash import native
+from scrapy_simhash.features import shingles as shingling
+from scrapy_simhash.features.minhash import minhash
+from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.features.tokens import fold_table
+from scrapy_simhash.keys import bands as banding
+from scrapy_simhash.keys.bands import Bands
+from scrapy_simhash.simhash.majority import majority
+from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.text.rest import sketch as rest
+
+try:
+    COMPILED = import_module("scrapy_simhash.native._core")
+except ModuleNotFoundError:
+    COMPILED = None
+
+needs_core = pytest.mark.skipif(COMPILED is None, reason="the core is not compiled here")
+
+
+@contextmanager
+def path(core):
+    """Take the compiled core, or with None the pure path, whatever is in use otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "core", core)
+        yield
+
+
+def both(make):
+    """What is made on the pure path and by the compiled core."""
+    with path(None):
+        pure = make()
+    with path(COMPILED):
+        return pure, make()
+
+
+# Of all scripts, and of all that is folded in a way of its own.
+characters = st.one_of(
+    st.sampled_from("aA zé9_-.ß\n"),
+    st.sampled_from("中文あア한Ａ，々\u3099\u0301\u00ad\u200b\u200d\ufe0f\ufeff"),
+    st.sampled_from("\U00020000\U0003134a😀𝐀\U000e0101\U00010400\U0010ffff\U0001ffff\U0002f800"),
+    st.sampled_from("กาน้ำ\u0e48ລາວ\u0eb3ខ្មែမြန်꧀ꦗ12★👍🏽"),
+    st.sampled_from("\u1112\u1161\u11ab\u0915\u093c\u0958\u0344\u212b\u0041\u030a\u037e\u212a"),
+    st.characters(),
+    st.characters(categories=["Cs", "Mn", "So"]),
+)
+texts = st.text(characters, max_size=80)
+# Long enough for crowded buckets, several windows and a released lock.
+long_texts = st.builds(
+    lambda parts, times, end: "".join(parts) * times + end,
+    st.lists(texts, min_size=1, max_size=4),
+    st.integers(1, 150),
+    texts,
+)
+hashes = st.lists(
+    st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 99), st.integers(2**64 - 99, 2**64 - 1)),
+    max_size=300,
+    unique=True,
+).map(lambda chosen: np.array(sorted(chosen), np.uint64))
+
+
+secrets = st.one_of(st.just(b""), st.binary(max_size=64))
+
+
+@needs_core
+@given(st.one_of(texts, long_texts), secrets)
+@example("", b"")
+@example("a", b"")
+@example("a b", b"secret")
+@example("\ud800 \udfff\ud800", b"")
+@example("\u00ad\u200b", b"")
+@example("e" + "\u0344\u0316" * 50, b"")
+@settings(deadline=None)  # a long text takes the pure path long
+def test_a_text_has_the_same_shingles_fingerprint_and_rest(text, secret):
+    check_text(text, secret)
+
+
+@needs_core
+@pytest.mark.parametrize(
+    "text",
+    [
+        "😀👍🏽 " * 9000,
+        "e\u0301" * 9000,
+        "กาน้ำ" * 9000,
+        "a" * 40000 + " b " + "c" * 70000,
+        "中" * 70000,
+        "".join(map(chr, range(0x24000))),
+    ],
+    ids=["pictures", "accents", "thai", "long tokens", "one ideograph", "all characters"],
+)
+def test_a_huge_text_has_the_same_shingles_fingerprint_and_rest(text):
+    check_text(text, b"secret")
+
+
+def check_text(text, secret):
+    pure, compiled = both(lambda: shingles(text, secret))
+    assert pure.dtype == compiled.dtype
+    assert pure.tolist() == compiled.tolist()
+    pure, compiled = both(lambda: Shingles().keyed(secret).sketch(text))
+    assert (pure.fingerprint, pure.size) == (compiled.fingerprint, compiled.size)
+    pure, compiled = both(lambda: rest(text, secret))
+    assert pure == compiled
+
+
+@needs_core
+@given(long_texts, st.integers(1, 9))
+@settings(deadline=None)
+def test_of_long_tokens_as_much_counts(text, window):
+    shingles("a b")  # the tables have been made, with the full window
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shingling, "_WINDOW", window)
+        pure, compiled = both(lambda: shingles(text))
+    assert pure.tolist() == compiled.tolist()
+
+
+@needs_core
+@given(hashes)
+def test_hashes_have_the_same_sketch(chosen):
+    pure, compiled = both(lambda: minhash(chosen))
+    assert pure == compiled
+
+
+@needs_core
+@given(hashes.filter(len))
+@example(np.arange(70000, dtype=np.uint64) << np.uint64(47))
+@example(np.full(1 << 12, 2**64 - 1, np.uint64))
+def test_hashes_have_the_same_majority(chosen):
+    words = Shingles()._words(chosen)
+    low, high = COMPILED.majority(chosen, int(Shingles._SECOND))
+    assert majority(words) == high << 64 | low
+
+
+@needs_core
+@given(hashes.filter(len), st.sampled_from([(1, 1), (1, 16), (6, 6), (8, 4), (16, 4), (128, 4)]))
+def test_hashes_have_the_same_bands(chosen, plan):
+    sketch = Sketch(None, len(chosen), chosen)
+    pure, compiled = both(lambda: Bands(*plan).keys(sketch))
+    assert pure.dtype == compiled.dtype
+    assert pure.tolist() == compiled.tolist()
+
+
+@needs_core
+@given(st.binary(min_size=1, max_size=999).filter(lambda data: len(data) >= 16))
+def test_hashes_that_are_neither_sorted_nor_aligned_do_no_harm(data):
+    whole = memoryview(data)[1:]
+    whole = whole[: len(whole) // 8 * 8]
+    assert len(COMPILED.minhash(whole)) == 256
+    assert len(COMPILED.majority(whole, 1)) == 2
+    starts, orders, factors = banding._bins(12)
+    assert len(COMPILED.bands(whole, starts, orders, factors, 3)) == 12
+
+
+@needs_core
+def test_many_shingles_that_somebody_has_brought_together_are_sorted():
+    # One bucket takes them all: what the last letters of two long tokens change is chosen.
+    table = np.arange(1 << 16, dtype=np.uint32)
+    text = "".join(f"{chr(0x4E00 + at % 999)}{chr(0x4E00 + at // 999)}\0" for at in range(30000))
+    made = COMPILED.shingles(text, table, False, (2**63 + 1, 0, 9))
+    found = np.frombuffer(made, np.uint64).tolist()
+    assert found == sorted(set(found))
+    assert len(found) > 1900
+
+
+NUMBERS = np.arange(4, dtype=np.uint64)
+TABLE = np.zeros(3, np.uint32)
+HOW = (3, 5, 9)
+
+
+@needs_core
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("shingles", ("a", b"", True, HOW)),
+        ("shingles", ("a", b"abc", True, HOW)),
+        ("shingles", (b"a", TABLE, True, HOW)),
+        ("shingles", ("a", TABLE, True, HOW[1:])),
+        ("shingles", ("a", TABLE[::2], True, HOW)),
+        ("shingles", ("a", memoryview(bytes(9))[1:], True, HOW)),
+        ("majority", (b"", 1)),
+        ("majority", (b"seven b", 1)),
+        ("majority", (NUMBERS, None)),
+        ("minhash", ("text",)),
+        ("bands", (b"", NUMBERS, bytes(128), NUMBERS, 2)),
+        ("bands", (NUMBERS, NUMBERS, bytes(120), NUMBERS, 2)),
+        ("bands", (NUMBERS, NUMBERS, bytes(128), NUMBERS[1:], 2)),
+        ("bands", (NUMBERS, NUMBERS, bytes(128), NUMBERS, 0)),
+        ("bands", (NUMBERS, NUMBERS, bytes(128), NUMBERS, 5)),
+        ("bands", (NUMBERS[3:], NUMBERS, b"\xff" * 128, NUMBERS, 2)),
+        ("bands", (NUMBERS, bytes(8 * 513), bytes(8 * 513**2), bytes(8 * 513), 2)),
+    ],
+)
+def test_arguments_that_can_not_be_are_an_error(name, arguments):
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        getattr(COMPILED, name)(*arguments)
+
+
+@needs_core
+def test_several_threads_may_use_it_at_once():
+    given = [f"{word} and more " * 4000 for word in ("one", "two", "three", "four")]
+    with path(None):
+        expected = [shingles(text).tolist() for text in given]
+    made: list = [None] * len(given)
+
+    def make(place):
+        for _ in range(20):
+            made[place] = shingles(given[place]).tolist()
+
+    with path(COMPILED):
+        threads = [threading.Thread(target=make, args=(place,)) for place in range(len(given))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert made == expected
+
+
+# What is in use
+
+
+class Pure:
+    """The pure path as a core, of a table and bins that are given."""
+
+    def shingles(self, text, table, normalised, how):
+        table = np.array(table, np.uint32)
+        if not normalised:
+            points = np.minimum([ord(character) for character in text], len(table) - 1)
+            return None if table[points].max() >= 1 << 30 else b""
+        assert how == (*shingling._PUBLIC, shingling._WINDOW)
+        fold_table()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("scrapy_simhash.features.tokens.fold_table", lambda: table)
+            return shingles(text).tobytes()
+
+    def majority(self, hashes, second):
+        assert second == int(Shingles._SECOND)
+        made = majority(Shingles()._words(np.frombuffer(hashes, np.uint64)))
+        return made & 2**64 - 1, made >> 64
+
+    def minhash(self, hashes):
+        return minhash(np.frombuffer(hashes, np.uint64))
+
+    def bands(self, hashes, starts, orders, factors, bands):
+        bins = (np.array(starts, np.uint64), np.array(orders).reshape(4, 4))
+        chosen = np.frombuffer(hashes, np.uint64)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(banding, "_bins", lambda _: (*bins, np.array(factors, np.uint64)))
+            return Bands(bands, 4 // bands).keys(Sketch(None, chosen.size, chosen)).tobytes()
+
+
+def test_what_is_known_of_the_core_is_what_the_pure_path_makes():
+    with path(None):
+        assert native._made(Pure()) == native._KNOWN
+
+
+def started(**environment):
+    """What a new process has in use, and says of it."""
+    code = "from scrapy_simhash import native; print(native.in_use)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "SIMHASH_NATIVE": "1", **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout.strip(), done.stderr
+
+
+def test_the_environment_turns_it_off():
+    assert started() == ("pure" if COMPILED is None else "compiled", "")
+    assert started(SIMHASH_NATIVE="0") == ("pure", "")
+
+
+@needs_core
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"minhash": lambda _: bytes(256)},
+        {"majority": lambda *_: (0, 0)},
+        {"bands": lambda *_: bytes(8)},
+        {"shingles": lambda *_: b""},
+        {"shingles": lambda *_: None},
+        {"shingles": lambda text, table: b""},
+    ],
+)
+def test_a_core_that_does_something_else_is_not_used_and_one_line_says_so(
+    broken, monkeypatch, caplog
+):
+    monkeypatch.delenv("SIMHASH_NATIVE", raising=False)
+    assert native._load() is COMPILED
+    assert caplog.records == []
+    for name, function in broken.items():
+        monkeypatch.setattr(COMPILED, name, function)
+    assert native._load() is None
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "pure path" in record.getMessage()
+
+
+def test_a_core_that_can_not_be_loaded_is_not_used_and_one_line_says_so(monkeypatch, caplog):
+    def fail(name):
+        raise ImportError(f"{name}: wrong architecture")
+
+    monkeypatch.delenv("SIMHASH_NATIVE", raising=False)
+    monkeypatch.setattr(native, "import_module", fail)
+    assert native._load() is None
+    (record,) = caplog.records
+    assert "wrong architecture" in record.getMessage()
