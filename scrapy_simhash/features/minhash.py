@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scrapy_simhash import native
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -31,6 +33,8 @@ def minhash(shingles: NDArray[np.uint64]) -> bytes:
     Returns:
         256 bytes, one a bin.
     """
+    if native.core is not None:
+        return native.core.minhash(np.ascontiguousarray(shingles, np.uint64))
     first = shingles.searchsorted(_STARTS)
     filled = first < np.append(first[1:], shingles.size)
     sketch = np.zeros(BINS, np.uint8)

@@ -5,13 +5,22 @@ In scripts without spaces a letter says less than a word or an ideograph: there 
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scrapy_simhash import native
 from scrapy_simhash.features.mixing import mix64
-from scrapy_simhash.features.tokens import cluster_tokens, fold, named_tokens, token_starts
+from scrapy_simhash.features.tokens import (
+    cluster_tokens,
+    fold,
+    fold_table,
+    named_tokens,
+    normal,
+    token_starts,
+)
 
 if TYPE_CHECKING:
     from typing import Any
@@ -20,9 +29,25 @@ if TYPE_CHECKING:
 
 __all__ = ["shingle_names", "shingles"]
 
-# Odd numbers, otherwise arbitrary, and frozen.
-_BASE = 0x9E6C63D0876A9A47
-_PAIR = np.uint64(0xD1342543DE82EF95)
+
+class _Constants(NamedTuple):
+    """What the hashes hang on.
+
+    Attributes:
+        base: of the polynomial that hashes a token; odd.
+        pair: what the first of two tokens is multiplied by; odd. It hides single characters too,
+            which are hashed to themselves.
+    """
+
+    base: int
+    pair: np.uint64
+
+
+# Arbitrary, and frozen: the hashes without a secret.
+_PUBLIC = _Constants(0x9E6C63D0876A9A47, np.uint64(0xD1342543DE82EF95))
+
+# Secrets whose tables are kept, of 512 KiB each: a process has one database, or a few.
+_SECRETS = 8
 
 # Letters a shingle where it is not two tokens. Pairs of the few letters of Thai are in any text:
 # others on the same subject would have a fifth to two fifths of them in common. Of four in a row
@@ -33,7 +58,7 @@ _LETTERS = 4
 _WINDOW = 1 << 15
 
 
-def shingles(text: str) -> NDArray[np.uint64]:
+def shingles(text: str, secret: bytes = b"") -> NDArray[np.uint64]:
     """Hash the distinct pairs of neighbouring tokens of a text.
 
     A token is a run of letters and digits, or one ideograph, kana or hangul syllable; in Thai, Lao,
@@ -43,12 +68,16 @@ def shingles(text: str) -> NDArray[np.uint64]:
 
     Args:
         text: Any text. Time and memory grow with its length: about 50 bytes a character at most.
+        secret: Up to 64 bytes that the hashes hang on: who does not know them can't make words
+            whose hashes are what he wants. Without it they are the same everywhere and always.
 
     Returns:
         Sorted distinct 64-bit hashes, evenly spread over the whole range; empty where the text has
         fewer than two tokens.
     """
-    hashes = _pair_hashes(fold(text))
+    if native.core is not None:
+        return _compiled(native.core, text, secret)
+    hashes = _pair_hashes(fold(text), secret)
     hashes.sort()
     distinct = np.empty(hashes.size, np.bool_)
     distinct[:1] = True
@@ -56,7 +85,18 @@ def shingles(text: str) -> NDArray[np.uint64]:
     return hashes[distinct]
 
 
-def shingle_names(text: str) -> dict[str, int]:
+def _compiled(core: native.Core, text: str, secret: bytes) -> NDArray[np.uint64]:
+    base, pair = _constants(secret)
+    how = (base, int(pair), _WINDOW)
+    made = core.shingles(text, fold_table(), False, how)
+    while made is None:
+        normalised = normal(text)
+        made = core.shingles(normalised, fold_table(), normalised == text, how)
+        text = normalised
+    return np.frombuffer(made, np.uint64)
+
+
+def shingle_names(text: str, secret: bytes = b"") -> dict[str, int]:
     """The pairs that `shingles` hashes, as words with a space between them, and their hashes."""
     folded = fold(text)
     words = named_tokens(folded)
@@ -65,30 +105,31 @@ def shingle_names(text: str) -> dict[str, int]:
         " ".join(words[place : place + (_LETTERS if place in letters else 2)])
         for place in range(len(words) - 1)
     ]
-    return dict(zip(names, _pair_hashes(folded).tolist(), strict=True))
+    return dict(zip(names, _pair_hashes(folded, secret).tolist(), strict=True))
 
 
-def _pair_hashes(folded: NDArray[Any]) -> NDArray[np.uint64]:
+def _pair_hashes(folded: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
     """One hash per pair of neighbouring tokens, in the order of the text."""
+    base, pair = _constants(secret)
     starts = token_starts(folded)
-    hashes = _token_hashes(folded, starts)
-    pairs = hashes[:-1] * _PAIR + hashes[1:]
+    hashes = _token_hashes(folded, starts, base)
+    pairs = hashes[:-1] * pair + hashes[1:]
     letters = cluster_tokens(folded, starts[:-1])
     if letters.size:
         longer = pairs[letters]
         # Beyond the last token there is nothing, which is 0.
         hashes = np.append(hashes, np.zeros(_LETTERS - 2, np.uint64))
         for further in range(2, _LETTERS):
-            longer = longer * _PAIR + hashes[letters + further]
+            longer = longer * pair + hashes[letters + further]
         pairs[letters] = longer
     return mix64(pairs)
 
 
-def _token_hashes(folded: NDArray[Any], starts: NDArray[np.intp]) -> NDArray[np.uint64]:
+def _token_hashes(folded: NDArray[Any], starts: NDArray[np.intp], base: int) -> NDArray[np.uint64]:
     """One polynomial hash per token, in the order of the text."""
     characters = folded[1:]
     if characters.size <= _WINDOW:
-        return _window_hashes(characters, starts)
+        return _window_hashes(characters, starts, base)
     bounds = np.append(starts, characters.size)
     hashes = np.empty(starts.size, np.uint64)
     done = 0
@@ -98,28 +139,39 @@ def _token_hashes(folded: NDArray[Any], starts: NDArray[np.intp]) -> NDArray[np.
         # As many whole tokens as fit, or the beginning of a single one.
         upto = max(done + 1, int(np.searchsorted(bounds, end, side="right")) - 1)
         window = characters[origin : min(end, bounds[upto])]
-        hashes[done:upto] = _window_hashes(window, starts[done:upto] - origin)
+        hashes[done:upto] = _window_hashes(window, starts[done:upto] - origin, base)
         done = upto
     return hashes
 
 
-def _window_hashes(characters: NDArray[Any], starts: NDArray[np.intp]) -> NDArray[np.uint64]:
+def _window_hashes(
+    characters: NDArray[Any], starts: NDArray[np.intp], base: int
+) -> NDArray[np.uint64]:
     if not starts.size:
         return np.empty(0, np.uint64)
-    powers, inverses = _powers()
+    powers, inverses = _powers(base)
     terms = characters * powers[: characters.size]
     # Separators are 0 and add nothing: up to the next token is up to the end of this one. The
     # inverse moves a token back to the origin, so that it is the same wherever it stands.
     return np.add.reduceat(terms, starts) * inverses[starts]
 
 
-@cache
-def _powers() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+@lru_cache(_SECRETS)
+def _constants(secret: bytes) -> _Constants:
+    if not secret:
+        return _PUBLIC
+    digest = blake2b(key=secret, digest_size=16, person=b"shingles").digest()
+    base, pair = (int.from_bytes(half, "little") | 1 for half in (digest[:8], digest[8:]))
+    return _Constants(base, np.uint64(pair))
+
+
+@lru_cache(_SECRETS)
+def _powers(base: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The powers of the base and of its inverse, modulo 2**64."""
 
-    def powers(base: int) -> NDArray[np.uint64]:
-        factors = np.full(_WINDOW, base, np.uint64)
+    def powers(of: int) -> NDArray[np.uint64]:
+        factors = np.full(_WINDOW, of, np.uint64)
         factors[0] = 1
         return np.multiply.accumulate(factors)
 
-    return powers(_BASE), powers(pow(_BASE, -1, 1 << 64))
+    return powers(base), powers(pow(base, -1, 1 << 64))

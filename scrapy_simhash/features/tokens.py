@@ -15,12 +15,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scrapy_simhash.features.marks import stream_safe
+
 if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
 
-__all__ = ["cluster_tokens", "fold", "named_tokens", "token_starts", "tokens"]
+__all__ = [
+    "cluster_tokens",
+    "fold",
+    "fold_table",
+    "named_tokens",
+    "normal",
+    "token_starts",
+    "tokens",
+]
 
 # What the fold table makes of a character, other than a plain character.
 _SEPARATOR = 0
@@ -52,6 +62,11 @@ def fold(text: str) -> NDArray[Any]:
     return _fold_unicode(text)
 
 
+def normal(text: str) -> str:
+    """NFC, which joins letters to their accents; a row of marks that nobody can read is cut."""
+    return unicodedata.normalize("NFC", stream_safe(text))
+
+
 def token_starts(folded: NDArray[Any]) -> NDArray[np.intp]:
     """Where tokens start, counted from the second element of `folded`."""
     word = folded != _SEPARATOR
@@ -80,15 +95,16 @@ def named_tokens(folded: NDArray[Any]) -> list[str]:
 
 def _fold_unicode(text: str) -> NDArray[np.uint32]:
     points = np.frombuffer(f" {text}".encode("utf-32-le", "surrogatepass"), "<u4")
-    folded = _fold_table().take(points, mode="clip")
+    folded = fold_table().take(points, mode="clip")
     highest = folded.max()
     if highest < _SYMBOL:
         return folded
     if highest < _COMPOSES:
         return _without_symbols(folded)
     # The table sees one character at a time and cannot join a letter to its accent.
-    if not unicodedata.is_normalized("NFC", text):
-        return _fold_unicode(unicodedata.normalize("NFC", text))
+    normalised = normal(text)
+    if normalised != text:
+        return _fold_unicode(normalised)
     beyond = folded == _BEYOND
     high = points[beyond]
     ideograph = (high >= _IDEOGRAPHS.start) & (high < _IDEOGRAPHS.stop)
@@ -112,7 +128,7 @@ def _without_symbols(folded: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 @cache
-def _fold_table() -> NDArray[np.uint32]:
+def fold_table() -> NDArray[np.uint32]:
     """What each code point of the planes 0 and 1 becomes.
 
     NFKC where that is a single character, lower case; whatever is then neither alphanumeric nor a
@@ -126,4 +142,4 @@ def _fold_table() -> NDArray[np.uint32]:
 
 @cache
 def _ascii_table() -> bytes:
-    return _fold_table()[:128].astype(np.uint8).tobytes() + bytes(128)
+    return fold_table()[:128].astype(np.uint8).tobytes() + bytes(128)

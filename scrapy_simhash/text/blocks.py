@@ -27,6 +27,7 @@ __all__ = [
     "Block",
     "Span",
     "is_marked",
+    "marks",
     "walk",
     "width",
 ]
@@ -64,6 +65,8 @@ class Actions(dict[Any, int]):
 
     def __init__(self, skipped: AbstractSet[str]) -> None:
         super().__init__({etree.Comment: INLINE, etree.ProcessingInstruction: INLINE})
+        # What it stands for is not known; XML parsers leave some in the tree.
+        self[etree.Entity] = SKIP
         self.update(dict.fromkeys(_BLOCKS, BLOCK))
         self.update(dict.fromkeys(_BESIDE, BESIDE))
         self.update(dict.fromkeys(_LEAVES, LEAF))
@@ -72,6 +75,12 @@ class Actions(dict[Any, int]):
         self.update(dict.fromkeys(_INLINES, INLINE))
         self.update(a=LINK, p=PARAGRAPH)
         self.update(dict.fromkeys(skipped, SKIP))
+        #: For the compiled core: of each name its length, its action and itself.
+        self.packed = b"".join(
+            bytes((len(name), action)) + name.encode()
+            for name, action in self.items()
+            if isinstance(name, str)
+        )
 
     def __missing__(self, tag: str) -> int:
         return self.get(tag.rpartition("}")[2], BLOCK)
@@ -98,7 +107,8 @@ _CHROME = re.compile(
 # WordPress puts the names of categories and tags into the class of an article.
 _SLUG = re.compile(r"\b(?:category|tag)-\S+")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_NAME_LENGTH = 256  # of a class or id, the characters that are looked at
+# Of a class or id, and of a style, the characters that are looked at.
+_NAME_LENGTH, _STYLE_LENGTH = 256, 1024
 
 
 class Block(NamedTuple):
@@ -184,17 +194,22 @@ def _names_chrome(name: str) -> bool:
 
 def is_marked(element: HtmlElement) -> bool:
     """Tell whether the name or the style of an element says that it is boilerplate."""
-    for attribute in ("class", "id"):
-        name = element.get(attribute)
+    class_, id_ = element.get("class"), element.get("id")
+    is_docbook = "sidebar" in (class_, id_) and _is_docbook(element)
+    return marks(class_, id_, element.get("style"), is_docbook)
+
+
+def marks(class_: str | None, id_: str | None, style: str | None, is_docbook: bool) -> bool:
+    """The same of an element that has these; whether it looks as DocBook makes a sidebar."""
+    for name in (class_, id_):
         if name and _names_chrome(name[:_NAME_LENGTH]):
-            return not _is_docbook(element, name)
-    style = element.get("style")
-    return style is not None and _HIDDEN.search(style) is not None
+            return not (is_docbook and name == "sidebar")
+    return style is not None and _HIDDEN.search(style, 0, _STYLE_LENGTH) is not None
 
 
-def _is_docbook(element: HtmlElement, name: str) -> bool:
+def _is_docbook(element: HtmlElement) -> bool:
     """Tell a sidebar of DocBook, which is a box of text with a title, from what it is elsewhere."""
-    return name == "sidebar" and len(element) > 0 and element[0].get("class") == "titlepage"
+    return len(element) > 0 and element[0].get("class") == "titlepage"
 
 
 def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: int) -> None:

@@ -14,11 +14,12 @@ Text Features" (WSDM 2010); summing scores over elements to Readability.
 
 from __future__ import annotations
 
-from itertools import accumulate, compress, pairwise
+from itertools import accumulate, compress
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simhash.text.blocks import CONTENT, HEADING, PARAGRAPH, RESCUE, VISIBLE, walk
+from scrapy_simhash.text.blocks import CONTENT, HEADING, PARAGRAPH, RESCUE
+from scrapy_simhash.text.cutting import cut, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,6 +38,7 @@ _NEARLY = 0.85  # of the largest sum, what the smallest element must hold
 _NOTE = 400  # beside a list of links so little may be all: the links count as text then
 _MARKED_SHARE = 0.4  # of the page's text: a larger element is no boilerplate, whatever its name
 _LITTLE, _LITTLE_SHARE = 200, 0.15  # a text of less width, or less of the page, is no article
+_SHORT, _SHORT_SHARE = 500, 0.5  # a shorter one that is less of the page is a piece of it
 _RESCUED = 1000  # the width at which a page was indeed inside what is otherwise skipped
 _TITLE = 25  # links of this width are titles of other pages rather than controls
 
@@ -47,12 +49,12 @@ class Cut(NamedTuple):
     Attributes:
         main: The blocks of the main text.
         blocks: These, and those beside them.
-        skipped: Elements that were not looked into.
+        skipped: What is visible in elements that were not looked into.
     """
 
     main: list[Block]
     blocks: list[Block]
-    skipped: list[HtmlElement]
+    skipped: Iterable[str]
 
 
 def density(root: HtmlElement) -> str:
@@ -62,7 +64,7 @@ def density(root: HtmlElement) -> str:
 
 def body(root: HtmlElement) -> str:
     """Return all visible text."""
-    return lines(walk(root, VISIBLE)[0])
+    return "\n".join(visible(root))
 
 
 def density_cut(root: HtmlElement) -> Cut:
@@ -81,8 +83,7 @@ def lines(blocks: Iterable[Block]) -> str:
 
 
 def _cut(root: HtmlElement, actions: Actions) -> Cut:
-    skipped: list[HtmlElement] = []
-    blocks, spans = walk(root, actions, skipped)
+    blocks, spans, skipped = cut(root, actions)
     return Cut(_main_blocks(blocks, spans), blocks, skipped)
 
 
@@ -92,8 +93,9 @@ def _main_blocks(blocks: list[Block], spans: list[Span]) -> list[Block]:
     kept = [not (mark or block.is_links) for block, mark in zip(blocks, marked, strict=True)]
     article = _article(spans, map(_score, blocks, marked))
     text = list(compress(blocks[article], kept[article]))
-    page_weight = _weight(compress(blocks, kept))
-    if _weight(text) >= max(_LITTLE, _LITTLE_SHARE * page_weight):
+    weight, page_weight = _weight(text), _weight(compress(blocks, kept))
+    share = _SHORT_SHARE if weight < _SHORT else _LITTLE_SHARE
+    if weight >= max(_LITTLE, share * page_weight):
         return text
     # Not an article: all that is no boilerplate counts, with the titles in a page that lists them.
     titles = [
@@ -124,15 +126,16 @@ def _article(spans: list[Span], scores: Iterable[int]) -> slice:
         large.pop()
     first, end, *_ = spans[large[-1]]
     article, most = slice(first, end), -1
-    inner, part = large[0], 0  # the spans from `inner` on are inside; the best score of one
-    for before, place in pairwise((large[0], *large)):
+    # The first span inside a large one, and the best score of one inside: each is looked at once.
+    insides: dict[int, tuple[int, int]] = {}
+    for place in large:
         start, stop, *_ = spans[place]
-        if start >= spans[before][1]:  # beside the one before, not around it
-            inner, part = place, 0
-        part = max([part, *totals[before:place]]) if inner < place else part
+        inner, part = place, 0
         while inner and spans[inner - 1][0] >= start:
-            inner -= 1
-            part = max(part, totals[inner])
+            last = inner - 1
+            inner, parts_part = insides.get(last, (last, 0))
+            part = max(part, totals[last], parts_part)
+        insides[place] = inner, part
         if start >= first and totals[place] - part >= most:
             article, most = slice(start, stop), totals[place] - part
     return article
@@ -149,16 +152,27 @@ def _smallest(spans: list[Span], weights: Iterable[int]) -> slice:
 
 
 def _marked_blocks(blocks: list[Block], spans: list[Span]) -> list[bool]:
-    """Tell of every block whether it is inside an element marked as boilerplate."""
+    """Tell of every block whether it is inside an element marked as boilerplate, or a menu.
+
+    A menu is an element most of which is short links, with the slogan or the note beside them.
+    """
     sums = [0, *accumulate(block.width - block.linked for block in blocks)]
-    everything = sum([block.width for block in blocks])
+    widths = [0, *accumulate(block.width for block in blocks)]
+    links = [0, *accumulate(block.width * _is_short_link(block) for block in blocks)]
     changes = [0] * (len(blocks) + 1)  # of the number of marked elements around
     for start, stop, marked, _ in spans:
         said = sums[stop] - sums[start]
-        if marked and said < _MARKED_SHARE * (everything if said < _NOTE else sums[-1]):
+        is_menu = 2 * (links[stop] - links[start]) > widths[stop] - widths[start]
+        # A footer that is all that is said is none the less one; a page is no menu.
+        page = widths[-1] if marked and said < _NOTE else sums[-1]
+        if (marked or is_menu) and said < _MARKED_SHARE * page:
             changes[start] += 1
             changes[stop] -= 1
     return [depth > 0 for depth in accumulate(changes[:-1])]
+
+
+def _is_short_link(block: Block) -> bool:
+    return block.width < _TITLE and block.is_links
 
 
 def _score(block: Block, marked: bool) -> int:

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.text.blocks import SKIP, VISIBLE, width
+from scrapy_simhash.text.blocks import width
 from scrapy_simhash.text.density import body, density, density_cut, lines
 from scrapy_simhash.text.rest import sketch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lxml.html import HtmlElement
 
     from scrapy_simhash.text.extractor import Extractor
@@ -46,7 +44,9 @@ class PageSays:
     rest: bytes
 
 
-def read_page(root: HtmlElement, extractor: Extractor) -> PageSays:
+def read_page(
+    root: HtmlElement, extractor: Extractor, *, most: int | None = None, secret: bytes = b""
+) -> PageSays | None:
     """Read the main text of a page and all that is visible on it.
 
     With "density" the tree is walked once: what the walk skips as boilerplate is read after it.
@@ -54,6 +54,11 @@ def read_page(root: HtmlElement, extractor: Extractor) -> PageSays:
     Args:
         root: The page as an lxml tree, which is left unchanged.
         extractor: What finds the main text, from `load_extractor`.
+        most: Characters of visible text that are read at most; None for all there are.
+        secret: What the sketch of the rest is made with, see `shingles`.
+
+    Returns:
+        None for a page that shows more.
 
     Raises:
         TypeError: If the extractor does not return a str.
@@ -61,12 +66,14 @@ def read_page(root: HtmlElement, extractor: Extractor) -> PageSays:
     if extractor is density:
         main, blocks, skipped = density_cut(root)
         text = lines(main)
-        visible = "\n".join(filter(None, (lines(blocks), *_skipped_text(skipped))))
+        visible = "\n".join(filter(None, (lines(blocks), *skipped)))
     else:
         text = extractor(root)
         if not isinstance(text, str):
             raise TypeError(f"extractor {extractor!r} returned {type(text).__name__}, not str")
         visible = text if extractor is body else body(root)
+    if most is not None and len(visible) > most:
+        return None
     main_width, visible_width = width(text), width(visible)
     is_small = main_width < _FOOTER_SHARE * visible_width
     return PageSays(
@@ -74,13 +81,5 @@ def read_page(root: HtmlElement, extractor: Extractor) -> PageSays:
         main_width=main_width,
         visible_width=visible_width,
         speaks=bool(text) and (not is_small or shingles(text).size >= _FOOTER_SHINGLES),
-        rest=sketch(visible),
+        rest=sketch(visible, secret),
     )
-
-
-def _skipped_text(skipped: Iterable[HtmlElement]) -> Iterable[str]:
-    """Yield what is visible in the elements that the walk for the main text did not enter."""
-    for element in skipped:
-        if VISIBLE[element.tag] != SKIP:
-            # Most are buttons that hold no element, and some pages hold thousands of them.
-            yield body(element) if len(element) else " ".join((element.text or "").split())

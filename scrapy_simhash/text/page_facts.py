@@ -37,6 +37,7 @@ _ELEMENTS = 4096  # of all tags below, in the order of the page
 _HEADINGS = 8
 _MARKED_UP = 64  # times and microdata whose surroundings are looked at
 _VALUE = 256  # the length of a value
+_READ = 16 * _VALUE  # what is read to find one
 _EVENTS = 4 * _VALUE  # of a walk that looks for one
 _JSON = 1 << 18  # characters of JSON-LD
 _JSON_DEPTH, _JSON_THINGS = 4, 64
@@ -89,7 +90,8 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
 
         - "page:title", the heading alone where the title is the heading with something added, as
           the name of the site, so that a print view and its page have equal titles;
-        - "page:heading", the heading of the first rank that the title holds, or the first;
+        - "page:heading", the heading of the first rank that the title holds, or "og:title", or the
+          first;
         - "page:headline", one that the page gives to other sites, where it is another;
         - "page:language", its first subtag, in lower case;
         - "page:datePublished", "page:startDate", "page:price", "page:priceCurrency", "page:sku",
@@ -137,7 +139,7 @@ def _metas(elements: list[HtmlElement]) -> dict[str, str]:
         name = element.get("property") or element.get("name") or element.get("http-equiv")
         content = element.get("content")
         if name and content:
-            metas.setdefault(name.lower(), content)
+            metas.setdefault(name.lower(), content[:_READ])
     return metas
 
 
@@ -150,17 +152,24 @@ class _Titles(NamedTuple):
 def _titles(elements: dict[str, list[HtmlElement]], metas: dict[str, str]) -> _Titles:
     """Return the heading of the page and its title, which becomes the heading if it holds it.
 
-    Many sites put their own name into the title, and some into a heading above that of the page.
-    The heading is the last of the first rank that the title holds, or else the first.
+    Many sites put their own name into the title, and some into a heading above that of the page,
+    which a print view lacks. The heading is the last of the first rank that the title holds, or
+    else the first that the page has for other sites, or else the first; a logo only where there is
+    no other.
     """
     title = next((_said(t) for t in elements["title"] if _is_of_page(t)), "")
     headings = [(h, said) for h in elements["h1"][:_HEADINGS] if (said := _said(h))]
-    inside = [(h, said) for h, said in headings if _contains(title, said)]
     if not headings:
         return _Titles(None, "", title)
-    element, heading = inside[-1] if inside else headings[0]
-    if inside and not _is_site_name(element, title, elements["h2"], metas):
-        title = heading
+    headings = [(h, said) for h, said in headings if not _is_logo(h, said, title)] or headings
+    if inside := [(h, said) for h, said in headings if _contains(title, said)]:
+        element, heading = inside[-1]
+        if not _is_site_name(element, title, elements["h2"], metas):
+            title = heading
+    else:
+        elsewhere = metas.get("og:title", "")
+        shared = ((h, said) for h, said in headings if _contains(elsewhere, said))
+        element, heading = next(shared, headings[0])
     return _Titles(element, heading, title)
 
 
@@ -175,16 +184,22 @@ def _is_site_name(
 ) -> bool:
     """Tell whether a heading inside the title is the part of it that all pages of a site share."""
     heading, title = _fold(_said(element)), _fold(title)
-    if heading == _fold(metas.get("og:site_name", "")):
+    if heading == _fold(metas.get("og:site_name", "")) or _is_logo(element, heading, title):
         return True
     if not _contains(metas.get("og:title", heading), heading):
         return True
-    link = element.find(".//a")
-    if not title.startswith(heading) and link is not None and _fold(_said(link)) == heading:
-        return True  # a logo
     # The title may hold another heading, which is then the one that only this page has.
     rest = title.replace(heading, " ", 1)
     return any(_contains(rest, _said(other)) for other in others[:_HEADINGS])
+
+
+def _is_logo(element: HtmlElement, heading: str, title: str) -> bool:
+    """Tell whether a heading is a link whose words the title ends with, as with a site's name."""
+    heading, title = _fold(heading), _fold(title)
+    link = element.find(".//a")
+    if link is None or _fold(_said(link)) != heading:
+        return False
+    return _contains(title, heading) and not title.startswith(heading)
 
 
 def _language(root: HtmlElement, metas: dict[str, str]) -> str:
@@ -224,11 +239,10 @@ def _time(elements: list[HtmlElement], surroundings: set[HtmlElement]) -> str:
 def _microdata(root: HtmlElement, surroundings: set[HtmlElement]) -> Iterator[tuple[str, str]]:
     for element in islice(_ITEMPROPS(root), _MARKED_UP):
         names = element.get("itemprop", "")[:_VALUE].lower().split()
-        facts = [_PROPERTIES[name] for name in names if name in _PROPERTIES]
+        facts = {_PROPERTIES[name]: None for name in names if name in _PROPERTIES}
         if facts and _is_beside(element, surroundings):
             value = element.get("content") or element.get("datetime") or element.get("value")
-            for fact in facts:
-                yield fact, value or _said(element)
+            yield from dict.fromkeys(facts, value or _said(element)).items()
 
 
 def _json_properties(scripts: list[HtmlElement], names: list[str]) -> Iterator[tuple[str, str]]:
@@ -236,7 +250,7 @@ def _json_properties(scripts: list[HtmlElement], names: list[str]) -> Iterator[t
     for thing in islice(_things(scripts), _JSON_THINGS):
         if _OTHERS.search(_scalar(thing.get("@type"))):
             continue
-        properties = {key.lower(): _scalar(value) for key, value in thing.items()}
+        properties = {key.lower(): _scalar(value)[:_READ] for key, value in thing.items()}
         name = properties.get("name")
         if name and not properties.get("headline") and not any(_agree(name, n) for n in names):
             continue  # the next event of the calendar, the offer of the day
@@ -244,7 +258,8 @@ def _json_properties(scripts: list[HtmlElement], names: list[str]) -> Iterator[t
             if isinstance(offer, dict):
                 for key, value in offer.items():
                     if fact := _PROPERTIES.get(key.lower()):
-                        yield fact, unescape(_scalar(value))
+                        # Python refuses to read the number of a character of 4,300 digits.
+                        yield fact, unescape(_scalar(value)[:_READ])
 
 
 def _things(scripts: list[HtmlElement]) -> Iterator[dict[str, Any]]:
@@ -312,6 +327,7 @@ def _moment(value: str) -> str:
 def _said(element: HtmlElement) -> str:
     """Return what is written in an element, of a large one the beginning."""
     parts: list[str] = []
+    length = 0
     events = etree.iterwalk(element, events=("start", "end", "comment", "pi"))
     for event, inner in islice(events, _EVENTS):
         action = CONTENT[inner.tag]
@@ -321,13 +337,17 @@ def _said(element: HtmlElement) -> str:
             parts.append("" if inner is element else inner.tail or "")
         elif action == SKIP:
             events.skip_subtree()
+            continue
         else:
             parts.append(inner.text or "")
+        length += len(parts[-1])
+        if length >= _READ:
+            break
     return _short("".join(parts))
 
 
 def _short(value: str) -> str:
-    return " ".join(value[: 16 * _VALUE].split())[:_VALUE].rstrip()
+    return " ".join(value[:_READ].split())[:_VALUE].rstrip()
 
 
 @lru_cache(maxsize=64)  # a title is held against every heading

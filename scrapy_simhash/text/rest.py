@@ -22,14 +22,18 @@ __all__ = ["containment", "sketch"]
 _SKETCH = 64  # hashes kept of a page
 
 
-def sketch(text: str) -> bytes:
+def sketch(text: str, secret: bytes = b"") -> bytes:
     """Sum up the shingles of a text in at most 260 bytes.
+
+    Args:
+        text: All that a page shows.
+        secret: As for `shingles`. Sketches of two secrets have nothing in common.
 
     Returns:
         Little-endian 32-bit numbers: how many distinct shingles the text has, then the first 32
         bits of the 64 smallest of them (of all, where there are fewer), ascending.
     """
-    hashes = shingles(text)
+    hashes = shingles(text, secret)
     smallest = (hashes[:_SKETCH] >> np.uint64(32)).astype("<u4")
     return np.concatenate((np.array([hashes.size], "<u4"), smallest)).tobytes()
 

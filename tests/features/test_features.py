@@ -15,6 +15,7 @@ from scrapy_simhash.features import tokens as features
 from scrapy_simhash.features.mixing import mix64
 from scrapy_simhash.features.shingles import shingle_names, shingles
 from scrapy_simhash.features.tokens import tokens
+from scrapy_simhash.simhash.measure import jaccard
 
 MASK = (1 << 64) - 1
 
@@ -47,7 +48,7 @@ def reference_codes(text: str) -> list[int]:
     for character in unicodedata.normalize("NFC", text):
         point = ord(character)
         if point < 0x1FFFF:
-            code = int(features._fold_table()[point]) & ~fold_table.COMPOSES
+            code = int(features.fold_table()[point]) & ~fold_table.COMPOSES
         elif 0x20000 <= point < 0x40000:
             code = point | fold_table.ALONE
         else:
@@ -65,9 +66,9 @@ def shingle_tokens(tokens: list[list[int]]) -> list[list[list[int]]]:
     ]
 
 
-def reference_shingles(text: str) -> list[int]:
+def reference_shingles(text: str, secret: bytes) -> list[int]:
     """The same hashes without numpy's help: one token, one pair after the other."""
-    base, pair = shingling._BASE, int(shingling._PAIR)
+    base, pair = map(int, shingling._constants(secret))
     made = set()
     for shingle in shingle_tokens(reference_tokens(text)):
         hashes = [sum(code * base**i for i, code in enumerate(token)) for token in shingle]
@@ -91,18 +92,44 @@ characters = st.one_of(
     st.characters(categories=["Cs"]),
 )
 texts = st.text(characters, max_size=60)
+secrets = st.one_of(st.just(b""), st.binary(min_size=1, max_size=64))
 
 
-@given(texts)
-def test_shingles_are_what_the_definition_says(text: str) -> None:
-    assert shingles(text).tolist() == reference_shingles(text)
+@given(texts, secrets)
+def test_shingles_are_what_the_definition_says(text: str, secret: bytes) -> None:
+    assert shingles(text, secret).tolist() == reference_shingles(text, secret)
+
+
+@given(secrets.filter(bool))
+def test_no_hash_is_left_of_those_without_the_secret(secret: bytes) -> None:
+    """Not even of single characters, whose token is the character itself without one."""
+    texts = ("one two three four", "天地玄黄", "a b c d", "กาน้ำมันหนู", "👍🏽★")
+    for text in texts:
+        mine = shingles(text, secret).tolist()
+        assert len(mine) == shingles(text).size
+        for other in (b"", bytes([secret[0] ^ 1]) + secret[1:]):
+            assert not set(mine) & set(shingles(text, other).tolist())
+        assert sorted(shingle_names(text, secret).values()) == mine
+
+
+def test_a_secret_leaves_hashes_evenly_spread() -> None:
+    """As many differing bits between two secrets, and set bits, as chance gives."""
+    text = " ".join(f"word{number}" for number in range(1001))
+    for number in range(8):
+        one, other = (shingles(text, bytes([number, turn])) for turn in (1, 2))
+        assert one.size == other.size == 1000
+        for hashes in (one, one ^ other[: one.size]):
+            set_bits = np.unpackbits(hashes.view(np.uint8).reshape(-1, 8), axis=1).mean(axis=0)
+            # The sorted order fixes the highest bits of both.
+            assert np.abs(set_bits[:56] - 0.5).max() < 0.08
 
 
 @given(st.text(st.characters(max_codepoint=127), max_size=200))
 def test_ascii_and_general_path_agree(text: str) -> None:
     folded, general = features.fold(text), features._fold_unicode(text)
     assert folded.itemsize == 1
-    assert shingling._pair_hashes(folded).tolist() == shingling._pair_hashes(general).tolist()
+    one, other = (shingling._pair_hashes(codes, b"") for codes in (folded, general))
+    assert one.tolist() == other.tolist()
 
 
 @given(texts)
@@ -123,13 +150,13 @@ def test_token_longer_than_the_window_counts_up_to_it(monkeypatch: pytest.Monkey
 
 def test_fold_table_is_frozen() -> None:
     """A changed table is another scheme: other fingerprints for the same text."""
-    table = features._fold_table()
+    table = features.fold_table()
     assert zlib.crc32(table.astype("<u4").tobytes()) == 0xE42516AE
 
 
 def test_fold_table_is_what_it_says() -> None:
     """Characters that Unicode added after the frozen version are separators."""
-    table, built = features._fold_table(), fold_table.build()
+    table, built = features.fold_table(), fold_table.build()
     differing = np.flatnonzero(table != built)
     if unicodedata.unidata_version == "14.0.0":
         assert not differing.size
@@ -221,3 +248,17 @@ def test_memory_of_a_long_text_is_bounded(text: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 64 * len(text)
+
+
+@given(st.integers(8, 120), st.data())
+def test_how_much_one_word_is_of_a_short_text(size: int, data: st.DataObject) -> None:
+    """What docs/duplicates.md says of texts of few shingles, at a similarity of .9."""
+    words = [f"w{number}x" for number in range(size + 1)]
+    place = data.draw(st.integers(1, size - 1))
+    replaced = [*words[:place], "another", *words[place + 1 :]]
+    text, other, longer = (
+        shingles(" ".join(said)) for said in (words, replaced, [*words, "another"])
+    )
+    assert text.size == size
+    assert (jaccard(text, other) >= 0.9) == (size >= 38)
+    assert (jaccard(text, longer) >= 0.9) == (size >= 9)

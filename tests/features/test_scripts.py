@@ -117,7 +117,7 @@ def test_another_mark_makes_another_token_and_none_of_its_own(script: str) -> No
 
 def test_every_letter_digit_and_mark_is_part_of_a_token() -> None:
     """Those that Unicode 3.2 had, which any Python knows."""
-    plain = features._fold_table() & ~np.uint32(features._COMPOSES)
+    plain = features.fold_table() & ~np.uint32(features._COMPOSES)
     without = (plain == features._SEPARATOR) | (plain & ~np.uint32(1 << 28) >= features._SYMBOL)
     without &= plain != features._INVISIBLE
     lost = [

@@ -68,7 +68,7 @@ def markup(draw: st.DrawFn, depth: int = 4) -> str:
 @given(markup())
 @example("<noscript><p>" + "All that this page says is for those without scripts. " * 30)
 @example("")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_text_is_that_of_page_text_whatever_the_page(html: str) -> None:
     root = parse_html(html)
     if root is None:
@@ -84,7 +84,6 @@ def test_the_text_is_that_of_page_text_whatever_the_page(html: str) -> None:
 
 
 @given(st.binary(max_size=400))
-@settings(deadline=None)
 def test_no_bytes_make_it_fail(body: bytes) -> None:
     root = parse_html(b"<title>x</title><script type=application/ld+json>" + body)
     if root is not None:

@@ -64,6 +64,33 @@ def test_of_two_headings_in_the_title_the_later_is_that_of_the_page() -> None:
     assert found == {"page:title": "Knots", "page:heading": "Knots"}
 
 
+def test_a_logo_is_no_heading_where_there_is_another() -> None:
+    """A print view has the other one alone."""
+    title = "<title>knots.bowline — Manual 1.4</title>"
+    logo, heading = "<h1><a href='/'>Manual 1.4</a></h1>", "<h1>Source of knots.bowline</h1>"
+    assert facts(logo + heading, title) == facts(heading, title)
+    assert facts(heading, title) == {
+        "page:title": "knots.bowline — Manual 1.4",
+        "page:heading": "Source of knots.bowline",
+    }
+
+
+def test_of_headings_outside_the_title_the_one_for_other_sites_counts() -> None:
+    teaser, heading = "<h1>A storm is coming</h1>", "<h1>Goats at sea</h1>"
+    head = "<title>Island news</title><meta property='og:title' content='Goats at sea'>"
+    assert facts(teaser + heading, head) == facts(heading, head)
+    assert facts(teaser + heading, "<title>News</title>")["page:heading"] == "A storm is coming"
+
+
+def test_the_name_of_the_site_for_other_sites_makes_its_pages_no_one() -> None:
+    head = "<meta property='og:title' content='Island Post'><title>{} – Island Post</title>"
+    found = [
+        facts(f"<h1>Island Post</h1><h1>{name}</h1>", head.format(name)) for name in ("Goat", "Sea")
+    ]
+    assert found[0]["page:title"] != found[1]["page:title"]
+    assert found[0]["page:heading"] != found[1]["page:heading"]
+
+
 def test_the_title_of_a_drawing_is_not_that_of_the_page() -> None:
     assert facts("<svg><title>Arrow</title></svg><p>Nothing") == {}
 

@@ -383,3 +383,24 @@ def test_a_sidebar_of_docbook_belongs_to_the_text() -> None:
     title = "<div class=titlepage><p>On bells</p></div>"
     assert "Bells" in page_text(f"<body><div>{article}{box.format(title)}</div></body>")
     assert "Bells" not in page_text(f"<body><div>{article}{box.format('')}</div></body>")
+
+
+def test_a_short_box_is_not_the_text_of_a_page_that_says_more() -> None:
+    """The menu costs the page so much that its best element is the declaration."""
+    menu = "".join(f"<li><a href='/{n}'>Section {n}</a></li>" for n in range(24))
+    declaration = "int ferry_set_course(unsigned long harbour, void *wind); " * 5
+    said = paragraphs(ENGLISH * 2)
+    page = f"<ul>{menu}</ul><h1>Ferry</h1><blockquote><pre>{declaration}</pre></blockquote>{said}"
+    found = page_text(page)
+    assert declaration.strip() in found
+    assert all(sentence in found for sentence in ENGLISH)
+    assert "Section" not in found
+
+
+def test_the_slogan_of_a_menu_is_no_text_of_a_short_page() -> None:
+    """Its print view has neither."""
+    menu = "".join(f"<li><a href='/{n}'>Section {n}</a></li>" for n in range(12))
+    head = f"<div><div>Dry. Safe. Often on time.</div><ul>{menu}</ul></div>"
+    said = f"<h2>Fares</h2><p>{ENGLISH[0]}</p>"
+    assert page_text(f"<body>{head}{said}</body>") == page_text(f"<body>{said}</body>")
+    assert ENGLISH[0] in page_text(f"<body>{said}</body>")

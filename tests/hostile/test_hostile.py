@@ -1,0 +1,295 @@
+"""What is made to cost too much is kept, counted, and costs no more than it may."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from loopback import PageSpider, crawl, serve
+from scrapy.http import HtmlResponse
+from scrapy.settings import Settings as ScrapySettings
+from scrapy.utils.defer import deferred_f_from_coro_f
+from scrapy.utils.test import get_crawler
+
+from scrapy_simhash.crawl.document import DocumentMaker
+from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.tracking import Page, Subject
+from scrapy_simhash.features import marks
+from scrapy_simhash.features.marks import stream_safe
+from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.item.says import read_item
+from scrapy_simhash.item.times import is_moment
+from scrapy_simhash.text import density, page_facts
+from scrapy_simhash.text.blocks import CONTENT, walk
+from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.limits import costs_too_much
+from tests.hostile.attacks import COMPARED, ITEMS, PAGES, Attack, prose
+
+
+def maker() -> DocumentMaker:
+    return made_with(Settings.read(ScrapySettings()))
+
+
+def made_with(settings: Settings) -> DocumentMaker:
+    return DocumentMaker(settings, CrawlStats(get_crawler().stats), lambda: b"")
+
+
+def response(body: bytes) -> HtmlResponse:
+    return HtmlResponse("http://site.example/a", body=body, encoding="utf-8")
+
+
+@pytest.mark.parametrize("attack", PAGES, ids=lambda attack: attack.name)
+def test_what_becomes_of_a_page(attack: Attack) -> None:
+    found = response(attack.body)
+    made = maker().of_item(Subject(Page(found, "n"), is_alone=True), {"url": found.url})
+    assert attack.outcome == (made if isinstance(made, str) else COMPARED)
+
+
+@deferred_f_from_coro_f
+async def test_a_crawl_keeps_and_counts_them_all(tmp_path):
+    # Larger ones are tried above, and one here.
+    attacks = [attack for attack in PAGES if attack.size < 1_000_000 or attack.size == 6_000_000]
+    pages = {f"/{attack.name}": attack.body for attack in attacks}
+    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path}/index.db"}
+    with serve(pages) as site:
+        done = await crawl(PageSpider, settings, [site + path for path in pages])
+    assert done.urls == sorted(pages)
+    assert done.errors == 0
+    expected = Counter(attack.outcome for attack in attacks)
+    assert done.stats["unique"] == expected.pop(COMPARED)
+    skipped = {name: count for name, count in done.stats.items() if name.startswith("skipped/")}
+    assert skipped == {f"skipped/{reason}": count for reason, count in expected.items()}
+
+
+@deferred_f_from_coro_f
+async def test_a_crawl_keeps_all_items(tmp_path):
+    class Spider(PageSpider):
+        def parse(self, response):
+            yield from (make() for make in ITEMS.values())
+
+    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path}/index.db"}
+    with serve({"/a": b"<p>text"}) as site:
+        done = await crawl(Spider, settings, [f"{site}/a"])
+    assert len(done.items) == len(ITEMS)
+    assert done.errors == 0
+    assert done.stats["checked"] == len(ITEMS)
+    assert "failed_open" not in done.stats
+
+
+# What is not looked at
+
+
+@pytest.mark.parametrize("body", [b"<p>a b" * 60_000, b"<p>" + b"w" * (5 << 20), b"<!>" * 60_000])
+def test_of_a_page_that_costs_too_much_no_tree_is_made(body: bytes) -> None:
+    found = response(body)
+    made = maker().of_item(Subject(Page(found, "n"), is_alone=True), {"url": found.url})
+    assert made in ("too_large", "too_complex")
+    assert found._cached_selector is None
+
+
+def test_attributes_are_counted_before_parsing_and_not_after() -> None:
+    names = b" ".join(b"a%d" % number for number in range(600))
+    body = b"<p>" + b"word " * 20_000 + b"<p " + names + b">" + prose(1).encode()
+    assert costs_too_much(body, is_parsed=False) == "too_complex"
+    assert costs_too_much(body, is_parsed=True) is None
+    found = response(body)
+    subject = Subject(Page(found, "n"), is_alone=True)
+    assert maker().of_item(subject, {"url": found.url}) == "too_complex"
+    assert found.css("p")
+    assert not isinstance(maker().of_item(subject, {"url": found.url}), str)
+
+
+@pytest.mark.parametrize(
+    ("tag", "count"),
+    [
+        (b"<p a%d>", 1),
+        (b"<p a%d=1 b='>' c=\"<p d e f>\">", 3),
+        (b"<p\n\ta%d = 'x y z'/b/c >", 3),
+        (b"<p a%d='1'b='2'c>", 3),
+    ],
+)
+def test_attributes_are_counted_as_they_are_parsed(tag: bytes, count: int) -> None:
+    assert len(parse_html(tag % 0)[0][0].attrib) == count
+    start, end = tag.split(b"%d", 1)
+    rest = end.removesuffix(b">")
+    # As many of the same kind in one tag as are just allowed, and one more.
+    for attributes, expected in ((499, None), (500 + count, "too_complex")):
+        inner = (
+            b" " + start.split(None, 1)[1] + b"%d" % n + rest for n in range(attributes // count)
+        )
+        body = b"word " * 20_000 + b"<p" + b"".join(inner) + b">"
+        assert costs_too_much(body, is_parsed=False) == expected
+
+
+def test_text_that_looks_like_tags_is_counted_by_its_angles_only() -> None:
+    text = b" 1 " * 50_000
+    assert costs_too_much(b"<" * 50_000 + text, is_parsed=False) is None
+    assert costs_too_much(b"<" * 50_001 + text, is_parsed=True) == "too_complex"
+
+
+def test_a_page_that_shows_more_than_the_most_is_too_large() -> None:
+    """Its main text alone would not be."""
+    body = f"<nav>{prose(2, 300)}</nav><p>{prose(1, 100)}</p>".encode()
+    settings = Settings.read(ScrapySettings({"SIMHASH_MAX_TEXT": 1000}))
+    strict = made_with(settings)
+    subject = Subject(Page(response(body), "n"), is_alone=True)
+    assert strict.of_item(subject, {}) == "too_large"
+    assert not isinstance(maker().of_item(subject, {}), str)
+
+
+# Combining marks
+
+MARKS = "\u0301\u0316\u0345\u3099\U0001d165"
+
+
+@given(st.text(st.sampled_from(f"ab é한{MARKS}"), max_size=300) | st.text(max_size=80))
+def test_no_row_of_marks_is_longer_than_thirty(text: str) -> None:
+    safe = stream_safe(text)
+    assert safe.replace(marks._JOINER, "") == text.replace(marks._JOINER, "")
+    row = longest = 0
+    for character in safe:
+        row = row + 1 if unicodedata.combining(character) else 0
+        longest = max(longest, row)
+    assert longest <= 30
+    if safe != text:
+        assert re.search(f"[{''.join(marks._marks())}]{{31}}", text)
+    assert stream_safe(safe) == safe
+
+
+@given(st.integers(0, 70), st.integers(0, 70), st.integers(0, 70))
+def test_a_row_is_cut_wherever_it_stands(before: int, length: int, behind: int) -> None:
+    text = "a" * before + "\u0301" * length + "b" * behind
+    assert stream_safe(text).count(marks._JOINER) == max(0, (length - 1) // 30)
+
+
+def test_what_is_normalised_has_no_long_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work on a row is its length squared; here that is a hundred million steps."""
+    seen: list[str] = []
+    normalize, is_normalized = unicodedata.normalize, unicodedata.is_normalized
+
+    def noted(form: Any, text: str) -> str:
+        seen.append(text)
+        return normalize(form, text)
+
+    monkeypatch.setattr(unicodedata, "normalize", noted)
+    monkeypatch.setattr(unicodedata, "is_normalized", lambda form, text: noted(form, text) == text)
+    text = "1 a" + "\u0301" * 5000 + "\u0316" * 5000
+    shingles(f"{prose(1)} {text} é")
+    read_item({"title": text, "l": [{text: 1}], "body": f"{prose(1)} {text}"},
+              page_url="", since=0, now=1).facts.with_numbers(text)  # fmt: skip
+    assert is_normalized("NFC", "a")
+    assert sum("\u0316" * 20 in one for one in seen) >= 4
+    assert not any("\u0301" * 31 in one or "\u0316" * 31 in one for one in seen)
+
+
+# Steps that took more than their share
+
+
+class Counting(list):
+    """A list that counts how often it is asked for an entry."""
+
+    asked = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.asked += 1
+        return super().__getitem__(place)
+
+
+def test_each_element_is_looked_at_a_few_times_however_deep_it_lies() -> None:
+    (attack,) = [attack for attack in PAGES if attack.make.__name__ == "nested_articles"]
+    blocks, spans = walk(parse_html(attack.body), CONTENT)
+    counting = Counting(spans)
+    density._article(counting, map(density._score, blocks, [False] * len(blocks)))
+    assert len(spans) > 20_000
+    assert counting.asked < 8 * len(spans)
+
+
+def article_by_definition(spans: list[Any], scores: list[int]) -> slice:
+    """As `_article`, with the best score inside an element looked for among all of them."""
+    totals = [sum(scores[start:stop]) for start, stop, *_ in spans]
+    best = max(total for total, span in zip(totals, spans, strict=True) if span[3])
+    large = [n for n, total in enumerate(totals) if total >= min(best, 0.75 * best) and spans[n][3]]
+    while totals[large[-1]] < best:
+        large.pop()
+    first, end, *_ = spans[large[-1]]
+    found, most = slice(first, end), -1
+    for place in large:
+        start, stop, *_ = spans[place]
+        inside = [totals[n] for n in range(place) if spans[n][0] >= start]
+        own = totals[place] - max(0, *inside, 0)
+        if start >= first and own >= most:
+            found, most = slice(start, stop), own
+    return found
+
+
+tags = st.sampled_from(["div", "p", "section", "li", "h2"])
+trees = st.recursive(
+    st.integers(0, 120).map(lambda width: "<p>" + "w" * width + "</p>"),
+    lambda inner: st.tuples(tags, st.lists(inner, max_size=5)).map(
+        lambda parts: f"<{parts[0]}>x{''.join(parts[1])}</{parts[0]}>"
+    ),
+    max_leaves=40,
+)
+
+
+@given(trees)
+def test_the_article_is_what_the_definition_says(html: str) -> None:
+    blocks, spans = walk(parse_html(html), CONTENT)
+    scores = [density._score(block, marked=False) for block in blocks]
+    assert density._article(spans, scores) == article_by_definition(spans, scores)
+
+
+def test_what_stands_in_an_element_is_read_once_for_all_its_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (attack,) = [attack for attack in PAGES if attack.make.__name__ == "nested_properties"]
+    asked: list[Any] = []
+    said = page_facts._said
+    monkeypatch.setattr(page_facts, "_said", lambda element: asked.append(element) or said(element))
+    assert page_facts.page_facts(parse_html(attack.body))
+    assert len(asked) < 70
+
+
+def test_names_from_metas_are_cut_before_they_are_held_against_others() -> None:
+    (attack,) = [attack for attack in PAGES if attack.make.__name__ == "long_names"]
+    page_facts._fold.cache_clear()
+    folded: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page_facts, "tokens", lambda text: folded.append(text) or text.split())
+        page_facts.page_facts(parse_html(attack.body))
+    page_facts._fold.cache_clear()
+    assert folded
+    assert max(map(len, folded)) <= 4096
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_an_item_is_read(name: str) -> None:
+    said = read_item(ITEMS[name](), page_url="http://site.example/", since=0, now=1)
+    # What is nested too deep is known not to be read to its end.
+    assert (said.digest is None) == (name == "depth")
+    assert not said.is_empty
+
+
+def test_a_date_of_impossible_numbers_is_no_moment() -> None:
+    assert not is_moment("Mon, 01 Jan 2024 99999999999:00:00")
+    assert is_moment("Mon, 01 Jan 2024 09:00:00 GMT")
+
+
+def test_three_fields_of_one_path_are_one_field() -> None:
+    one = {"a": {"b": {"c": 1}, "b.c": 2}, "a.b.c": 3}
+    other = {"a.b.c": 1, "a": {"b.c": 3, "b": {"c": 2}}}
+    first, second = (read_item(item, page_url="", since=0, now=1) for item in (one, other))
+    assert first.digest == second.digest
+    assert len(first.facts.records) == 1
+
+
+def test_long_names_that_differ_are_two_names() -> None:
+    items = [{"l": [{"x" * 300 + end: 1}]} for end in ("a", "b")]
+    first, second = (read_item(item, page_url="", since=0, now=1) for item in items)
+    assert first.digest != second.digest
