@@ -111,7 +111,7 @@ class Kind(NamedTuple):
 
 GENERATED = (
     *(
-        Kind(f"products, {words} words in common", product, 5000, words)
+        Kind(f"products, {words} words in common", product, 2000, words)
         for words in (0, 40, 80, 160)
     ),
     Kind("job ads, 400 words in common", job, 1000, 400),

@@ -45,9 +45,10 @@ class Plugin(NamedTuple):
         """Judge visits in their order; what is kept is stored."""
         crawler = get_crawler(settings_dict={**self.settings, "TELNETCONSOLE_ENABLED": False})
         settings = Settings.of(crawler)
-        maker = DocumentMaker(settings, CrawlStats(crawler.stats))
         judged: list[Judged] = []
-        with closing(Database("sqlite://")) as database:
+        # With a drawn one the figures would differ a little from run to run.
+        with closing(Database("sqlite://", secret="benchmark of accuracy")) as database:
+            maker = DocumentMaker(settings, CrawlStats(crawler.stats), lambda: database.secret)
             for _, crawl in groupby(enumerate(visits), lambda numbered: numbered[1].round):
                 # Each crawl has a run of its own, so that the next one comes to claims of before.
                 with settings.open_index(database, "benchmark") as index:

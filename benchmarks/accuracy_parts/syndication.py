@@ -149,8 +149,7 @@ def _visits(
         url = f"https://{host}.example/{source.name}/{kind.replace(' ', '-')}"
         # Who takes an article over gives it another headline.
         item = {"url": url, "headline": f"As {host} has it", "articleBody": source.text}
-        page = etree.tostring(root, encoding="utf-8", method="html")
-        return Visit(url, source.name, kind, half, page, source.text, item)
+        return Visit(url, source.name, kind, half, _in_utf8(root), source.text, item)
 
     others = {
         source.name: [other for other in pages if other.name != source.name] for source in group
@@ -164,6 +163,17 @@ def _visits(
     for source in group:
         again = fetch_again(source, rng.choice(others[source.name]), rng)
         yield visit(source, source.name, "fetched again", again)
+
+
+def _in_utf8(root: HtmlElement) -> bytes:
+    """The page in UTF-8, and saying so: its template may have been written in something else."""
+    for meta in root.iter("meta"):
+        if meta.get("charset"):
+            meta.set("charset", "utf-8")
+        elif "charset" in meta.get("content", "").lower():
+            meta.set("content", "text/html; charset=utf-8")
+    page: bytes = etree.tostring(root, encoding="utf-8", method="html")
+    return page
 
 
 def _plain(text: str) -> str:

@@ -8,11 +8,13 @@ import tarfile
 from typing import TYPE_CHECKING
 
 import pytest
+from scrapy.http import HtmlResponse
 
 from benchmarks.accuracy_parts.catalogue import GENERATED, generate
 from benchmarks.accuracy_parts.judges import PLUGIN
 from benchmarks.accuracy_parts.others import matchers, text_judges
 from benchmarks.accuracy_parts.packages import SITES, fetch
+from benchmarks.accuracy_parts.short import measure_class
 from benchmarks.accuracy_parts.sites import (
     Truth,
     content_of,
@@ -100,6 +102,20 @@ class TestSyndication:
             assert f"section {one.thing} 0" not in said
             assert all(text in said for text in ARTICLES[int(one.thing)])
             assert not any(text in said for text in ARTICLES[int(host)])
+
+    def test_pages_are_read_as_what_they_say_they_are_written_in(self, tmp_path: Path) -> None:
+        heads = [
+            "<meta charset=gb2312>",
+            "<meta http-equiv=content-type content='a; charset=big5'>",
+        ]
+        pages = {
+            f"pages/zh/{n}.html": page_of(n, name="渡船").replace("<body", heads[n % 2] + "<body")
+            for n in range(8)
+        }
+        for one in syndication(read_sources(archive_of(tmp_path, pages)))["zh"]:
+            response = HtmlResponse(one.url, body=one.page)
+            assert one.text in " ".join(response.xpath("//text()").getall())
+            assert "渡船" in response.text
 
     def test_template_and_article_are_of_one_half(self, visits: list[Visit]) -> None:
         for one in visits:
@@ -246,7 +262,7 @@ class TestTexts:
     A = " ".join(ARTICLES[0])
     B = " ".join(ARTICLES[1])
 
-    @pytest.mark.parametrize(("name", "edit", "share"), EDITS, ids=lambda value: str(value)[:40])
+    @pytest.mark.parametrize(("name", "edit", "share"), EDITS, ids=[name for name, _, _ in EDITS])
     def test_edits_change_what_they_say(self, name: str, edit: object, share: float) -> None:
         changed = edit(self.A, self.B, share, random.Random(1))
         assert changed != self.A
@@ -280,3 +296,14 @@ def test_tables() -> None:
     assert table(["a", "b"], [[1, "x"]]) == "| a | b |\n| --- | --- |\n| 1 | x |"
     assert share(1, 2) == "0.500 of 2"
     assert share(0, 0) == "-"
+
+
+class TestShort:
+    def test_few_shingles_are_met_and_estimated_as_well_as_many(self) -> None:
+        few, many = (measure_class(least, 2 * least, 1, 200) for least in (16, 512))
+        assert min(few.met, few.near, many.met, many.near) > 0.9
+        assert max(few.error, many.error) < 0.03
+        assert max(few.distance_error, many.distance_error) < 0.07
+
+    def test_what_is_as_small_as_can_be_is_equal(self) -> None:
+        assert measure_class(8, 10, 1, 50) == (1, 1, 0, 0)
