@@ -1,0 +1,36 @@
+"""What a target is: a check and what it is given. A short run of each is a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, given, settings
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["TARGETS", "Check", "fuzzed", "target"]
+
+Check = Callable[..., None]
+
+#: Every target of the files that were imported: what checks, and what it is given.
+TARGETS: dict[str, tuple[Check, tuple[SearchStrategy[Any], ...]]] = {}
+
+
+def target(*given: SearchStrategy[Any], examples: int) -> Callable[[Check], Check]:
+    """Make a check a target, and a test of so many examples, the same each time."""
+
+    def enter(check: Check) -> Check:
+        TARGETS[check.__name__.removeprefix("test_")] = check, given
+        return fuzzed(check, given, max_examples=examples, derandomize=True)
+
+    return enter
+
+
+def fuzzed(check: Check, strategies: tuple[SearchStrategy[Any], ...], **options: Any) -> Check:
+    """The check as hypothesis calls it. No time is asserted, and nothing is stored."""
+    chosen = settings(
+        deadline=None, database=None, suppress_health_check=list(HealthCheck), **options
+    )
+    return chosen(given(*strategies)(check))

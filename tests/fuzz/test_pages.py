@@ -1,0 +1,113 @@
+"""Whatever bytes or trees a page is, it is read; and it is left as it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fuzz.grammar import PAGE, bodies, characters, texts
+from fuzz.target import target
+from hypothesis import strategies as st
+from lxml import etree, html
+
+from scrapy_simhash import page_text
+from scrapy_simhash.item.says import read_item
+from scrapy_simhash.text.extractor import load_extractor
+from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.limits import costs_too_much
+from scrapy_simhash.text.page import read_page
+from scrapy_simhash.text.page_facts import page_facts
+from scrapy_simhash.text.rest import containment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAMES = ("density", "body")
+
+
+@target(bodies, examples=120)
+def test_pages_from_bytes(body: bytes) -> None:
+    before = costs_too_much(body, is_parsed=True)
+    assert costs_too_much(body, is_parsed=False) in {before, "too_complex"}
+    root = parse_html(body)
+    texts = {name: page_text(body, extractor=name) for name in NAMES}
+    assert texts == {name: page_text(body, extractor=name) for name in NAMES}
+    if root is None:
+        assert set(texts.values()) == {""}
+    elif isinstance(root.tag, str):
+        look_at(root)
+
+
+@st.composite
+def trees(draw: Callable[..., Any]) -> Any:
+    """A tree that was built, not parsed: names and nesting that no parser gives."""
+    kinds = [
+        *("p", "div", "{http://www.w3.org/1999/xhtml}p", "{x}nav", "script", "h1", "title", "meta"),
+        *("time", "li", "a", "body", "html", "article", "P", "é", "button", "noscript"),
+    ]
+    allowed = texts.map(lambda text: "".join(one for one in text if fits(one)))
+    root = html.Element("html")
+    around = [root]
+    for _ in range(draw(st.integers(0, 12))):
+        kind = draw(st.sampled_from([*kinds, "comment", "pi", "entity"]))
+        if kind == "comment":
+            one = etree.Comment(draw(allowed).replace("-", ""))
+        elif kind == "pi":
+            one = etree.ProcessingInstruction("x", draw(allowed).replace("?>", ""))
+        elif kind == "entity":
+            one = etree.Entity(draw(st.sampled_from(["nbsp", "x"])))
+        else:
+            one = draw(st.sampled_from([html.Element, etree.Element]))(kind)
+            one.text = draw(allowed)
+            for name in draw(st.lists(st.sampled_from(["class", "lang", "itemprop", "datetime"]))):
+                one.set(name, draw(allowed))
+        one.tail = draw(st.none() | allowed)
+        draw(st.sampled_from(around)).append(one)
+        if isinstance(one.tag, str):
+            around.append(one)
+    return draw(st.sampled_from(around))
+
+
+def fits(character: str) -> bool:
+    """Whether XML may have a character."""
+    return character >= " " and not "\ud800" <= character <= "\udfff" and character < "\ufffe"
+
+
+@target(trees(), examples=100)
+def test_pages_from_trees(root: Any) -> None:
+    look_at(root)
+
+
+@target(st.text(characters | st.sampled_from(list("<>/= p")), max_size=200), examples=60)
+def test_pages_from_str(source: str) -> None:
+    for name in NAMES:
+        page_text(source, extractor=name)
+
+
+def look_at(root: Any) -> None:
+    stood = etree.tostring(root)
+    for name in NAMES:
+        extractor = load_extractor(name)
+        says = read_page(root, extractor)
+        assert says is not None
+        assert says.text == page_text(root, extractor=name)
+        assert_collapsed(says.text)
+        assert says.main_width >= 0
+        assert not (says.speaks and not says.text)
+        assert containment(says.rest, says.rest) in {0.0, 1.0}
+        assert read_page(root, extractor, most=-1) is None
+    facts = page_facts(root)
+    assert facts == page_facts(root)
+    for name, value in facts.items():
+        assert name.startswith("page:")
+        assert 0 < len(value) <= 256
+        assert value == " ".join(value.split())
+    said = read_item(facts, page_url=PAGE, since=0.0, now=0.0)
+    assert said.digest is not None
+    assert etree.tostring(root) == stood
+
+
+def assert_collapsed(text: str) -> None:
+    assert "\0" not in text
+    for line in text.split("\n") if text else ():
+        assert line
+        assert line == " ".join(line.split())

@@ -1,0 +1,137 @@
+"""Whatever was crawled, a report of it is a page in which nothing of that does anything."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+from fuzz.grammar import characters, prose, texts
+from fuzz.target import target
+from hypothesis import strategies as st
+from lxml import etree, html
+
+from scrapy_simhash import Index
+from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.names import name_of
+from scrapy_simhash.report.html import write_report
+
+harms = st.sampled_from(
+    [
+        *(
+            "<script>harm()</script>",
+            "</script><script>harm()",
+            "<img src=x onerror=harm()>",
+            "<!--",
+        ),
+        *(
+            "javascript:harm()",
+            "data:text/html,<script>harm()",
+            '"onmouseover="harm()',
+            "'><svg/onload=x>",
+        ),
+        *(
+            "</bdi></title><style>@import 'http://x.test'",
+            "{{ 7 * 7 }}",
+            "{% raw %}",
+            "]]>",
+            "--><p>",
+        ),
+        *(
+            "http://a.test/\u202egpj.exe",
+            "http://<img src=x onerror=harm()>.test/",
+            "http://[broken",
+        ),
+        *(
+            "http://a.test/?q=</script><iframe src=//x.test>",
+            "HTTPS://a.test/\"'><a href=javascript:x>",
+        ),
+        *(
+            "http://user:pass@a.test/",
+            "\0\x1b[2J",
+            "\ud800",
+            "http://a.test/&#34;&lt;",
+            "vbscript:x",
+        ),
+    ]
+)
+strings = st.one_of(
+    harms,
+    harms,
+    st.builds(lambda one, other: one + other, harms, harms),
+    texts,
+    st.text(characters, min_size=1, max_size=60),
+)
+things = st.lists(st.tuples(strings, strings, strings, prose(), strings), min_size=1, max_size=4)
+
+
+@target(strings, strings, things, examples=6)
+def test_reports(namespace: str, spider: str, things: list[tuple[str, ...]]) -> None:
+    root = html.document_fromstring(report(namespace[:200] or "n", spider, things))
+    blocks = 0
+    for element in root.iter(etree.Element):
+        assert element.tag not in {
+            "img",
+            "iframe",
+            "object",
+            "embed",
+            "link",
+            "base",
+            "form",
+            "image",
+        }
+        for name, value in element.attrib.items():
+            assert not name.startswith("on"), (element.tag, name)
+            assert name not in {"src", "srcdoc", "action", "formaction", "ping", "xlink:href"}
+            if name == "href":
+                assert re.match(r"#|https?://", value), value
+            if name == "style":
+                assert not re.search(r"url|import|expression", value)
+        if element.tag == "script" and element.get("type") == "application/json":
+            blocks += 1
+            json.loads(zlib.decompress(base64.b64decode(element.text)).decode())
+    scripts = [one for one in root.iter("script") if one.get("type") is None]
+    assert (len(scripts), len(list(root.iter("style"))), len(list(root.iter("title")))) == (1, 1, 1)
+    assert blocks >= 1
+    assert root.find(".//meta[@http-equiv='Content-Security-Policy']") is not None
+
+
+def report(namespace: str, spider: str, things: list[tuple[str, ...]]) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database("sqlite://")
+        try:
+            run = Run.open(database, spider=spider, job=spider)
+            index = Index(database, namespace=namespace, run=run)
+            for number, thing in enumerate(things):
+                store(index, number, *thing)
+            run.close(settled=True, reason=spider, stats={f"skipped/{spider}"[:60]: 1})
+            path = Path(folder, "report.html")
+            write_report(database, path, similarity=0.9)
+            return path.read_text("utf-8")
+        finally:
+            database.close()
+
+
+def store(index: Index, number: int, *thing: str) -> None:
+    """A text, a copy of it that is dropped, and one that is kept for what it says."""
+    url, key, other, words, field = thing
+    text = f"{words} {url} {other}"
+    facts: Any = [Facts.of({field: fold(name_of(field), said)}) for said in "12"]
+    first = index.document(text, key=f"{number} {key}", url=url, facts=facts[0])
+    index.confirm(*index.execute(claims=[first]))
+    copy = index.document(text, key=f"{number} {key} copy", url=url, facts=facts[0])
+    (verdict,) = index.execute(claims=[copy])
+    if verdict.kind == "duplicate":
+        dropped = Duplicate(copy, verdict.match, "drop", *pack({"url": url, field: other}))
+        index.execute(duplicates=[dropped])
+    kept = index.document(text, key=f"{number} {key} kept", url=url, facts=facts[1])
+    index.confirm(*index.execute(claims=[kept]))
