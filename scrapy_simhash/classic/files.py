@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.loading import digest
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from typing import Any
@@ -17,22 +19,37 @@ if TYPE_CHECKING:
 
 __all__ = ["file_digest", "load_stop_words", "load_user_dictionary", "read_file", "read_lines"]
 
+# Bytes; the largest that are known have a tenth of it.
+_MOST = 256 << 20
+
 
 def read_file(option: str, path: str | os.PathLike[str]) -> bytes:
     """The content of a file that an option names."""
     try:
-        return Path(path).read_bytes()
+        # What waits for a writer would be waited for here.
+        if Path(path).exists() and not Path(path).is_file():
+            raise ValueError(f"{option}: {os.fspath(path)!r} is no file")
+        with Path(path).open("rb") as stream:
+            content = stream.read(_MOST + 1)
     except OSError as error:
         raise ValueError(f"{option}: cannot read {os.fspath(path)!r}: {error.strerror}") from error
+    if len(content) > _MOST:
+        raise ValueError(f"{option}: {os.fspath(path)!r} has more than 256 MiB")
+    return content
 
 
-def read_lines(option: str, path: str | os.PathLike[str], content: bytes) -> list[str]:
-    """Its lines in UTF-8, without space around them and without the empty ones."""
-    try:
-        lines = content.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{option}: {os.fspath(path)!r} is not UTF-8: {error}") from error
-    return [line for line in map(str.strip, lines) if line]
+def read_lines(option: str, path: str | os.PathLike[str], content: bytes) -> list[tuple[str, str]]:
+    """Its lines in UTF-8, each after its place; without space around them and the empty ones."""
+    lines = []
+    for number, line in enumerate(content.removeprefix(BOM_UTF8).splitlines(), 1):
+        place = f"{os.fspath(path)}, line {number}"
+        try:
+            text = line.decode().strip()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{option}: {place} is not UTF-8: {error}") from error
+        if text:
+            lines.append((place, text))
+    return lines
 
 
 @cache
@@ -50,7 +67,7 @@ def load_stop_words(given: Any) -> tuple[frozenset[str], str]:
         given, name = Path(__file__).with_name("stop_words.txt"), "default:"
     if isinstance(given, (str, os.PathLike)):
         lines = read_lines("stop_words", given, read_file("stop_words", given))
-        words = frozenset(line.lower() for line in lines if not line.startswith("#"))
+        words = frozenset(line.lower() for _, line in lines if not line.startswith("#"))
     else:
         words = frozenset(word.lower() for word in _strings("stop_words", given))
     return words, name + digest(words) if words else "none"
@@ -74,17 +91,20 @@ def load_user_dictionary(given: Any) -> tuple[list[UserWord], str]:
     if isinstance(given, (str, os.PathLike)):
         lines = read_lines("user_dictionary", given, read_file("user_dictionary", given))
     else:
-        lines = _strings("user_dictionary", given)
-    words = [_user_word(line) for line in lines]
+        lines = [
+            (f"word {n}", word) for n, word in enumerate(_strings("user_dictionary", given), 1)
+        ]
+    words = [_user_word(place, line) for place, line in lines]
     return words, digest(words) if words else "none"
 
 
-def _user_word(line: str) -> UserWord:
+def _user_word(place: str, line: str) -> UserWord:
     word, *rest = line.split()
-    frequency = int(rest.pop(0)) if rest and rest[0].isdecimal() else None
+    frequency = int(rest.pop(0)) if rest and rest[0].isdecimal() and len(rest[0]) < 16 else None
     tag = rest.pop(0) if rest else None
-    if rest:
+    if rest or (tag is not None and tag.isdecimal()):
         raise ValueError(
-            f"user_dictionary: the line {line!r} is not a word, a frequency and a part of speech"
+            f"user_dictionary: {place}: {shortened(line)!r} is not a word, a frequency of up to 15 "
+            "digits and a part of speech"
         )
     return word, frequency, tag

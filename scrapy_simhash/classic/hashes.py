@@ -25,6 +25,7 @@ __all__ = [
     "lookup3",
     "ooat",
     "ooat_codepoints",
+    "with_secret",
 ]
 
 #: From a feature to an unsigned integer, or None where the feature does not count.
@@ -235,6 +236,22 @@ def load_hash(hash: str | Mapping[Any, int] | FeatureHash, bits: int) -> tuple[s
             "mapping"
         )
     return name or import_path(function), _narrowed(function, mask)
+
+
+def with_secret(value: int, bits: int, secret: bytes) -> int:
+    """Hash the hash of a feature once more, with a secret.
+
+    A secret before the feature would not do: with CRC-32 it changes the same bits of every hash, so
+    that two fingerprints are as near as before, and FNV-1a has little more to set against it.
+
+    Args:
+        value: An unsigned integer of 160 bits at most.
+        bits: The width of the result, from 1 to 160.
+        secret: 1 to 64 bytes.
+    """
+    size = MAX_BITS // 8
+    digest = hashlib.blake2b(value.to_bytes(size, "big"), key=secret, digest_size=size).digest()
+    return int.from_bytes(digest, "big") & (1 << bits) - 1
 
 
 def _narrowed(function: Callable[[Any], int], mask: int) -> FeatureHash:

@@ -12,6 +12,7 @@ import warnings
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["jieba_directory", "jieba_tokenizer", "rjieba_tokenizer"]
 
+_RARE = 50  # ideographs that are not known, in one text: half a second
 _LONG_RUN = re.compile(r"(\w{500})")
 _LATIN_PARTS = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
 
@@ -39,8 +41,13 @@ def jieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
         _in_parts(
             lambda text, hmm: ((word, "") for word in _jieba_cutter(words).cut(text, HMM=hmm))
         ),
-        _in_parts(lambda text, hmm: map(tuple, _jieba_tagger(words).cut(text, HMM=hmm))),
+        _in_parts(
+            lambda text, hmm: map(
+                tuple, _jieba_tagger(words).cut(text, HMM=hmm and not _is_mostly_rare(text))
+            )
+        ),
         shortest=2,
+        tagging="/2",
     )
 
 
@@ -98,6 +105,17 @@ def _split_as_jieba(cutter: Any, tagged: Iterable[Tagged]) -> Iterator[Tagged]:
             yield word, tag
         else:
             yield from ((part, tag) for part in _LATIN_PARTS.split(word) if part)
+
+
+def _is_mostly_rare(text: str) -> bool:
+    """Whether many characters are such as jieba's tagger has not seen, as in traditional Chinese.
+
+    For each of them 10 ms go into all that it might be.
+    """
+    from jieba.posseg import char_state_tab_P  # noqa: PLC0415  (slow)
+
+    rare = (one for one in text if "\u4e00" <= one <= "\u9fd5" and one not in char_state_tab_P)
+    return sum(1 for _ in islice(rare, _RARE + 1)) > _RARE
 
 
 @cache

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from copy import copy
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from scrapy_simhash.classic.hashes import load_hash
+from scrapy_simhash.classic.hashes import HASHES, load_hash, with_secret
 from scrapy_simhash.classic.keywords import KeywordExtractor
 from scrapy_simhash.simhash.explain import Explanation, Feature
 from scrapy_simhash.simhash.majority import bit_sums, check_tie, signs
-from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.simhash.scheme import Sketch, key_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -27,6 +28,8 @@ class Keywords:
     """
 
     distance: ClassVar[int] = 3
+    # jieba takes a second for 100,000 characters at worst, and would hold a crawl meanwhile.
+    max_text: ClassVar[int] = 100_000
 
     def __init__(
         self,
@@ -77,7 +80,23 @@ class Keywords:
         )
         self._tie = tie
         self.bits = bits
-        self.id = f"keywords/1 {self._extractor.id} hash={hash_id} bits={bits} tie={tie}"
+        self._public_id = f"keywords/1 {self._extractor.id} hash={hash_id} bits={bits} tie={tie}"
+        self._is_public = isinstance(hash, str) and hash in HASHES
+        self._secret = b""
+        self.id = self._public_id
+
+    def keyed(self, secret: bytes) -> Self:
+        """The scheme of a database: its fingerprints can't be told without the secret.
+
+        A mapping or a function of your own says itself what a word is hashed to: nothing is done to
+        that.
+        """
+        if not self._is_public:
+            return self
+        made = copy(self)
+        made._secret = secret
+        made.id = f"{self._public_id} {key_part(secret)}"
+        return made
 
     def sketch(self, text: str) -> Sketch:
         """Reduce a text to its fingerprint."""
@@ -110,6 +129,8 @@ class Keywords:
         for word, weight in keywords.items():
             value = self._hash(word)
             if weight and value is not None:
+                if self._secret:
+                    value = with_secret(value, self.bits, self._secret)
                 words.append(word)
                 weights.append(weight)
                 hashes.append(value)

@@ -14,6 +14,7 @@ from scrapy_simhash.classic.jieba import jieba_directory
 from scrapy_simhash.classic.words import Tagged
 from scrapy_simhash.loading import digest
 from scrapy_simhash.simhash.majority import check_weights
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from typing import Any
@@ -74,8 +75,12 @@ def load_weights(given: Any, tokenizer: Tokenizer, idf: Any) -> tuple[Weigh, str
             "not know; allowed with jieba and rjieba"
         )
     if given == "pos":
-        return _by_part_of_speech, "pos"
-    return partial(_textrank, shortest=tokenizer.shortest), "textrank"
+        return _by_part_of_speech, f"pos{tokenizer.tagging}"
+    return partial(_textrank, shortest=tokenizer.shortest), f"textrank{tokenizer.tagging}"
+
+
+#: Of an inverse document frequency, a logarithm.
+_GREATEST = 1e6
 
 
 @cache
@@ -85,14 +90,17 @@ def _inverse_frequencies(path: Path, identity: str) -> tuple[dict[str, float], f
     The identity is that of the content: a file that has changed is read anew.
     """
     frequencies = {}
-    for line in read_lines("idf", path, read_file("idf", path)):
+    for place, line in read_lines("idf", path, read_file("idf", path)):
         word, _, number = line.rpartition(" ")
         try:
             frequencies[word] = float(number)
         except ValueError:
             word = ""
-        if not word or not math.isfinite(frequencies[word]):
-            raise ValueError(f"idf: the line {line!r} of {str(path)!r} is no word and a number")
+        # Sums of larger ones are not what they should be; nan is within no bounds.
+        if not word or not abs(frequencies[word]) <= _GREATEST:
+            raise ValueError(
+                f"idf: {place}: {shortened(line)!r} is no word and a number up to {_GREATEST:g}"
+            )
     if not frequencies:
         raise ValueError(f"idf: {str(path)!r} holds no word")
     return frequencies, sorted(frequencies.values())[len(frequencies) // 2]

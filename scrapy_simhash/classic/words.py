@@ -30,9 +30,11 @@ class Tokenizer:
         tag: The same with their parts of speech, where it knows them.
         shortest: The length from which its words say something by themselves. jieba's lists of
             word frequencies hold no single characters, which would pass for the rarest words.
+        tagging: What the id of a scheme says of its tags.
     """
 
     id: str
     cut: Callable[[str], Iterable[Tagged]]
     tag: Callable[[str], Iterable[Tagged]] | None = None
     shortest: int = 1
+    tagging: str = ""

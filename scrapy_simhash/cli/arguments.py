@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-__all__ = ["add_database", "add_json", "add_run", "positive"]
+__all__ = ["add_database", "add_json", "add_run", "not_negative", "positive"]
 
 # Whole numbers of a database go no further.
 _MOST = (1 << 63) - 1
@@ -38,9 +38,18 @@ def positive(given: str) -> int:
     Raises:
         ArgumentTypeError: it is none.
     """
-    number = int(given) if given.isdecimal() and len(given) < 20 else 0
-    if not 1 <= number <= _MOST:
-        raise ArgumentTypeError(f"{given!r}: a whole number from 1 upwards is allowed")
+    return _whole(given, 1)
+
+
+def not_negative(given: str) -> int:
+    """The same from 0 upwards."""
+    return _whole(given, 0)
+
+
+def _whole(given: str, least: int) -> int:
+    number = int(given) if given.isdecimal() and len(given) < 20 else -1
+    if not least <= number <= _MOST:
+        raise ArgumentTypeError(f"{given!r}: a whole number from {least} upwards is allowed")
     return number
 
 

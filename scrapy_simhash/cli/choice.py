@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.cli.output import format_similarity, open_console
-from scrapy_simhash.report.visible import shortened
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

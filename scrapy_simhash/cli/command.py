@@ -30,6 +30,7 @@ COMMANDS = {
     "dedupe": "leave the near-duplicates out of an existing feed",
     "explain": "show how a text's fingerprint comes about",
     "rebuild": "make the keys of a namespace with exact blocks anew, for its present size",
+    "secret": "print the secret of the database, for others that are to agree with it",
 }
 
 

@@ -25,8 +25,8 @@ from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.sites import same_site
 from scrapy_simhash.report.differs import in_words
-from scrapy_simhash.report.visible import shortened
 from scrapy_simhash.text.rest import containment
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -123,6 +123,8 @@ def _not_compared(
     """Why a crawl would not compare these texts; None where it would."""
     for name, source, document in zip("AB", sources, documents, strict=True):
         sketch = document.sketch
+        if source.excess:
+            return f"not compared: {name} has more {source.excess} than a crawl looks at"
         if len(source.text) > settings.max_text:
             return (
                 f"not compared: {name} has {len(source.text):,} characters, more than "
@@ -148,7 +150,9 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
         table.add_row(name, *(Text(shortened(str(text[name]))) for text in texts))
     said = [text["facts"] or {} for text in texts]
     for name in sorted({name for facts in said for name in facts}):
-        table.add_row(name, *(Text(shortened(facts.get(name, ""))) for facts in said))
+        table.add_row(
+            Text(shortened(name, 80)), *(Text(shortened(facts.get(name, ""))) for facts in said)
+        )
     console.print(table)
     facts = facts_table()
     facts.add_row("verdict", Text(figures["verdict"]))

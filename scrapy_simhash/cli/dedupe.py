@@ -70,7 +70,11 @@ def run(project: Project, options: Namespace) -> None:
     own = None if project.given_database else output.with_name(f"{output.name}.index")
     if own is not None:
         _check_own_index(own, progress_file, resumes=resumes)
-    with _index(project, options, own, job=str(output)) as index, progress_bar() as progress:
+    secret = project.settings.secret
+    if own is not None and secret is None and not resumes:
+        # The same input has the same output every time; who writes a page can't know the feed yet.
+        secret = source.identity()
+    with _index(project, options, own, secret, str(output)) as index, progress_bar() as progress:
         task = progress.add_task("Comparing", total=None)
 
         def advance(counts: FeedCounts) -> None:
@@ -100,13 +104,16 @@ def run(project: Project, options: Namespace) -> None:
 
 
 @contextmanager
-def _index(project: Project, options: Namespace, own: Path | None, job: str) -> Iterator[Index]:
+def _index(
+    project: Project, options: Namespace, own: Path | None, secret: str | None, job: str
+) -> Iterator[Index]:
     """The index of the project, or one for this call alone; its run is settled at the end."""
     database = open_database(
         project.database_url if own is None else f"sqlite:///{own}",
         options=project.settings.engine_options if own is None else None,
         # Nobody waits for a single answer here.
         timeout=max(60.0, project.settings.timeout),
+        secret=secret,
     )
     # No claim is missing of what is noted as done.
     with closing(database), database.durable():
@@ -149,7 +156,8 @@ def _names(project: Project, options: Namespace, name: str) -> list[str] | None:
 def _check_feeds(source: Feed, outputs: Sequence[Path], *, resumes: bool) -> None:
     """Refuse what would overwrite something."""
     if not source.path.is_file():
-        raise CommandError(f"there is no file {source.path}")
+        what = "is no file" if source.path.exists() else "is not there"
+        raise CommandError(f"{source.path} {what}")
     if len({path.resolve() for path in outputs}) < len(outputs):
         raise CommandError(f"-o and --dropped are the same file, {outputs[0]}")
     for path in outputs:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_simhash.cli.arguments import add_json
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json
-from scrapy_simhash.report.visible import visible
+from scrapy_simhash.visible import visible
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -7,17 +7,9 @@ import sys
 import traceback
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.cli.errors import CommandError
+from scrapy_simhash.cli.errors import TROUBLE
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.exceptions import (
-    IndexUnavailable,
-    SchemaMismatch,
-    SchemeMismatch,
-    SettingError,
-)
-from scrapy_simhash.feed.files import FeedError
-from scrapy_simhash.history.namespaces import NotFound
-from scrapy_simhash.report.visible import visible
+from scrapy_simhash.visible import visible, without_passwords
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -26,19 +18,6 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings as ScrapySettings
 
 __all__ = ["main"]
-
-# What lies with the user, the project or the machine. Whatever else comes up is ours, and is shown
-# as that: a plain LookupError or TypeError must never read as if the user had erred.
-_TROUBLE = (
-    CommandError,
-    FeedError,
-    IndexUnavailable,
-    NotFound,
-    OSError,
-    SchemaMismatch,
-    SchemeMismatch,
-    SettingError,
-)
 
 
 def main(command: Any, settings: ScrapySettings, options: Namespace) -> int:
@@ -50,11 +29,13 @@ def main(command: Any, settings: ScrapySettings, options: Namespace) -> int:
         options: what the command line said.
 
     Returns:
-        the exit code: 0, or 1 after trouble, which is told in one line of standard error; a bug of
-        ours, or of code that the project brings, with its traceback before that line.
+        the exit code: 0; 2 after trouble, which is told in one line of standard error; 1 after a
+        bug of ours, or of code that the project brings, with its traceback before that line.
     """
+    project = None
     try:
-        command.run(Project(settings, options), options)
+        project = Project(settings, options)
+        command.run(project, options)
     except KeyboardInterrupt:
         print("scrapy simhash: interrupted", file=sys.stderr)
         return 130
@@ -62,16 +43,41 @@ def main(command: Any, settings: ScrapySettings, options: Namespace) -> int:
         # Who read the output has seen enough. What is still buffered must not fail at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except _TROUBLE as error:
-        line = " ".join(visible(str(error)).split()) or type(error).__name__
-        print(f"scrapy simhash {options.command}: {line}", file=sys.stderr)
-        return 1
+    except TROUBLE as error:
+        _tell(options, _said(error))
+        return 2
     except Exception:  # noqa: BLE001 - told with all that is known of it
-        print(visible(traceback.format_exc()), file=sys.stderr)
-        print(
-            f"scrapy simhash {options.command}: this is a bug, of scrapy-simhash unless the last "
-            "lines above are in code of yours; please report it with them",
-            file=sys.stderr,
+        said = traceback.format_exc()
+        # Nobody has written code for all that a damaged file may hold.
+        if (damage := _damage(project)) is not None:
+            _tell(options, damage)
+            return 2
+        print(visible(without_passwords(said)), file=sys.stderr)
+        _tell(
+            options,
+            "this is a bug, of scrapy-simhash unless the last lines above are in code of yours; "
+            "please report it with them",
         )
         return 1
     return 0
+
+
+def _tell(options: Namespace, said: str) -> None:
+    line = visible(without_passwords(" ".join(said.split())))
+    print(f"scrapy simhash {options.command}: {line}", file=sys.stderr)
+
+
+def _damage(project: Project | None) -> str | None:
+    if project is None:
+        return None
+    try:
+        return project.damage()
+    except Exception:  # noqa: BLE001 - something else is wrong, and is told
+        return None
+
+
+def _said(error: Exception) -> str:
+    """What an error says; of a file first which one."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__

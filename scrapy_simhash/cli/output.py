@@ -19,8 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.report.difference import LONGEST, difference
-from scrapy_simhash.report.visible import visible
 from scrapy_simhash.simhash.measure import similarity_at
+from scrapy_simhash.visible import visible, without_passwords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,16 +73,16 @@ def facts_table(title: str | None = None) -> Table:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output."""
-    sys.stdout.buffer.write(json_line(value, indent=2))
+    """One JSON document on standard output, without the passwords of URLs."""
+    shown = visible(without_passwords(json.dumps(value, ensure_ascii=False, indent=2)))
+    sys.stdout.buffer.write(shown.encode() + b"\n")
     sys.stdout.buffer.flush()
 
 
-def json_line(value: Any, indent: int | None = None) -> bytes:
-    """A JSON document in bytes, with a line feed."""
+def json_line(value: Any) -> bytes:
+    """A JSON document in bytes, with a line feed, to the letter."""
     # Escaped, control characters of any kind reach neither a terminal nor an editor.
-    text = visible(json.dumps(value, ensure_ascii=False, indent=indent))
-    return text.encode() + b"\n"
+    return visible(json.dumps(value, ensure_ascii=False)).encode() + b"\n"
 
 
 def format_bytes(count: int) -> str:
@@ -122,7 +122,7 @@ def marked_difference(first: str, changes: Sequence[Change]) -> Text:
         same = first[place : place + change.copied]
         if len(same) > 160:
             same = f"{same[:70] if place else ''} […] {same[-70:]}"
-        text.append(visible(same).replace("\n", " "))
+        text.append(visible(without_passwords(same)).replace("\n", " "))
         place += change.copied
         if removed := first[place : place + change.removed]:
             text.append(f"[-{visible(removed)}-]", style="red strike")

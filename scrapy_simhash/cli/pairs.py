@@ -19,9 +19,10 @@ from scrapy_simhash.cli.output import (
     print_json,
     progress_bar,
 )
+from scrapy_simhash.feed.files import bounded_lines
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.report.visible import shortened
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -130,7 +131,7 @@ def scores(called: NDArray[np.bool_], labels: NDArray[np.bool_]) -> list[Scores]
 
 def _read_lines(path: Path) -> Iterator[_Line]:
     with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
+        for number, line in bounded_lines(path, lines):
             try:
                 yield _line(json.loads(line))
             except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import closing, contextmanager
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scrapy_simhash import history
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.db.engine import check_url
+from scrapy_simhash.db.engine import check_url, sqlite_file
+from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.db.transactions import Database, drop_tables
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Project:
     def __init__(self, settings: ScrapySettings, options: Namespace) -> None:
         self.scrapy = settings
         self.settings = Settings.read(settings)
+        self._has_opened = False
         self._url: str | None = getattr(options, "database", None)
         self._name: str | None = getattr(options, "namespace", None)
 
@@ -71,21 +72,30 @@ class Project:
     def database(self) -> Iterator[Database]:
         """The database, which must be there."""
         url = self.database_url
-        path = url.database
-        if (
-            url.get_backend_name() == "sqlite"
-            and path
-            and not path.startswith("file:")
-            and not Path(path).exists()
-        ):
+        if (path := sqlite_file(url)) is not None and not path.exists():
             raise CommandError(
                 f"there is no database {path} yet: nothing was crawled, or --database is wanted"
             )
         options, timeout = self.settings.engine_options, self.settings.timeout
-        opened = open_database(url, options=options, timeout=timeout)
+        opened = open_database(
+            url,
+            options=options,
+            timeout=timeout,
+            secret=self.settings.secret,
+            makes_tables=False,
+        )
         # What a command says it has done is done, whatever happens next.
         with closing(opened) as database, database.durable():
+            self._has_opened = True
             yield database
+
+    def damage(self) -> str | None:
+        """Which damage of the database, if a command has opened it, may have led to an error."""
+        if not self._has_opened:
+            return None
+        with self.database() as database:
+            found = history.damage(database)
+            return found and f"{database} is damaged: {found}"
 
     @property
     def given_database(self) -> bool:
@@ -103,7 +113,7 @@ class Project:
     @property
     def shown_database(self) -> str:
         """Its URL without the password."""
-        return self.database_url.render_as_string(hide_password=True)
+        return shown_url(self.database_url)
 
     def drop_tables(self) -> None:
         """Drop our tables, whatever version made them."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_database, add_json, positive
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json, progress_bar
+from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run(project: Project, options: Namespace) -> None:
     with project.namespace() as (database, namespace), progress_bar() as progress:
         progress.add_task("Forgetting", total=None)
         index = project.index(database, namespace.name)
-        before = database.now() - timedelta(days=days).total_seconds()
+        before = database.now() - days * DAY
         count, drops = expire_claims(index, before), expire_duplicates(index, before)
         left = len(index)
     if options.json:

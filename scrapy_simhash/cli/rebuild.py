@@ -8,7 +8,7 @@ from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json, progress_bar
 from scrapy_simhash.index.upkeep import rebuild_keys
-from scrapy_simhash.report.visible import shortened
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -41,4 +41,5 @@ def run(project: Project, options: Namespace) -> None:
     if options.json:
         print_json({"namespace": namespace.name, "before": namespace.plan, "plan": plan.id})
     else:
-        print(f"The keys of {shortened(namespace.name)} are {plan.id}, they were {namespace.plan}")
+        name, before = shortened(namespace.name), shortened(namespace.plan)
+        print(f"The keys of {name} are {plan.id}, they were {before}")

@@ -9,7 +9,7 @@ from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json
 from scrapy_simhash.index.upkeep import reset_namespace
-from scrapy_simhash.report.visible import shortened
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash import history
-from scrapy_simhash.cli.arguments import add_database, positive
+from scrapy_simhash.cli.arguments import add_database, not_negative, positive
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import json_line, progress_bar
-from scrapy_simhash.durable import sync_folder
+from scrapy_simhash.durable import open_new, sync_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -36,14 +36,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--since", metavar="TIME", help="only those since then: 2030-01-31 or 2030-01-31T12:00"
     )
     parser.add_argument(
-        "--min-distance", type=int, metavar="N", help="only those so far away, or farther"
+        "--min-distance", type=not_negative, metavar="N", help="only those so far away, or farther"
     )
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     since = None if options.since is None else _seconds(options.since)
-    restored = gone = incomplete = 0
+    restored = gone = incomplete = damaged = 0
     with ExitStack() as stack:
         database, namespace = stack.enter_context(project.namespace())
         if options.output is None:
@@ -63,9 +63,14 @@ def run(project: Project, options: Namespace) -> None:
             if row.item is None:
                 gone += 1
                 continue
-            stream.write(json_line(history.unpack(bytes(row.item))))
+            try:
+                fields = history.unpack(bytes(row.item))
+            except ValueError:
+                damaged += 1
+                continue
+            stream.write(json_line(fields))
             restored += 1
-            incomplete += row.item_type.endswith("(incomplete)")
+            incomplete += str(row.item_type).endswith("(incomplete)")
             progress.advance(task)
         stream.flush()
         if options.output is not None:
@@ -80,6 +85,8 @@ def run(project: Project, options: Namespace) -> None:
             f"{incomplete:,} of them have values that could not be kept as they were",
             file=sys.stderr,
         )
+    if damaged:
+        raise CommandError(f"{damaged:,} more can't be read: the database is damaged there")
 
 
 def _seconds(given: str) -> float:
@@ -95,6 +102,6 @@ def _seconds(given: str) -> float:
 def _new_file(path: Path) -> BinaryIO:
     """Never over another file: what is restored may be all that there is."""
     try:
-        return path.open("xb")
+        return open_new(path)
     except FileExistsError as error:
         raise CommandError(f"{path} is there already; remove it, or name another one") from error

@@ -23,7 +23,7 @@ from scrapy_simhash.cli.output import (
 from scrapy_simhash.index.batch import owner_of
 from scrapy_simhash.report.differs import in_words
 from scrapy_simhash.report.times import format_time
-from scrapy_simhash.report.visible import shortened
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -132,7 +132,7 @@ def _print_version(version: Mapping[str, Any], bits: int) -> None:
 def _print_drop(drop: Mapping[str, Any]) -> None:
     console = open_console()
     met = f"run {drop['run']}, {format_time(drop['created'])}"
-    facts = facts_table(f"Near-duplicate in {met}: {drop['action']}")
+    facts = facts_table(f"Near-duplicate in {met}: {shortened(drop['action'], 40)}")
     facts.add_row("of", Text(shortened(drop["original"] or "a claim that is gone")))
     facts.add_row("similarity", _similarity(drop))
     facts.add_row("distance", f"{drop['distance']} bits")

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 
+from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.limits import costs_too_much
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
 
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings as ScrapySettings
 
     from scrapy_simhash.cli.project import Project
-    from scrapy_simhash.text.extractor import Extractor
+    from scrapy_simhash.crawl.settings import Settings
 
 __all__ = ["Source", "read_sources"]
+
+_EXCESS = {"too_large": "bytes", "too_complex": "tags, or attributes in one"}
+_MOST = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class Source:
         facts: what a page says of itself beside it, by name; None for a text.
         rest: a sketch of all that a page shows; None for a text.
         speaks: whether the main text speaks for the page.
+        excess: what the page has more of than a crawl looks at; "" for one that it would read.
     """
 
     name: str
@@ -46,33 +52,45 @@ class Source:
     facts: Mapping[str, str] | None = None
     rest: bytes | None = None
     speaks: bool = True
+    excess: str = ""
 
 
 def read_sources(project: Project, names: Sequence[str]) -> list[Source]:
     """Read URLs and files: what begins with "<" is a page, anything else a text."""
     urls = [name for name in names if name.startswith(("http://", "https://"))]
     pages = _download(project.scrapy, urls) if urls else {}
-    extractor = project.settings.extractor
     sources = []
     for name in names:
         if name in pages:
-            sources.append(_page(name, name, pages[name], extractor))
+            sources.append(_page(project.settings, name, name, pages[name]))
             continue
-        content = Path(name).read_bytes()
+        content = _content(Path(name))
         if content.removeprefix(BOM_UTF8).lstrip()[:1] == b"<":
-            sources.append(_page(name, "", content, extractor))
+            sources.append(_page(project.settings, name, "", content))
         else:
             sources.append(Source(name, "", content.decode("utf-8-sig", "replace")))
     return sources
 
 
-def _page(name: str, url: str, content: bytes, extractor: Extractor) -> Source:
+def _content(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        content = stream.read(_MOST + 1)
+    if len(content) > _MOST:
+        raise CommandError(f"{path}: no page or text has more than 64 MiB")
+    return content
+
+
+def _page(settings: Settings, name: str, url: str, content: bytes) -> Source:
+    if reason := costs_too_much(content, is_parsed=False):
+        return Source(name, url, "", {}, excess=_EXCESS[reason])
     root = parse_html(content)
     # A comment, for one, is a root without a name.
     if not isinstance(getattr(root, "tag", None), str):
         return Source(name, url, "", {})
     assert root is not None  # noqa: S101 - it has a tag
-    says = read_page(root, extractor)
+    says = read_page(root, settings.extractor, most=settings.max_text)
+    if says is None:
+        return Source(name, url, "", {}, excess="text")
     return Source(name, url, says.text, page_facts(root), says.rest, says.speaks)
 
 

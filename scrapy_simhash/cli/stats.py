@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash import history
+from scrapy_simhash import history, native
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import facts_table, format_bytes, open_console, print_json
 from scrapy_simhash.report.times import format_time
-from scrapy_simhash.report.visible import shortened
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -43,9 +43,10 @@ def run(project: Project, options: Namespace) -> None:
         figures = [_figures(database, namespace) for namespace in found]
         shown = str(database)
     if options.json:
-        print_json({"database": shown, "namespaces": figures})
+        print_json({"database": shown, "core": native.in_use, "namespaces": figures})
         return
-    open_console().print(f"{shown}: {len(figures)} namespace{'s' * (len(figures) != 1)}")
+    count = f"{len(figures)} namespace{'s' * (len(figures) != 1)}"
+    open_console().print(f"{shown}: {count}; core: {native.in_use}")
     for one in figures:
         _print_namespace(one)
         _print_runs(one["runs"])
@@ -66,8 +67,8 @@ def _figures(database: Database, namespace: history.NamespaceRow) -> dict[str, A
 def _print_namespace(figures: Mapping[str, Any]) -> None:
     facts = facts_table(f"Namespace {shortened(figures['name'])}")
     facts.add_row("claims", f"{figures['size']:,}")
-    facts.add_row("scheme", figures["scheme"])
-    facts.add_row("keys", figures["plan"])
+    facts.add_row("scheme", Text(shortened(figures["scheme"])))
+    facts.add_row("keys", Text(shortened(figures["plan"])))
     facts.add_row("texts kept", format_bytes(figures["text_bytes"]))
     facts.add_row("items kept", format_bytes(figures["item_bytes"]))
     facts.add_row("since", format_time(figures["created"]))

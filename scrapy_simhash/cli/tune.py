@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simhash import history
-from scrapy_simhash.cli.arguments import add_database, add_json, add_run, positive
+from scrapy_simhash.cli.arguments import add_database, add_json, add_run, not_negative, positive
 from scrapy_simhash.cli.borderline import describe, steps
 from scrapy_simhash.cli.choice import choice, print_tuned
 from scrapy_simhash.cli.errors import CommandError
@@ -17,6 +17,7 @@ from scrapy_simhash.cli.replay import levels, recommend, replay
 from scrapy_simhash.cli.similarities import Similarities
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import load_keys
+from scrapy_simhash.simhash.scheme import keyed
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -56,7 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--examples",
-        type=int,
+        type=not_negative,
         default=3,
         metavar="N",
         help="pairs that are shown of each step (default: 3)",
@@ -81,15 +82,16 @@ def run(project: Project, options: Namespace) -> None:
         tune_by_pairs(project, options, tried, present)
         return
     with project.namespace() as (database, namespace):
-        if namespace.scheme != settings.scheme.id:
+        scheme = keyed(settings.scheme, database.secret)
+        if namespace.scheme != scheme.id:
             raise CommandError(
                 f"namespace {namespace.name!r} has the scheme {namespace.scheme!r}, the project "
-                f"{settings.scheme.id!r}: set SIMHASH_SCHEME to the former"
+                f"{scheme.id!r}: set SIMHASH_SCHEME to the former"
             )
         documents = history.documents(database, namespace, options.run, limit=options.limit)
         counted = _counted(namespace, documents, options.run)
         least = min((level.similarity or 0.0) for level in tried) - _ERROR
-        measure = Similarities(database, namespace, settings.scheme, documents, least)
+        measure = Similarities(database, namespace, scheme, documents, least)
         with progress_bar() as progress:
             task = progress.add_task("Replaying", total=len(documents))
             replayed = replay(

@@ -8,6 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from scrapy_simhash.db.secret import secret_of
+from scrapy_simhash.visible import shortened
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -24,6 +27,7 @@ __all__ = [
     "one_of",
     "optional_whole",
     "report_file",
+    "secret",
     "whole",
 ]
 
@@ -50,7 +54,7 @@ def flag(given: Any) -> bool:
         return False
     try:
         return bool(int(given))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError("allowed are True and False") from error
 
 
@@ -58,7 +62,7 @@ def mapping(given: Any) -> dict[str, Any]:
     """A dictionary, also as JSON."""
     try:
         return dict(json.loads(given) if isinstance(given, str) else given)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError("a dictionary is wanted") from error
 
 
@@ -107,7 +111,7 @@ def _float(given: Any) -> float:
     """What it is as a number; one that is in no range where it is none."""
     try:
         return math.nan if isinstance(given, bool) else float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 
@@ -124,7 +128,7 @@ def number_of_bytes(given: Any) -> int:
         return 0
     try:
         size = int(given)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(allowed) from error
     if size < 0:
         raise ValueError(allowed)
@@ -140,6 +144,14 @@ def namespace(given: Any) -> str:
     return given
 
 
+def secret(given: Any) -> str | None:
+    """A secret, or None, which the command line can only give as text."""
+    if given in (None, "", "None"):
+        return None
+    secret_of(given)
+    return str(given)
+
+
 def report_file(given: Any) -> Path | None:
     """Where a report can be written, if what writes it is installed."""
     if not given:
@@ -148,6 +160,11 @@ def report_file(given: Any) -> Path | None:
         if find_spec(needed) is None:
             raise ValueError("the report needs more packages: pip install 'scrapy-simhash[report]'")
     path = Path(given)
-    if not path.parent.is_dir():
-        raise ValueError(f"there is no folder {str(path.parent)!r} to write the report to")
+    try:
+        is_there = path.parent.is_dir()
+    except OSError:  # a name that is too long, a link that leads to itself
+        is_there = False
+    if not is_there:
+        folder = shortened(str(path.parent))
+        raise ValueError(f"there is no folder {folder!r} to write the report to")
     return path

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
-from scrapy_simhash import history
 from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
@@ -54,7 +53,7 @@ class CrawlDatabase:
         reset: empty each namespace when it is opened.
 
     Raises:
-        IndexUnavailable, SchemaMismatch, ValueError: see :class:`Database`.
+        IndexUnavailable, SchemaMismatch, SchemeMismatch, ValueError: see :class:`Database`.
     """
 
     def __init__(
@@ -68,6 +67,7 @@ class CrawlDatabase:
             # Its own words come before the one who waits gives up.
             timeout=0.8 * settings.timeout,
             signs=signs,
+            secret=settings.secret,
         )
         self._indexes: dict[str, Index] = {}
         self._told = 0
@@ -76,6 +76,11 @@ class CrawlDatabase:
         except BaseException:
             self._database.close()
             raise
+
+    @property
+    def secret(self) -> bytes:
+        """That of the database, see :class:`Database`."""
+        return self._database.secret
 
     def index(self, namespace: str) -> Index:
         """The index of a namespace, opened on first use; raises as :class:`Index` does."""
@@ -97,7 +102,9 @@ class CrawlDatabase:
         Raises:
             IndexUnavailable, SchemeMismatch: as :meth:`index`, if it is there.
         """
-        is_there = any(name == found.name for found in history.namespaces(self._database))
+        row = schema.namespaces.c
+        number = select(row.id).where(row.name == name)
+        is_there = self._database.read(lambda connection: connection.scalar(number)) is not None
         return len(self.index(name)) if is_there and not self._reset else 0
 
     def beat(self) -> int:

@@ -20,14 +20,16 @@ from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.drop import NearDuplicateItem
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
-from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.crawl.quarantine import TooLarge, pack
 from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Subject, Tracker, is_item
 from scrapy_simhash.crawl.trouble import Trouble
 from scrapy_simhash.crawl.worker import Worker
+from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Duplicate, Verdict
 from scrapy_simhash.signals import near_duplicate
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -65,7 +67,7 @@ class Deduplicator:
         self._trouble = Trouble(crawler, self._stats, closes=settings.on_error == "close")
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._trouble)
-        self._documents = DocumentMaker(settings, self._stats)
+        self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
         feeds = FeedCheck(crawler, self._stats)
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._trouble)
@@ -192,12 +194,20 @@ class Deduplicator:
         # With "skip" an item that came to the pipeline all the same is dropped there.
         action = "same" if verdict.kind == "same" else self._settings.on_duplicate
         packed, kind = None, None
+        budget = self._settings.quarantine
         with self._trouble.guard():
-            if item is not None and action != "report" and self._settings.quarantine:
-                packed, kind = pack(item)
+            if item is not None and action != "report" and budget:
+                try:
+                    packed, kind = pack(item, largest(budget))
+                except TooLarge:
+                    self._stats.count("quarantine/too_large")
+                    if action == "same":
+                        return False
+                    # It is stored, as nothing could give it back.
+                    action = "report"
             duplicate = Duplicate(document, match, action, packed, kind)
             await self._worker.remember(subject.page.namespace, duplicate)
-            return True
+            return action != "report"
         self._stats.count("quarantine/failed")
         return False
 
@@ -208,7 +218,8 @@ def _words(kind: str, document: Document, match: Match) -> str:
     about = "about " if match.estimated else ""
     near = "equal" if document.exact else f"similarity {about}{match.similarity:.2f}"
     which = document.key if document.exact or not document.url else document.url
+    mine, other = (shortened(name, 2000) for name in (which, match.url or match.key))
     return (
-        f"{which}: {what} {match.url or match.key} ({near}, distance {match.distance}, "
+        f"{mine}: {what} {other} ({near}, distance {match.distance}, "
         f"first seen {match.first_seen:%Y-%m-%d %H:%M:%S} UTC)"
     )

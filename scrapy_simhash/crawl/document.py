@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
 
 from scrapy.http import HtmlResponse
@@ -15,20 +16,21 @@ from scrapy.http import HtmlResponse
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.says import digest_on, read_item
-from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.simhash.scheme import Sketch, keyed
+from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.limits import costs_too_much
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
-
-    from lxml.html import HtmlElement
-    from scrapy.http import Response
 
     from scrapy_simhash.crawl.settings import Settings
     from scrapy_simhash.crawl.stats import CrawlStats
     from scrapy_simhash.crawl.tracking import Page, Subject
     from scrapy_simhash.item.says import Said
+    from scrapy_simhash.simhash.scheme import Scheme
 
 __all__ = ["DocumentMaker", "Reason"]
 
@@ -39,6 +41,7 @@ Reason = Literal[
     "not_text",
     "no_text",
     "no_main_text",
+    "too_complex",
     "too_large",
     "too_short",
     "unreadable",
@@ -69,18 +72,31 @@ class DocumentMaker:
     Args:
         settings: what of a page or an item is compared, and what is too little or too much.
         stats: where the time is counted that it takes.
+        ask_secret: gives that of the database whose index is asked about the documents.
     """
 
-    def __init__(self, settings: Settings, stats: CrawlStats) -> None:
+    def __init__(
+        self, settings: Settings, stats: CrawlStats, ask_secret: Callable[[], bytes]
+    ) -> None:
         self._settings = settings
         self._stats = stats
+        self._ask_secret = ask_secret
         self._since = time.time()
+
+    @cached_property
+    def _secret(self) -> bytes:
+        return self._ask_secret()
+
+    @cached_property
+    def _scheme(self) -> Scheme:
+        return keyed(self._settings.scheme, self._secret)
 
     def of_item(self, subject: Subject, item: Any) -> Document | Reason:
         """The document of an item, or why it has none.
 
         Raises:
             TypeError: it is no item.
+            IndexUnavailable: the secret is not known, as the database was not open yet.
         """
         page = subject.page
         if reason := self._left_out(page):
@@ -93,7 +109,11 @@ class DocumentMaker:
         return found if isinstance(found, str) else self._by_text(subject, said, found)
 
     def of_page(self, page: Page) -> Document | Reason:
-        """The document of a page whose items are not known yet, or why it has none."""
+        """The document of a page whose items are not known yet, or why it has none.
+
+        Raises:
+            IndexUnavailable: as :meth:`of_item`.
+        """
         if reason := self._left_out(page):
             return reason
         with self._stats.spent("text_seconds"):
@@ -118,6 +138,7 @@ class DocumentMaker:
             page_url=page.url,
             since=self._since,
             now=time.time(),
+            secret=self._secret,
         )
 
     def _text(self, subject: Subject, said: Said) -> _Text | Reason | None:
@@ -146,17 +167,40 @@ class DocumentMaker:
 
     def _page(self, page: Page) -> _Text | Reason:
         """The main text of a page."""
-        root = _root_of(page.response)
-        if root is None:
-            return "not_text" if not isinstance(page.response, HtmlResponse) else "no_text"
-        says = read_page(root, self._settings.extractor)
+        if not isinstance(page.response, HtmlResponse):
+            return "not_text"
+        # Where the spider has asked for the tree, it is there.
+        is_parsed = getattr(page.response, "_cached_selector", None) is not None
+        if reason := costs_too_much(page.response.body, is_parsed=is_parsed):
+            return reason
+        try:
+            root = page.response.selector.root
+        except (LookupError, UnicodeError):
+            # It declares what is no encoding of text, such as "hex". The spider has read it all
+            # the same, or there were no item.
+            root = parse_html(page.response.body)
+        # A comment, for one, is a root without a name.
+        if not isinstance(getattr(root, "tag", None), str):
+            return "no_text"
+        says = read_page(
+            root, self._settings.extractor, most=self._settings.max_text, secret=self._secret
+        )
+        if says is None:
+            return "too_large"
         if says.text.strip() and not says.speaks:
             return "no_main_text"
-        said = read_item(page_facts(root), page_url=page.url, since=self._since, now=time.time())
+        said = read_item(
+            page_facts(root),
+            page_url=page.url,
+            since=self._since,
+            now=time.time(),
+            secret=self._secret,
+        )
         return _Text(says.text, said.facts, says.rest)
 
     def _exact(self, subject: Subject, said: Said) -> Document | Reason:
         """An item as a whole."""
+        self._stats.count_text(0)
         if said.digest is None or self._settings.scheme.bits < _DIGEST_BITS:
             return "unreadable"
         if said.is_empty and not said.names_page:
@@ -186,11 +230,13 @@ class DocumentMaker:
     def _made(self, key: str, page: Page, found: _Text, visit: int | None) -> Document | Reason:
         settings, text = self._settings, found.text
         if not text.strip():
+            self._stats.count_text(0)
             return "no_text"
         if len(text) > settings.max_text:
             return "too_large"
         with self._stats.spent("fingerprint_seconds"):
-            sketch = settings.scheme.sketch(text)
+            sketch = self._scheme.sketch(text)
+        self._stats.count_text(sketch.size)
         if sketch.fingerprint is None:
             return "no_text"
         if sketch.size < settings.min_features or _is_shell(page, text, sketch):
@@ -201,7 +247,7 @@ class DocumentMaker:
             page.url,
             visit=visit,
             text=text,
-            facts=found.facts.with_numbers(text),
+            facts=found.facts.with_numbers(text, self._secret),
             rest=found.rest,
         )
 
@@ -221,14 +267,6 @@ class DocumentMaker:
     def _fetch(self, subject: Subject, said: Said) -> int:
         is_listed = not subject.is_alone and said.address is not None
         return subject.page.visit if is_listed else 0
-
-
-def _root_of(response: Response | None) -> HtmlElement | None:
-    if not isinstance(response, HtmlResponse):
-        return None
-    root = response.selector.root
-    # A comment, for one, is a root without a name.
-    return root if isinstance(getattr(root, "tag", None), str) else None
 
 
 def _is_shell(page: Page, text: str, sketch: Sketch) -> bool:

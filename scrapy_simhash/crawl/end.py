@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +66,7 @@ class CrawlEnd:
         self._stats.finish(self._worker.figures, self._claims.open_count())
         self._say_what_kept_apart()
         self._say_what_nothing_stands_for()
+        self._say_what_was_not_kept()
         self.feeds.say_what_they_lack()
 
     def _say_what_kept_apart(self) -> None:
@@ -83,7 +85,7 @@ class CrawlEnd:
             "differs. If that does not make them different things: %s",
             total,
             fields[name],
-            name,
+            shortened(name, 80),
             setting,
         )
 
@@ -96,6 +98,22 @@ class CrawlEnd:
                 "restore --orphans --run %d",
                 orphans,
                 self._worker.figures.run,
+            )
+
+    def _say_what_was_not_kept(self) -> None:
+        """What the quarantine had no room for, or has none any more."""
+        counts = self._worker.figures.counts
+        pushed_out, orphans = counts.get("items", 0), counts.get("orphans", 0)
+        too_large = self._stats.get("quarantine/too_large")
+        if pushed_out or too_large:
+            logger.warning(
+                "The quarantine holds %s bytes (SIMHASH_QUARANTINE): %d items that were dropped "
+                "can't be restored any more, %d of them orphans; %d duplicates larger than an "
+                "eighth of it were stored instead of dropped",
+                f"{self._settings.quarantine:,}",
+                pushed_out,
+                orphans,
+                too_large,
             )
 
     async def engine_stopped(self) -> None:
@@ -130,7 +148,10 @@ class CrawlEnd:
         if namespace not in used:
             namespace = next(iter(used))
         database = Database(
-            settings.locate_database(), options=settings.engine_options, timeout=settings.timeout
+            settings.locate_database(),
+            options=settings.engine_options,
+            timeout=settings.timeout,
+            secret=settings.secret,
         )
         try:
             write_report(

@@ -12,6 +12,7 @@ from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage, ItemFilt
 from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.durable import sync_file, sync_folders
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from typing import Any
@@ -76,7 +77,7 @@ class FeedCheck:
                 "not stored, and what was claimed for them is released. Scrapy has logged why, as "
                 "an error of FeedExporter.item_scraped",
                 self._lacking,
-                self._first_lacking,
+                shortened(self._first_lacking, 2000),
             )
 
     async def slot_closed(self, slot: FeedSlot) -> None:
@@ -103,7 +104,7 @@ class FeedCheck:
             return "A feed could not be stored"
         for feed in self._exporter.feeds if self._exporter is not None else ():
             if (stored := self._stored[feed]) != (written := self._written[feed]):
-                return f"The feed {feed} has {stored} items of {written}"
+                return f"The feed {shortened(feed, 2000)} has {stored} items of {written}"
         if self._trouble is None:
             try:
                 await run_in_thread(sync_folders, self._folders)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import zlib
+import math
 from typing import TYPE_CHECKING
 
 from itemadapter import ItemAdapter
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
+from scrapy_simhash.text.packed import TooLarge, pack_bytes
+
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["pack"]
+__all__ = ["TooLarge", "pack"]
 
 
 class _Encoder(ScrapyJSONEncoder):
@@ -30,12 +32,19 @@ class _Encoder(ScrapyJSONEncoder):
             return _representation(o)
 
 
-def pack(item: Any) -> tuple[bytes, str]:
+def pack(item: Any, most: float = math.inf) -> tuple[bytes, str]:
     """Pack an item of any type that Scrapy can export, and of any other as far as it goes.
+
+    Args:
+        item: of any type.
+        most: bytes that it may take.
 
     Returns:
         the item as compressed JSON, and the path of its class; " (incomplete)" follows it where a
         value could not be encoded and its representation was kept instead.
+
+    Raises:
+        TooLarge: it takes more, or so much as JSON that it could not be unpacked again.
     """
     kind = type(item)
     path = f"{kind.__module__}.{kind.__qualname__}"
@@ -48,7 +57,10 @@ def pack(item: Any) -> tuple[bytes, str]:
     path = path[:240]
     if encoder.incomplete:
         path += " (incomplete)"
-    return zlib.compress(encoded.encode("utf-8", "surrogatepass"), 6), path
+    packed = pack_bytes(encoded.encode("utf-8", "surrogatepass"), 6)
+    if len(packed) > most:
+        raise TooLarge(f"{len(packed):,} bytes")
+    return packed, path
 
 
 def _fields(encoder: _Encoder, item: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
@@ -18,14 +18,16 @@ from sqlalchemy.engine import URL
 
 from scrapy_simhash.crawl import checks
 from scrapy_simhash.crawl.fields import Fields
-from scrapy_simhash.db.engine import check_url
+from scrapy_simhash.db.engine import check_url, sqlite_file
+from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.durable import sync_folders
 from scrapy_simhash.exceptions import IndexUnusable, SettingError
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
-from scrapy_simhash.simhash.scheme import load_scheme
+from scrapy_simhash.simhash.scheme import load_scheme, longest_text
 from scrapy_simhash.text.extractor import load_extractor
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -86,6 +88,7 @@ _TABLE = (
     Setting("SIMHASH_ENABLED", True, checks.flag),
     Setting("SIMHASH_DATABASE_URL", None, lambda given: check_url(given) if given else None),
     Setting("SIMHASH_ENGINE_OPTIONS", {}, checks.mapping),
+    Setting("SIMHASH_SECRET", None, checks.secret),
     Setting("SIMHASH_NAMESPACE", "{spider}", checks.namespace),
     Setting("SIMHASH_ON_DUPLICATE", "drop", checks.one_of("drop", "skip", "report")),
     Setting("SIMHASH_COMPARE", "auto", checks.one_of(*checks.COMPARE)),
@@ -126,8 +129,10 @@ class Settings:
     _of: ClassVar[WeakKeyDictionary[Crawler, Settings]] = WeakKeyDictionary()
 
     enabled: bool
-    database_url: URL | None
-    engine_options: Mapping[str, Any]
+    # These may hold passwords.
+    database_url: URL | None = field(repr=False)
+    engine_options: Mapping[str, Any] = field(repr=False)
+    secret: str | None = field(repr=False)
     namespace: str
     on_duplicate: Literal["drop", "skip", "report"]
     compare: Compare
@@ -233,10 +238,9 @@ class Settings:
     def shown_database(self) -> str:
         """Where the database is, for people: a path, or the URL without its password."""
         url = self.locate_database()
-        path = url.database or ":memory:"
-        if url.get_backend_name() == "sqlite" and not path.startswith((":", "file:")):
-            return str(Path(path).absolute())
-        return url.render_as_string(hide_password=True)
+        if (path := sqlite_file(url)) is not None:
+            return str(path.absolute())
+        return shown_url(url)
 
     def open_index(
         self,
@@ -272,7 +276,8 @@ def _own_file(*, make_folder: bool) -> Path:
             folder = Path(data_path(folder.name))
         folder = folder.absolute()
         if make_folder:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
             # The file's own name is synced by SQLite.
             sync_folders([folder])
     except OSError as error:
@@ -290,6 +295,7 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
     name, options = values["scheme"], values.pop("scheme_options")
     with _blamed_on("SIMHASH_SCHEME", name):
         scheme = values["scheme"] = load_scheme(name, options)
+    values["max_text"] = longest_text(scheme, values["max_text"])
     similarity, distance = values["similarity"], values["distance"]
     with _blamed_on("SIMHASH_DISTANCE", distance):
         choose_limits(scheme, similarity, distance)
@@ -305,6 +311,7 @@ def _blamed_on(name: str, given: Any) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, ImportError, NameError) as error:
-        # A database URL may hold a password.
-        shown = "" if name == "SIMHASH_DATABASE_URL" else f" = {given!r}"
-        raise SettingError(f"{name}{shown}: {error}") from error
+        # What these are may hold a password, or is one.
+        is_secret = name in {"SIMHASH_DATABASE_URL", "SIMHASH_ENGINE_OPTIONS", "SIMHASH_SECRET"}
+        shown = "" if is_secret else f" = {shortened(repr(given))}"
+        raise SettingError(f"{name}{shown}: {error}") from None if is_secret else error

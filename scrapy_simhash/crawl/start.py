@@ -14,6 +14,7 @@ from scrapy import signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.extensions.feedexport import FeedExporter
 
+from scrapy_simhash import native
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
@@ -104,13 +105,14 @@ class CrawlStart:
             self._trouble.report(error)
         else:
             logger.info(
-                "Index %s, namespace %r with %s claims; near is %s (%s); %s",
+                "Index %s, namespace %r with %s claims; near is %s (%s); %s; core: %s",
                 settings.shown_database,
                 namespace,
                 f"{size:,}",
                 settings.near,
                 settings.compared,
                 _DONE[settings.on_duplicate],
+                native.in_use,
                 extra={"spider": spider},
             )
 

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, cast
 
 from scrapy_simhash.crawl.drop import NearDuplicateItem
+from scrapy_simhash.item.says import MIN_PROSE
 from scrapy_simhash.item.sites import same_site
+from scrapy_simhash.simhash.measure import FEW_FEATURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +40,18 @@ _Counter = Literal[
     "pages/skipped",
     "pages/skipped_after_callback",
     "quarantine/failed",
+    "quarantine/too_large",
     "twin_waits",
 ]
+#: What the index counts, with the name of the field of its counts.
+_COUNTED = {
+    "index/candidates": "candidates",
+    "index/crowded": "crowded",
+    "index/exact_only": "exact_only",
+    "index/texts_pushed_out": "texts",
+    "quarantine/pushed_out": "items",
+    "quarantine/orphans_pushed_out": "orphans",
+}
 _Seconds = Literal["text_seconds", "fingerprint_seconds"]
 
 
@@ -71,6 +83,11 @@ class CrawlStats:
             for name in list(_names(url, verdict)):
                 self._add(name)
 
+    def count_text(self, features: int) -> None:
+        """Count a text, or that there is none, by what so many features can say."""
+        with self._contained():
+            self._add(f"text/{_text_class(features)}")
+
     def count_outcome(self, verdict: Verdict, *, stored: bool) -> None:
         """Count what became of a claim."""
         with self._contained():
@@ -99,10 +116,8 @@ class CrawlStats:
             "index/seconds_max": round(figures.seconds_max, 3),
             "index/size": sum(figures.sizes.values()),
         }
-        for name in ("candidates", "crowded", "exact_only"):
-            if count := figures.counts.get(name):
-                values[f"index/{name}"] = count
         found = {"claims/recovered": figures.recovered, "orphans": figures.orphans}
+        found |= {name: figures.counts.get(count, 0) for name, count in _COUNTED.items()}
         values |= {name: count for name, count in found.items() if count}
         with self._contained():
             for name, value in values.items():
@@ -150,6 +165,14 @@ class CrawlStats:
             if not self._has_failed:
                 self._has_failed = True
                 logger.exception("Something could not be counted: the stats are too low")
+
+
+def _text_class(features: int) -> str:
+    if features >= MIN_PROSE:
+        return f"from_{MIN_PROSE}"
+    if features >= FEW_FEATURES:
+        return f"{FEW_FEATURES}_to_{MIN_PROSE - 1}"
+    return f"under_{FEW_FEATURES}" if features else "none"
 
 
 def _names(url: str, verdict: Verdict) -> Iterator[str]:

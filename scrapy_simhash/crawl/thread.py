@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import DataError, IntegrityError
 
 from scrapy_simhash.db.patience import Signs
-from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
+from scrapy_simhash.exceptions import (
+    IndexUnavailable,
+    IndexUnusable,
+    SchemaMismatch,
+    SchemeMismatch,
+)
 from scrapy_simhash.index.index import BATCH
-from scrapy_simhash.index.runs import HEARTBEAT
+from scrapy_simhash.index.recovery import HEARTBEAT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,6 +46,7 @@ class Figures:
     seconds: float = 0.0
     seconds_max: float = 0.0
     run: int | None = None
+    secret: bytes | None = field(default=None, repr=False)
     recovered: int = 0
     orphans: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -190,13 +196,14 @@ class DatabaseThread:
         if self._database is None:
             try:
                 self._database = self._connect(self._figures.signs)
-            except (IndexUnavailable, SchemaMismatch):
+            except (IndexUnavailable, SchemaMismatch, SchemeMismatch):
                 raise
             except Exception as error:  # noqa: BLE001 - no answer is no answer
                 # A driver that is not installed, an option that the engine does not know, a folder
                 # that can't be made.
                 raise IndexUnusable(f"the database can't be opened: {error}") from None
             self._figures.run = self._database.run.id
+            self._figures.secret = self._database.secret
         return self._database
 
     def _probe(self) -> None:

@@ -13,6 +13,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_simhash.crawl.checks import COMPARE
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -149,7 +150,7 @@ class Tracker:
             logger.error(
                 'meta["simhash_compare"] = %r of %s: allowed are %s. SIMHASH_COMPARE counts',
                 compare,
-                response.url,
+                shortened(response.url, 2000),
                 listed,
             )
             compare = None

@@ -65,6 +65,16 @@ class Worker:
         """
         return cast("int", await self._answer(Job(namespace, is_opening=True)))
 
+    def secret(self) -> bytes:
+        """That of the database, see :class:`Database`.
+
+        Raises:
+            IndexUnavailable: the database was not open yet.
+        """
+        if self.figures.secret is None:
+            raise self._presence.refusal or IndexUnavailable("it has not been opened yet")
+        return self.figures.secret
+
     async def claim(self, namespace: str, document: Document) -> Verdict:
         """The verdict on a document.
 

@@ -11,6 +11,7 @@ from sqlalchemy import StaticPool, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
+from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.db.patience import SLICES
 from scrapy_simhash.exceptions import IndexUnusable
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from sqlalchemy.engine import URL
 
-__all__ = ["check_url", "clock", "engine_options", "missing_driver", "split_hosts"]
+__all__ = ["check_url", "clock", "engine_options", "missing_driver", "split_hosts", "sqlite_file"]
 
 
 def check_url(url: str | URL) -> URL:
@@ -36,12 +37,20 @@ def check_url(url: str | URL) -> URL:
         parsed.get_dialect()
     except NoSuchModuleError as error:
         raise ValueError(f"no database driver of that name: {error}") from error
-    except (SQLAlchemyError, ValueError) as error:
+    except (SQLAlchemyError, ValueError):
         raise ValueError(
             "not a database URL that SQLAlchemy can read; wanted is, for instance, "
             "sqlite:///seen.db or postgresql+psycopg://user:password@host/database"
-        ) from error
+        ) from None
     return parsed
+
+
+def sqlite_file(url: URL) -> Path | None:
+    """The file of an SQLite database; None for one in memory, or named by a URI of SQLite's."""
+    path = url.database or ":memory:"
+    if url.get_backend_name() != "sqlite" or path == ":memory:" or path.startswith("file:"):
+        return None
+    return Path(path)
 
 
 def missing_driver(url: URL, error: ModuleNotFoundError) -> str:
@@ -72,19 +81,16 @@ def engine_options(
     url: URL, timeout: float, timeout_of_host: float, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Options for :func:`sqlalchemy.create_engine`, with those given on top."""
-    options: dict[str, Any] = {}
+    # An error that is logged must not show the secret, or what a text says.
+    options: dict[str, Any] = {"hide_parameters": True}
     connect: dict[str, Any] = {}
     match url.get_backend_name():
         case "sqlite":
             connect["timeout"] = timeout / SLICES
             if url.database in {None, "", ":memory:"}:
                 options["poolclass"] = StaticPool
-            elif (
-                (path := url.database)
-                and not path.startswith("file:")
-                and not Path(path).parent.is_dir()
-            ):
-                raise IndexUnusable(f"{url}: there is no folder {Path(path).parent}")
+            elif (path := sqlite_file(url)) is not None and not path.parent.is_dir():
+                raise IndexUnusable(f"{shown_url(url)}: there is no folder {path.parent}")
         case "postgresql":
             options["isolation_level"] = "READ COMMITTED"
             if url.get_driver_name() in {"psycopg", "psycopg2"}:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
+from scrapy_simhash.visible import visible
+
+if TYPE_CHECKING:
+    from scrapy_simhash.db.passwords import Passwords
 
 __all__ = [
     "has_waited_for_several",
@@ -105,10 +110,10 @@ def is_creation_race(error: BaseException | None) -> bool:
     )
 
 
-def unavailable(database: str, error: SQLAlchemyError) -> IndexUnavailable:
+def unavailable(database: str, error: SQLAlchemyError, passwords: Passwords) -> IndexUnavailable:
     """What to raise: the database, what it said, and what can be done about it."""
     said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
-    reason = said.splitlines()[0]
+    reason = visible(passwords.hide(said.splitlines()[0]))
     if advice := _SQLITE_ADVICE.get(_sqlite_code(error)):
         reason = f"{reason}; {advice}"
     kind = IndexUnusable if _is_hopeless(error) else IndexUnavailable

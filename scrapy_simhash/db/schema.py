@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 #: Of the tables below. A change of them raises it; from the first release on it adds a migration.
-VERSION = 3
+VERSION = 4
 
 #: What brings the tables of a version to the next one. MariaDB commits every change of a table as
 #: it is made, so each must be able to go on with what an earlier attempt left half done.
@@ -236,8 +236,13 @@ duplicates = Table(
     Column("action", String(16), nullable=False),
     # The claim that it was dropped against was released: nothing stands for it any more.
     Column("orphaned", Boolean, nullable=False, default=False),
+    # It says to the letter what the item of that claim says.
+    Column("repeats", Boolean, nullable=False, default=False),
     Column("item_type", String(255)),
     Column("item", _Blob),
+    # What it takes of the budget, and of whose share: 64 bits of its site's hash.
+    Column("item_bytes", Integer, nullable=False, default=0),
+    Column("site", BigInteger, nullable=False, default=0),
     sqlite_with_rowid=False,
     **_MYSQL,
 )
@@ -245,6 +250,12 @@ duplicates = Table(
 # A claim that is released orphans its duplicates.
 Index("simhash_duplicates_claim", duplicates.c.namespace, duplicates.c.claim)
 Index("simhash_duplicates_run", duplicates.c.run)
+# All that it takes to make room: no item is read for that.
+Index(
+    "simhash_duplicates_room",
+    *(duplicates.c[name] for name in ("namespace", "id", "item_bytes", "site", "orphaned")),
+    *(duplicates.c[name] for name in ("repeats", "claim")),
+)
 
 texts = Table(
     "simhash_texts",
@@ -254,5 +265,13 @@ texts = Table(
     # 0 for the claim's own text, else the duplicate whose text this is.
     Column("duplicate", BigInteger, primary_key=True, autoincrement=False),
     Column("text", _Blob, nullable=False),
+    Column("bytes", Integer, nullable=False, default=0),
+    Column("site", BigInteger, nullable=False, default=0),
     **_MYSQL,
+)
+
+# As above.
+Index(
+    "simhash_texts_room",
+    *(texts.c[name] for name in ("namespace", "claim", "duplicate", "bytes", "site")),
 )

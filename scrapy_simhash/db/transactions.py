@@ -18,11 +18,26 @@ from sqlalchemy import create_engine, event, insert, inspect, select, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.engine import check_url, clock, engine_options, missing_driver, split_hosts
+from scrapy_simhash.db.engine import (
+    check_url,
+    clock,
+    engine_options,
+    missing_driver,
+    split_hosts,
+    sqlite_file,
+)
 from scrapy_simhash.db.errors import is_creation_race, is_helpless, unavailable
 from scrapy_simhash.db.lock import ON_LOCK
+from scrapy_simhash.db.passwords import Passwords, shown_url
 from scrapy_simhash.db.patience import SLICES, Patience, Signs
-from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
+from scrapy_simhash.db.secret import read_secret, secret_of
+from scrapy_simhash.durable import make_private
+from scrapy_simhash.exceptions import (
+    IndexUnavailable,
+    IndexUnusable,
+    SchemaMismatch,
+    SchemeMismatch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -51,13 +66,23 @@ class Database:
         options: passed to :func:`sqlalchemy.create_engine`.
         timeout: seconds without anybody getting through, after which a transaction is given up.
         signs: where it is noted that the database works, and how long others were waited for.
+        secret: what it must have been made with, or is to be made with, see :func:`secret_of`;
+            without one it keeps that which it has, or draws one.
+        makes_tables: in one that has none of ours. Without that somebody else's is left as it is.
+
+    Attributes:
+        secret: 16 bytes that what is hashed for it is hashed with. Who knows them can make texts
+            whose fingerprint is near that of another text.
 
     Raises:
-        ValueError: the URL can't be read, or its driver is not installed.
+        ValueError: the URL can't be read, its driver is not installed, or the secret is too short.
         IndexUnavailable: no answer.
         IndexUnusable: a login or a file that can't be used.
         SchemaMismatch: the tables were made by a newer version.
+        SchemeMismatch: it was made with another secret.
     """
+
+    secret: bytes
 
     def __init__(
         self,
@@ -66,13 +91,21 @@ class Database:
         options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
         signs: Signs | None = None,
+        secret: str | None = None,
+        makes_tables: bool = True,
     ) -> None:
         self.url = check_url(url)
+        asked = None if secret is None else secret_of(secret)
+        self._makes_tables = makes_tables
+        self._passwords = Passwords(self.url, options or {})
         self.timeout = timeout
         self.signs = signs or Signs()
         # PyMySQL knows one host alone; psycopg does by itself what is done for it here.
         single, self._hosts = split_hosts(self.url)
         each = timeout / max(1, len(self._hosts))
+        if (path := sqlite_file(self.url)) is not None:
+            # What SQLite puts beside it has the same mode.
+            make_private(path)
         try:
             self.engine = create_engine(
                 single, **engine_options(single, timeout, each, options or {})
@@ -81,7 +114,7 @@ class Database:
             raise ValueError(missing_driver(self.url, error)) from error
         except (ArgumentError, TypeError) as error:
             # A TypeError is what it says of an option that there is not.
-            raise ValueError(str(error)) from error
+            raise ValueError(self._passwords.hide(str(error))) from self._passwords.cause(error)
         if self._hosts:
             event.listen(self.engine, "do_connect", self._connect)
         event.listen(self.engine, "connect", self._on_connect)
@@ -89,13 +122,27 @@ class Database:
         self._offset = 0.0
         self._is_durable = False
         try:
-            self._prepare()
+            self._prepare(asked)
+            self.check_secret(asked)
         except BaseException:
             self.engine.dispose()
             raise
 
     def __str__(self) -> str:
-        return self.url.render_as_string(hide_password=True)
+        return shown_url(self.url)
+
+    def check_secret(self, asked: bytes | None) -> None:
+        """Refuse a secret that is not that of this database; None is any.
+
+        Raises:
+            SchemeMismatch: it is not.
+        """
+        if asked not in {None, self.secret}:
+            raise SchemeMismatch(
+                f"{self} was made with another secret than the one given (SIMHASH_SECRET): what "
+                "is in it can't be compared. Give it the one that `scrapy simhash secret` prints "
+                "where none is given, give none, or use another database"
+            )
 
     def close(self) -> None:
         """Close all connections."""
@@ -161,7 +208,8 @@ class Database:
                         done = self._attempt(connection, work, retried=attempt > 0)
                 except SQLAlchemyError as error:
                     if not patience.tries_again(error):
-                        raise unavailable(str(self), error) from error
+                        said = unavailable(str(self), error, self._passwords)
+                        raise said from self._passwords.cause(error)
                 else:
                     self.signs.note()
                     return done
@@ -194,29 +242,20 @@ class Database:
             connection.exec_driver_sql(f"PRAGMA synchronous = {how}")
             info["durable"] = self._is_durable
 
-    def _prepare(self) -> None:
+    def _prepare(self, secret: bytes | None) -> None:
         def prepare(connection: Connection) -> None:
             found = None
             if inspect(connection).has_table(schema.meta.name):
                 found = connection.scalar(_version)
             if found is None:
-                # The version is written last: whoever finds it finds all tables.
-                schema.metadata.create_all(connection)
-                connection.execute(
-                    insert(schema.meta).values(name="version", value=str(schema.VERSION))
-                )
-            elif int(found) < schema.VERSION:
+                self._make(connection)
+            elif self._is_older(found):
                 self._migrate(connection)
-            elif int(found) > schema.VERSION:
-                raise SchemaMismatch(
-                    f"{self}: its tables have version {found}, this version of scrapy_simhash "
-                    f"works with version {schema.VERSION}; upgrade scrapy_simhash or use another "
-                    "database"
-                )
+            self.secret = read_secret(connection, secret)
             self.clock(connection)
 
-        # Two processes that start together both create the tables; one of them fails, and finds
-        # them there the next time.
+        # Two processes that start together both create the tables, and draw a secret; one of them
+        # fails, and finds those of the other the next time.
         for _ in range(20):
             try:
                 self.transact(prepare)
@@ -227,6 +266,22 @@ class Database:
             else:
                 return
         self.transact(prepare)
+
+    def _make(self, connection: Connection) -> None:
+        if not self._makes_tables:
+            raise IndexUnusable(f"{self}: no index, nothing was crawled into it yet")
+        # The version is written last: whoever finds it finds all tables.
+        schema.metadata.create_all(connection)
+        connection.execute(insert(schema.meta).values(name="version", value=str(schema.VERSION)))
+
+    def _is_older(self, found: object) -> bool:
+        """Whether the tables are of an earlier version, by what they say of themselves."""
+        if str(found).isdecimal() and len(str(found)) < 10 and int(str(found)) <= schema.VERSION:
+            return int(str(found)) < schema.VERSION
+        raise SchemaMismatch(
+            f"{self}: its tables have version {str(found)[:40]}, this version of scrapy_simhash "
+            f"works with version {schema.VERSION}; upgrade scrapy_simhash or use another database"
+        )
 
     def _migrate(self, connection: Connection) -> None:
         """Bring older tables up to date, in the same transaction where the engine can do that."""
@@ -270,7 +325,8 @@ class Database:
         utc = "SET time_zone = '+00:00'"
         statements = {
             "sqlite": (
-                "PRAGMA journal_mode=WAL",
+                # It stays in the file, and is in those that we have made.
+                *(["PRAGMA journal_mode=WAL"] if self._makes_tables else []),
                 "PRAGMA synchronous=NORMAL",
                 "PRAGMA cache_size=-65536",
                 "PRAGMA wal_autocheckpoint=16000",
@@ -302,10 +358,12 @@ def drop_tables(url: str | URL, options: Mapping[str, Any] | None = None) -> Non
         IndexUnavailable: the database refused.
         ValueError: the URL can't be read, or its driver is not installed.
     """
-    engine = create_engine(split_hosts(check_url(url))[0], **(options or {}))
+    checked = check_url(url)
+    passwords = Passwords(checked, options or {})
+    engine = create_engine(split_hosts(checked)[0], **(options or {}))
     try:
         schema.metadata.drop_all(engine)
     except SQLAlchemyError as error:
-        raise IndexUnavailable(f"{error}".splitlines()[0]) from error
+        raise unavailable(shown_url(checked), error, passwords) from passwords.cause(error)
     finally:
         engine.dispose()

@@ -33,6 +33,7 @@ __all__ = [
     "Row",
     "bare_sketch",
     "clean",
+    "crowd_key",
     "duplicate_row",
     "exact_key",
     "key_row",
@@ -334,9 +335,18 @@ def owner_of(key: str) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-def exact_key(fingerprint: bytes) -> int:
-    """The key under which nothing but an equal fingerprint, or digest, is found."""
-    return int.from_bytes(fingerprint[-4:], "big", signed=True)
+def exact_key(digest: bytes) -> int:
+    """The key under which nothing but an equal digest is found."""
+    return int.from_bytes(digest[-4:], "big", signed=True)
+
+
+def crowd_key(fingerprint: bytes) -> int:
+    """The same for an equal fingerprint of a text.
+
+    A hash of it: the fingerprints of pages that are alike have most of their bits in common, and
+    such pages are those that crowd.
+    """
+    return exact_key(blake2b(fingerprint, digest_size=4).digest())
 
 
 def _text(document: Document) -> bytes | None:

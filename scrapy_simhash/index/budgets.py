@@ -1,27 +1,72 @@
-"""The books of a namespace: how much it holds, and room for texts and items."""
+"""The books of a namespace: how much it holds, and room for texts and items.
+
+Where a budget is full, the sites that hold most of it give way first, each its oldest, until none
+holds more than another that gave way. So what one site gives pushes nothing out that is of a site
+with less than it has itself: a stranger can't make a database forget others.
+"""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import bindparam, delete, exists, func, null, select, update
+from sqlalchemy import and_, bindparam, delete, exists, false, func, null, or_, select, true, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
+from scrapy_simhash.index.batch import owner_of
+from scrapy_simhash.index.void import is_orphan
+from scrapy_simhash.item.sites import site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from sqlalchemy import BindParameter, Connection
+    from sqlalchemy import BindParameter, ColumnElement, Connection, Row
 
     from scrapy_simhash.db.lock import LockedNamespace
 
-__all__ = ["Books"]
+__all__ = ["Books", "PushedOut", "largest", "share_of"]
 
-#: As many rows are dropped at once to make room.
-_ROOM = 256
+# As many rows are looked at, and dropped, at once to make room.
+_ROOM = 1024
+
+
+def largest(budget: float) -> float:
+    """The most bytes of a budget that one item, or one text, may take.
+
+    An eighth: with room for several no single one empties it, and for what people store an eighth
+    of the usual budgets is still far more than enough.
+    """
+    return budget / 8
+
+
+def share_of(url: str) -> int:
+    """Whose share of a budget is used by what was found at a URL: 64 bits that tell its site."""
+    # Whatever stands behind the host; a claim has no time to read its URL again.
+    end = url.find("/", len("https://"))
+    return _share_of_beginning(url if end < 0 else url[:end])
+
+
+@lru_cache(maxsize=4096)
+def _share_of_beginning(url: str) -> int:
+    return owner_of(site(url))
+
+
+@dataclass(slots=True)
+class PushedOut:
+    """What had to make room for others.
+
+    Attributes:
+        items: dropped items that are kept no longer, orphans included.
+        orphans: those of them that nothing stands for.
+        texts: likewise, of claims and duplicates.
+    """
+
+    items: int = 0
+    orphans: int = 0
+    texts: int = 0
 
 
 class Books:
@@ -31,30 +76,44 @@ class Books:
         connection: in a transaction whose first statement locked the namespace.
         namespace: its number.
         held: what came with the lock.
+        text_budget: bytes of compressed text that it may hold.
+        item_budget: bytes of dropped items that it may hold.
 
     Attributes:
         claims: added so far; negative if more were taken away.
         text_bytes: likewise.
         item_bytes: likewise.
+        largest_text: bytes of the largest text that is kept.
     """
 
-    def __init__(self, connection: Connection, namespace: int, held: LockedNamespace) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        namespace: int,
+        held: LockedNamespace,
+        text_budget: float = np.inf,
+        item_budget: float = np.inf,
+    ) -> None:
         self._connection = connection
         self._dialect = connection.dialect.name
         self._sql = _statements(self._dialect)
         self._namespace = namespace
         self._held = held
+        self._text_budget = text_budget
+        self._item_budget = item_budget
+        self.largest_text = largest(text_budget)
         self.claims = self.text_bytes = self.item_bytes = 0
 
-    def enter(self, text_budget: float = np.inf, item_budget: float = np.inf) -> None:
+    def enter(self) -> PushedOut:
         """Enter what changed in the namespace's row, after dropping what is over the budgets."""
+        pushed_out = PushedOut()
         texts = self._held.text_bytes + self.text_bytes
         items = self._held.item_bytes + self.item_bytes
         # A tenth more than necessary, so that not every batch has to make room.
-        if self.text_bytes > 0 and texts > text_budget:
-            self._make_room_for_texts(texts - text_budget * 0.9)
-        if self.item_bytes > 0 and items > item_budget:
-            self._make_room_for_items(items - item_budget * 0.9)
+        if self.text_bytes > 0 and texts > self._text_budget:
+            self._make_room_for_texts(texts - self._text_budget * 0.9, pushed_out)
+        if self.item_bytes > 0 and items > self._item_budget:
+            self._make_room_for_items(items - self._item_budget * 0.9, pushed_out)
         if self.claims or self.text_bytes or self.item_bytes:
             changes = {
                 "claims": self.claims,
@@ -62,36 +121,88 @@ class Books:
                 "items": self.item_bytes,
             }
             self._sql.enter.run(self._connection, {"here": self._namespace, **changes})
+        return pushed_out
 
-    def _make_room_for_texts(self, wanted: float) -> None:
-        """Texts of claims without duplicates go first, the oldest of them before the others."""
-        target = self.text_bytes - wanted
-        for oldest in (self._sql.unexplaining, self._sql.explaining):
-            while self.text_bytes > target:
-                found = oldest.run(self._connection, {"here": self._namespace}).scalars()
-                here = self._here(found)
-                freed = int(self._sql.size_of_texts.run(self._connection, here).scalar() or 0)
-                if not freed:
-                    break
-                self._sql.delete_texts.run(self._connection, here)
-                self.text_bytes -= freed
+    def _make_room_for_texts(self, wanted: float, pushed_out: PushedOut) -> None:
+        """Texts of claims without duplicates go first: no difference is shown with them."""
+        for kind in (self._sql.unexplaining, self._sql.explaining):
+            count, freed = self._push_out(kind, wanted, self._drop_texts)
+            self.text_bytes -= freed
+            wanted -= freed
+            pushed_out.texts += count
 
-    def _make_room_for_items(self, wanted: float) -> None:
-        """The oldest items go first, orphans only when nothing else is left."""
-        target = self.item_bytes - wanted
-        for is_orphan in (False, True):
-            while self.item_bytes > target:
-                found: Sequence[Any] = self._sql.items.run(
-                    self._connection, {"here": self._namespace, "is_orphan": is_orphan}
-                ).all()
-                if not found:
-                    break
-                here = self._here(number for number, _ in found)
-                self._sql.drop_items.run(self._connection, here)
-                self.item_bytes -= sum(size for _, size in found)
+    def _make_room_for_items(self, wanted: float, pushed_out: PushedOut) -> None:
+        """What is stored to the letter goes first, and last what may be stored nowhere."""
+        for kind in (self._sql.repeating, self._sql.others, self._sql.orphans):
+            count, freed = self._push_out(kind, wanted, self._drop_items)
+            self.item_bytes -= freed
+            wanted -= freed
+            pushed_out.items += count
+            if kind is self._sql.orphans:
+                pushed_out.orphans += count
+
+    def _push_out(
+        self, kind: _Kind, wanted: float, drop: Callable[[Sequence[Row[Any]]], None]
+    ) -> tuple[int, int]:
+        """Push out so many bytes, as far as there are; how many rows, and bytes, it was."""
+        count = freed = 0
+        if wanted <= 0:
+            return 0, 0
+        shares = kind.shares.run(self._connection, {"here": self._namespace})
+        held: dict[int, int] = {row.site: int(row.total) for row in shares}
+        level = _level(held, wanted)
+        last = {"claim": 0, "number": 0}
+        while held and freed < wanted:
+            rows = kind.oldest.run(self._connection, {"here": self._namespace, **last}).all()
+            gone = []
+            for row in rows:
+                if freed < wanted and held.get(row.site, 0) > level:
+                    gone.append(row)
+                    held[row.site] -= row.size
+                    freed += row.size
+            if gone:
+                drop(gone)
+                count += len(gone)
+            if len(rows) < _ROOM:
+                break
+            last = {"claim": rows[-1].claim, "number": rows[-1].number}
+        return count, freed
+
+    def _drop_items(self, rows: Sequence[Row[Any]]) -> None:
+        self._sql.drop_items.run(self._connection, self._here(row.number for row in rows))
+
+    def _drop_texts(self, rows: Sequence[Row[Any]]) -> None:
+        if own := [row.claim for row in rows if not row.number]:
+            self._sql.drop_own_texts.run(self._connection, self._here(own))
+        if others := [row for row in rows if row.number]:
+            duplicates = list_parameter(self._dialect, (row.number for row in others))
+            here = self._here({row.claim for row in others})
+            self._sql.drop_other_texts.run(self._connection, {**here, "duplicates": duplicates})
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         return {"here": self._namespace, "numbers": list_parameter(self._dialect, numbers)}
+
+
+def _level(held: dict[int, int], wanted: float) -> float:
+    """Down to where shares are cut so that so many bytes are freed: 0 if it takes all of them."""
+    if not held:
+        return 0.0
+    largest_first = np.sort(np.fromiter(held.values(), np.float64))[::-1]
+    # If the largest n are cut to one level, it is what is left of them, by n.
+    levels = (np.cumsum(largest_first) - wanted) / np.arange(1, len(held) + 1)
+    return max(0.0, float(levels.max()))
+
+
+class _Kind(NamedTuple):
+    """What may be pushed out together.
+
+    Attributes:
+        shares: how many bytes of it each site has.
+        oldest: its next rows, with claim, number, size and site.
+    """
+
+    shares: CompiledStatement
+    oldest: CompiledStatement
 
 
 class _Statements:
@@ -113,35 +224,62 @@ class _Statements:
         self.drop_items = CompiledStatement(
             update(duplicates)
             .where(duplicates.c.namespace == here, is_in(dialect, duplicates.c.id, "numbers"))
-            .values(item=null())
-        )
-        self.items = CompiledStatement(
-            select(duplicates.c.id, func.length(duplicates.c.item).label("bytes"))
-            .where(
-                duplicates.c.namespace == here,
-                duplicates.c.item.is_not(None),
-                duplicates.c.orphaned == bindparam("is_orphan"),
-            )
-            .order_by(duplicates.c.id)
-            .limit(_ROOM)
+            .values(item=null(), item_bytes=0)
         )
         of_claims = (texts.c.namespace == here, is_in(dialect, texts.c.claim, "numbers"))
-        size = func.coalesce(func.sum(func.length(texts.c.text)), 0)
-        self.size_of_texts = CompiledStatement(select(size).where(*of_claims))
-        self.delete_texts = CompiledStatement(delete(texts).where(*of_claims))
-        explained = exists().where(
-            duplicates.c.namespace == texts.c.namespace, duplicates.c.claim == texts.c.claim
+        self.drop_own_texts = CompiledStatement(
+            delete(texts).where(*of_claims, texts.c.duplicate == 0)
         )
-        self.unexplaining, self.explaining = (
-            CompiledStatement(
-                select(texts.c.claim)
-                .where(texts.c.namespace == here, condition)
-                .group_by(texts.c.claim)
-                .order_by(texts.c.claim)
-                .limit(_ROOM)
+        self.drop_other_texts = CompiledStatement(
+            delete(texts).where(*of_claims, is_in(dialect, texts.c.duplicate, "duplicates"))
+        )
+        has_item = and_(duplicates.c.namespace == here, duplicates.c.item_bytes > 0)
+        self.repeating, self.others, self.orphans = (
+            _items(and_(has_item, *conditions))
+            for conditions in (
+                (duplicates.c.repeats == true(), ~is_orphan()),
+                (duplicates.c.repeats == false(), ~is_orphan()),
+                (is_orphan(),),
             )
-            for condition in (~explained, explained)
         )
+        explains = exists(
+            select(duplicates.c.id).where(
+                duplicates.c.namespace == texts.c.namespace, duplicates.c.claim == texts.c.claim
+            )
+        )
+        here_texts = texts.c.namespace == here
+        self.unexplaining = _texts(and_(here_texts, ~explains))
+        self.explaining = _texts(and_(here_texts, explains))
+
+
+def _items(condition: ColumnElement[bool]) -> _Kind:
+    row = schema.duplicates.c
+    oldest = (
+        select(row.claim, row.id.label("number"), row.item_bytes.label("size"), row.site)
+        .where(condition, row.id > bindparam("number"))
+        .order_by(row.id)
+    )
+    return _kind(row.site, row.item_bytes, condition, oldest)
+
+
+def _texts(condition: ColumnElement[bool]) -> _Kind:
+    row = schema.texts.c
+    last: BindParameter[int] = bindparam("claim")
+    oldest = (
+        select(row.claim, row.duplicate.label("number"), row.bytes.label("size"), row.site)
+        .where(
+            condition,
+            row.claim >= last,
+            or_(row.claim > last, row.duplicate > bindparam("number")),
+        )
+        .order_by(row.claim, row.duplicate)
+    )
+    return _kind(row.site, row.bytes, condition, oldest)
+
+
+def _kind(site_: Any, size: Any, condition: ColumnElement[bool], oldest: Any) -> _Kind:
+    shares = select(site_, func.sum(size).label("total")).where(condition).group_by(site_)
+    return _Kind(CompiledStatement(shares), CompiledStatement(oldest.limit(_ROOM)))
 
 
 _statements = cache(_Statements)

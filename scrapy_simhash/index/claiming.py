@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simhash.db.schema import EXACT, PENDING
-from scrapy_simhash.index.batch import KeyRow, exact_key, pack_keys
+from scrapy_simhash.index.batch import KeyRow, crowd_key, pack_keys
 from scrapy_simhash.index.decide import Met, are_equal, decide, stands_for
 from scrapy_simhash.index.reader import Found
 from scrapy_simhash.index.verdict import Claim, Match, Verdict
@@ -238,11 +238,11 @@ def _write(
             packed += pack_keys(own[-1:])
         written = row._replace(nearest=nearest.get(number), packed_keys=packed)
         claims[number] = Claim(row.id, written._asdict())
-    texts = [
-        (claim.id, 0, text)
+    texts = {
+        claim.id: text
         for number, claim in claims.items()
         if (text := batch.texts[number]) is not None
-    ]
+    }
     writer.insert([claim.row for claim in claims.values()], keys, found.crowded, texts)
     return claims
 
@@ -256,7 +256,7 @@ def _keys_of(lookup: Lookup, batch: Batch, number: int, found: Found) -> Sequenc
         lookup.counts.crowded += any(full)
         if all(full):
             lookup.counts.exact_only += 1
-            return [*keys, KeyRow(slots, exact_key(batch.rows[number].fingerprint))]
+            return [*keys, KeyRow(slots, crowd_key(batch.rows[number].fingerprint))]
     return keys
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
+from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.batch import bare_sketch
@@ -36,7 +37,7 @@ from scrapy_simhash.index.verdict import (
 )
 from scrapy_simhash.index.void import void_count
 from scrapy_simhash.keys.plan import choose_keys
-from scrapy_simhash.simhash.scheme import Scheme, load_scheme
+from scrapy_simhash.simhash.scheme import Scheme, keyed, load_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -79,10 +80,17 @@ class Index:
         expected_size: how many documents there will be, to choose the keys of a new namespace by;
             one that exists keeps those it has.
         compared: what is compared, in words; a namespace that was made otherwise is warned of.
+        secret: 16 characters or more that fingerprints hang on, for a database that is made here;
+            one that exists must have been made with it. By default each database draws its own.
+
+    Attributes:
+        scheme: the scheme with the secret in it. `index.scheme.sketch(text).fingerprint` is what
+            the index has of a text.
 
     Raises:
         ValueError: an argument is out of its range, or the URL can't be read.
-        SchemeMismatch: the namespace was made with another scheme or other keys.
+        SchemeMismatch: the database was made with another secret, or the namespace with another
+            scheme or other keys.
         IndexUnavailable: the database does not answer.
     """
 
@@ -105,10 +113,11 @@ class Index:
         item_budget: int = 1 << 30,
         expected_size: int = 1_000_000,
         compared: str = "",
+        secret: str | None = None,
     ) -> None:
-        self.scheme = load_scheme(scheme, scheme_options) if isinstance(scheme, str) else scheme
+        given = load_scheme(scheme, scheme_options) if isinstance(scheme, str) else scheme
         keys = choose_keys(
-            self.scheme,
+            given,
             similarity,
             distance,
             candidates,
@@ -120,9 +129,11 @@ class Index:
         self.database = (
             database
             if isinstance(database, Database)
-            else Database(database, options=engine_options, timeout=timeout)
+            else Database(database, options=engine_options, timeout=timeout, secret=secret)
         )
         try:
+            self.database.check_secret(None if secret is None else secret_of(secret))
+            self.scheme = keyed(given, self.database.secret)
             self.lookup = Lookup(
                 self.database.dialect,
                 self.scheme,
@@ -201,8 +212,9 @@ class Index:
         """Claim a text, or a bare fingerprint, for an owner.
 
         Args:
-            content: a text; or a fingerprint, which needs an index with exact blocks; None is
-                what a text without a fingerprint has.
+            content: a text; or a fingerprint, which needs an index with exact blocks, and to be
+                compared with texts must be made by the index's own `scheme`; None is what a text
+                without a fingerprint has.
             key: the owner key.
             url: where it was found.
 
@@ -299,19 +311,18 @@ class Index:
         if not (claims or confirm or release or duplicates):
             return []
         if self._owns_run:
+            # First: if it fails, nothing of what is asked for has been done.
             self.run.beat()
+            self.run.recovery.clear()
         try:
             work = claims, confirm, release, duplicates
-            verdicts = self._ledger.execute(self._claimant, *work)
+            return self._ledger.execute(self._claimant, *work)
         except NamespaceGone:
             logger.warning(
                 "Namespace %r was reset while it was in use: it begins anew", self.namespace
             )
             self._open()
-            verdicts = self._ledger.execute(self._claimant, *work)
-        if self._owns_run:
-            self.run.recovery.clear()
-        return verdicts
+            return self._ledger.execute(self._claimant, *work)
 
 
 def _engine_of(url: str | URL) -> str:

@@ -45,7 +45,9 @@ class Judge:
         if not unknown:
             return
         for claim, packed in reader.texts(connection, unknown).items():
-            text = unpack_text(packed)
+            # One that can't be read counts as gone.
+            if (text := unpack_text(packed)) is None:
+                continue
             shingles = self._scheme.sketch(text).shingles
             if shingles is not None and shingles.size < _MOST:
                 self._shingles[claim] = shingles

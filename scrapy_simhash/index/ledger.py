@@ -11,7 +11,7 @@ from sqlalchemy import select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, lock
 from scrapy_simhash.index.batch import duplicate_row
-from scrapy_simhash.index.budgets import Books
+from scrapy_simhash.index.budgets import Books, PushedOut
 from scrapy_simhash.index.claiming import claim_batch
 from scrapy_simhash.index.verdict import Verdict
 from scrapy_simhash.index.writer import Writer, forgotten
@@ -111,11 +111,11 @@ class Ledger:
         if wanted:
             batch = self._lookup.batch(wanted, claimant, keep_texts=self._keeps_texts)
 
-        def write(connection: Connection, retried: bool) -> list[Verdict]:
+        def write(connection: Connection, retried: bool) -> tuple[list[Verdict], PushedOut]:
             held = lock(connection, self._namespace, len(wanted))
             if (held.plan, held.first_slot) != self._lookup.in_force:
                 raise _PlanChanged(held)
-            books = Books(connection, self._namespace, held)
+            books = Books(connection, self._namespace, held, *self._budgets)
             writer = Writer(connection, self._namespace, held, books)
             writer.forget([forgotten(row) for row in self._mine(release)], orphaned=True)
             writer.confirm(self._mine(confirm))
@@ -126,14 +126,15 @@ class Ledger:
             if duplicates:
                 rows = [self._row(one, claimant.run, now) for one in duplicates]
                 writer.remember(rows, retried=retried)
-            books.enter(*self._budgets)
-            return decided
+            return decided, books.enter()
 
         try:
-            answers = iter(self._database.transact_once(write, self._namespace))
+            decided, pushed_out = self._database.transact_once(write, self._namespace)
         except _PlanChanged as change:
             self._lookup.use(change.held.plan, change.held.first_slot)
             return self.execute(claimant, claims, confirm, release, duplicates)
+        answers = iter(decided)
+        self._lookup.counts.note(pushed_out)
         if wanted:
             self._lookup.note(len(wanted))
         nothing = Verdict("skipped", reason="no_text")

@@ -9,7 +9,9 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.secret import read_secret
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -51,13 +53,16 @@ def open_namespace(
 
     Raises:
         ValueError: the name is too long, or empty.
-        SchemeMismatch: it has another scheme.
+        SchemeMismatch: it has another scheme, or the database another secret than it had.
         IndexUnavailable: the database does not answer.
     """
     if not 0 < len(name) <= 255:
         raise ValueError(f"namespace {name!r}: allowed are 1 to 255 characters")
 
     def open_(connection: Connection) -> OpenNamespace:
+        if read_secret(connection) != database.secret:
+            # What was made ready until now is made with the old one.
+            raise SchemeMismatch(f"{database} was made anew, with another secret")
         row = connection.execute(
             select(schema.namespaces).where(schema.namespaces.c.name == name)
         ).one_or_none()
@@ -86,9 +91,9 @@ def open_namespace(
                 "compares %s: what is in it may not be recognised again, and is then stored once "
                 "more. To begin anew: scrapy simhash reset --namespace %s",
                 name,
-                row.compared or "not said",
+                shortened(row.compared or "not said"),
                 compared,
-                name,
+                shortened(name),
             )
         return OpenNamespace(int(row.id), row.plan, row.first_slot, row.created)
 

@@ -12,7 +12,7 @@ from sqlalchemy import Integer, bindparam, func, literal_column, select, union_a
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
-from scrapy_simhash.index.batch import KeyRow, Row, exact_key, key_row, slotted
+from scrapy_simhash.index.batch import KeyRow, Row, crowd_key, key_row, slotted
 from scrapy_simhash.index.void import counts
 from scrapy_simhash.simhash.measure import hamming
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Select
 
     from scrapy_simhash.index.batch import Batch
+    from scrapy_simhash.index.budgets import PushedOut
 
 __all__ = ["CROWD", "Found", "LookupCounts", "Reader"]
 
@@ -42,12 +43,22 @@ class LookupCounts:
             the others, a little less surely.
         exact_only: documents all of whose bands were crowded: nothing but a document with the very
             same fingerprint is found to be a duplicate of theirs.
+        items, orphans, texts: what was pushed out of the budgets; see :class:`PushedOut`.
     """
 
     claims: int = 0
     candidates: int = 0
     crowded: int = 0
     exact_only: int = 0
+    items: int = 0
+    orphans: int = 0
+    texts: int = 0
+
+    def note(self, pushed_out: PushedOut) -> None:
+        """Count what had to make room in a transaction that was committed."""
+        self.items += pushed_out.items
+        self.orphans += pushed_out.orphans
+        self.texts += pushed_out.texts
 
 
 class Found(NamedTuple):
@@ -113,7 +124,7 @@ class Reader:
             ]
             if alone:
                 # These may stand under their fingerprint.
-                exact = np.array([exact_key(batch.rows[number].fingerprint) for number in alone])
+                exact = np.array([crowd_key(batch.rows[number].fingerprint) for number in alone])
                 asked = np.concatenate([asked, slotted(self._slots, exact)])
                 asker = np.concatenate([asker, np.array(alone)])
                 order = np.argsort(asked, kind="stable")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cache
 from itertools import starmap
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from scrapy_simhash.db.statements import (
     list_parameter,
 )
 from scrapy_simhash.index.batch import KeyRow, exact_key
+from scrapy_simhash.index.budgets import share_of
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -84,7 +86,9 @@ class _Statements:
 
         claims, duplicates, texts = schema.claims, schema.duplicates, schema.texts
         own_texts = (*here(texts, "claim"), texts.c.duplicate == 0)
-        self.present = CompiledStatement(select(claims.c.id).where(*here(claims, "id")))
+        self.present = CompiledStatement(
+            select(claims.c.id, claims.c.digest).where(*here(claims, "id"))
+        )
         self.confirm = CompiledStatement(
             update(claims).where(*here(claims, "id")).values(state=CONFIRMED)
         )
@@ -177,7 +181,7 @@ class Writer:
         claims: Sequence[Mapping[str, Any]],
         keys: Sequence[Sequence[KeyRow]] | None = None,
         crowded: Collection[KeyRow] = (),
-        texts: Sequence[tuple[int, int, bytes]] = (),
+        texts: Mapping[int, bytes] = MappingProxyType({}),
     ) -> None:
         """Add claims with their keys, but for those of these that are crowded.
 
@@ -185,7 +189,7 @@ class Writer:
             claims: their rows.
             keys: of each; made from the rows where they are not at hand.
             crowded: keys that are shared by too many.
-            texts: that are kept of them: number, 0, and the text, compressed.
+            texts: that are kept of them: the number of the claim, and the text, compressed.
         """
         if not claims:
             return
@@ -198,13 +202,14 @@ class Writer:
             for slot, key in mine
             if not crowded or (slot, key) not in crowded
         ]
+        kept = [(row["id"], 0, row, texts[row["id"]]) for row in claims if row["id"] in texts]
         sql = self._sql
         insert_rows(
             self._connection,
             [
                 (sql.insert_claims, claims),
                 (sql.insert_keys, key_rows),
-                (sql.insert_texts, self._text_rows(texts)),
+                (sql.insert_texts, self._text_rows(kept)),
             ],
         )
         self.books.claims += len(claims)
@@ -311,9 +316,20 @@ class Writer:
         if not duplicates:
             return
         alive = self._present({row["claim"] for row, _ in duplicates})
-        # The claim may have been released between the verdict and now.
-        rows = [{**row, "orphaned": row["claim"] not in alive} for row, _ in duplicates]
-        texts = [(row["claim"], row["id"], text) for row, text in duplicates if text is not None]
+        rows = [
+            {
+                **row,
+                # The claim may have been released between the verdict and now.
+                "orphaned": row["claim"] not in alive,
+                "repeats": bool(row["digest"]) and alive.get(row["claim"]) == row["digest"],
+                "item_bytes": len(row["item"] or b""),
+                "site": share_of(row["url"]),
+            }
+            for row, _ in duplicates
+        ]
+        texts = [
+            (row["claim"], row["id"], row, text) for row, text in duplicates if text is not None
+        ]
         insert_rows(
             self._connection,
             [
@@ -321,18 +337,36 @@ class Writer:
                 (self._sql.insert_texts, self._text_rows(texts)),
             ],
         )
-        self.books.item_bytes += sum(len(row["item"] or b"") for row, _ in duplicates)
+        self.books.item_bytes += sum(row["item_bytes"] for row in rows)
 
-    def _text_rows(self, texts: Sequence[tuple[int, int, bytes]]) -> list[dict[str, Any]]:
-        """Compressed texts of claims (duplicate 0) or of duplicates, entered in the books."""
-        self.books.text_bytes += sum(len(text) for _, _, text in texts)
-        return [
-            {"namespace": self._namespace, "claim": claim, "duplicate": duplicate, "text": text}
-            for claim, duplicate, text in texts
+    def _text_rows(
+        self, texts: Iterable[tuple[int, int, Mapping[str, Any], bytes]]
+    ) -> list[dict[str, Any]]:
+        """Compressed texts, but for too large ones, entered in the books.
+
+        Args:
+            texts: the number of a claim; 0, or that of its duplicate; the row of the claim or the
+                duplicate; and its text.
+        """
+        rows: list[dict[str, Any]] = [
+            {
+                "namespace": self._namespace,
+                "claim": claim,
+                "duplicate": duplicate,
+                "text": text,
+                "bytes": len(text),
+                "site": share_of(row["url"]),
+            }
+            for claim, duplicate, row, text in texts
+            if len(text) <= self.books.largest_text
         ]
+        self.books.text_bytes += sum(row["bytes"] for row in rows)
+        return rows
 
-    def _present(self, claims: Iterable[int]) -> set[int]:
-        return set(self._sql.present.run(self._connection, self._here(claims)).scalars())
+    def _present(self, claims: Iterable[int]) -> dict[int, bytes | None]:
+        """Those of the claims that are there, each with its digest."""
+        found = self._sql.present.run(self._connection, self._here(claims))
+        return {row.id: None if row.digest is None else bytes(row.digest) for row in found}
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         """The parameters of a statement on rows of this namespace."""

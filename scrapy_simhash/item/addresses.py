@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_address", "is_page", "own_address"]
 
-_ADDRESS = re.compile(r"(?:https?|ftp)://\S+|//[\w-]+(?:\.[\w-]+)+\S*", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
 _LENGTH = 8192  # what is longer is data
 _NAMED = ("url", "link", "href", "permalink")
 # Words in the name of an address that leads to something else than the item.

@@ -41,8 +41,12 @@ class Facts:
     names: Mapping[int, str] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, fields: Mapping[str, Folded]) -> Self:
+    def of(cls, fields: Mapping[str, Folded], secret: bytes = b"") -> Self:
         """Collect the facts of fields.
+
+        56 bits are few enough to find another value that has those of a given one. With a secret
+        nobody can who does not know it. (Names need none: who wants the hash of a name can have
+        the name.)
 
         Of more than `MAX_FIELDS` - 1, amounts go first, then the order of the names; the rest
         becomes one fact that differs where any of them does.
@@ -58,17 +62,17 @@ class Facts:
         if rest:
             said = (f"{name_of(name).key}={fields[name].text}" for name in rest)
             _add(values, names, _OTHERS, Folded(TEXT, "\x1f".join(said)))
-        records = [(key, said.kind, _hash(said.text)) for key, said in values.items()]
+        records = [(key, said.kind, _hash(said.text, secret)) for key, said in values.items()]
         return cls(tuple(sorted(records)), names)
 
-    def with_numbers(self, text: str) -> Self:
+    def with_numbers(self, text: str, secret: bytes = b"") -> Self:
         """These facts, and as one more the numbers of the text that is compared.
 
         Replaces those of another text. A text without numbers has no such fact.
         """
         key = name_of(_NUMBERS).key
         records = [record for record in self.records if record[0] != key]
-        if value := numbers(text):
+        if value := numbers(text, secret):
             records.append((key, NUMBERS, value))
         return replace(self, records=tuple(sorted(records)), names={**self.names, key: _NUMBERS})
 
@@ -140,10 +144,10 @@ def conflict(
     return min(found, key=lambda name: (name.startswith("("), name), default=None)
 
 
-def numbers(text: str) -> int:
+def numbers(text: str, secret: bytes = b"") -> int:
     """Hash the numbers of a text, as often as each stands there, to 56 bits; 0 if it has none."""
     found = numbers_in(text)
-    return _hash("\x1f".join(found)) if found else 0
+    return _hash("\x1f".join(found), secret) if found else 0
 
 
 def _differ(one: tuple[int, int], other: tuple[int, int]) -> bool:
@@ -167,6 +171,7 @@ def _add(values: dict[int, Folded], names: dict[int, str], name: str, said: Fold
     names.setdefault(key, name)
 
 
-def _hash(text: str) -> int:
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest()
+def _hash(text: str, secret: bytes) -> int:
+    said = text.encode("utf-8", "surrogatepass")
+    digest = blake2b(said, key=secret, digest_size=7).digest()
     return int.from_bytes(digest, "little")

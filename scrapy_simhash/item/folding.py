@@ -11,6 +11,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, NamedTuple
 
+from scrapy_simhash.features.marks import stream_safe
 from scrapy_simhash.item.addresses import is_address
 from scrapy_simhash.item.names import Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
@@ -37,6 +38,8 @@ _LOOK = 65_536
 _SHORT = 200
 
 _TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
+# Python refuses to read numbers of so many digits. No character has one of more than seven.
+_NO_REFERENCE = re.compile(r"&#\d{100,};?")
 _LONG_WORD = re.compile(r"\s*\S{60}")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{65,}={0,2}")
 _ENCODED_FOR_URLS = re.compile(r"[A-Za-z0-9_-]{65,}={0,2}")
@@ -59,7 +62,7 @@ def is_markup(text: str) -> bool:
 
 def without_tags(text: str) -> str:
     """Markup as text, roughly: tags are left out, references to characters are resolved."""
-    return html.unescape(_TAG.sub(" ", text))
+    return html.unescape(_NO_REFERENCE.sub("\ufffd", _TAG.sub(" ", text)))
 
 
 def is_encoded(text: str) -> bool:
@@ -157,7 +160,7 @@ def _dict(name: Name, fields: dict[str, Any]) -> Folded | None:
 
 def _fold(text: str) -> str:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+        text = unicodedata.normalize("NFKC", stream_safe(_INVISIBLE.sub("", text)))
     return " ".join(text.casefold().split())
 
 

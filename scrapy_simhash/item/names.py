@@ -13,6 +13,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from scrapy_simhash.features.marks import stream_safe
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -39,6 +41,7 @@ _NO_AMOUNTS = {
 }
 _LANGUAGES = {"hreflang", "inlanguage", "lang", "language", "languagecode", "locale", "语言"}
 _ADDRESSES = {"href", "hrefs", "link", "links", "permalink", "src", "uri", "url", "urls"}
+_LENGTH = 256  # of a name, the last characters, which are read
 # What stands beside a thing rather than in it: its pictures, its place in the site, how it came.
 _SILENT = {
     *("audios", "breadcrumb", "breadcrumbs", "canonicalurl", "charset", "contentencoding"),
@@ -88,7 +91,7 @@ class Name:
 @lru_cache(maxsize=4096)
 def name_of(text: str) -> Name:
     """Read a name."""
-    plain = unicodedata.normalize("NFKC", text)
+    plain = unicodedata.normalize("NFKC", stream_safe(_shortened(text)))
     listed = [word.casefold() for word in _WORD.findall(plain)]
     words = set(listed)
     joined = re.sub(r"[_\-\s]", "", plain.casefold())
@@ -108,6 +111,14 @@ def name_of(text: str) -> Name:
         fetched=last == "datedownloaded" or not _FETCHES.isdisjoint(words),
         published=last in _PUBLISHED,
     )
+
+
+def _shortened(text: str) -> str:
+    """The path of what lies deep in lists, its beginning as a hash: it is in the name of each."""
+    if len(text) <= _LENGTH:
+        return text
+    before = text[:-_LENGTH].encode("utf-8", "surrogatepass")
+    return f"{blake2b(before, digest_size=8).hexdigest()}~{text[-_LENGTH:]}"
 
 
 def is_inside(name: str, outer: Collection[str]) -> bool:

@@ -90,6 +90,7 @@ def read_item(
     page_url: str,
     since: float,
     now: float,
+    secret: bytes = b"",
 ) -> Said:
     """Read what an item says.
 
@@ -104,6 +105,8 @@ def read_item(
         since: When the crawl started, in seconds since the epoch.
         now: The time, likewise. Moments between the two, with a minute to spare, say when something
             was fetched.
+        secret: Up to 64 bytes with which facts and digest are hashed; those of another secret are
+            others.
 
     Raises:
         TypeError: If the item is of another type, or `fields`, `ignore` or `key` are one str.
@@ -126,9 +129,9 @@ def read_item(
         prose.read(name, value)
     return Said(
         text=prose.text(),
-        facts=Facts.of(prose.facts),
+        facts=Facts.of(prose.facts, secret),
         address=own_address(everything, page_url=page_url, key=key),
-        digest=_digest(type(item).__name__, said) if read.complete else None,
+        digest=_digest(type(item).__name__, said, secret) if read.complete else None,
         names_page=item_part.names_page,
         is_empty=not said,
     )
@@ -176,9 +179,10 @@ class _ItemPart:
         return not name.published and is_within(value, self._window)
 
 
-def _digest(kind: str, fields: Mapping[str, Any]) -> bytes:
+def _digest(kind: str, fields: Mapping[str, Any], secret: bytes) -> bytes:
     written = f"{kind}:{_written(fields)}"
-    return blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    said = written.encode("utf-8", "surrogatepass")
+    return blake2b(said, key=secret, digest_size=16).digest()
 
 
 def _written(value: Any) -> str:

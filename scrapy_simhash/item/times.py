@@ -70,7 +70,7 @@ def _moments_of_text(text: str) -> Sequence[float]:
             return _seconds(dt.datetime.fromisoformat(text.replace("/", "-")))
         if _HTTP.match(text):
             return _seconds(parsedate_to_datetime(text))
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     return ()
 

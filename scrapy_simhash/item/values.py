@@ -78,22 +78,26 @@ def read_fields(item: Any) -> Fields:
 
 def flat(tree: Mapping[str, Any]) -> dict[str, Any]:
     """Name nested fields by their path, as in `offer.price`; lists stay as they are."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, list[Any]] = {}
     _flatten(tree, "", fields)
-    return fields
+    # A field may itself be called "offer.price".
+    return {name: said[0] if len(said) == 1 else said for name, said in fields.items()}
 
 
-def _flatten(tree: Mapping[str, Any], path: str, fields: dict[str, Any]) -> None:
+def _flatten(tree: Mapping[str, Any], path: str, fields: dict[str, list[Any]]) -> None:
     for key, value in tree.items():
         name = path + key
         if type(value) is dict:
             _flatten(value, f"{name}.", fields)
             continue
-        if len(name) > _NAME_LENGTH:
-            digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-            name = f"{name[: _NAME_LENGTH - 17]}~{digest}"
-        # A field may itself be called "offer.price".
-        fields[name] = [fields[name], value] if name in fields else value
+        fields.setdefault(_shortened(name), []).append(value)
+
+
+def _shortened(name: str) -> str:
+    if len(name) <= _NAME_LENGTH:
+        return name
+    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{name[: _NAME_LENGTH - 17]}~{digest}"
 
 
 class _Copier:
@@ -150,7 +154,10 @@ class _Copier:
         keys = {str(key): key for key in value}
         if len(keys) < len(value):
             self.complete = False  # such as 1 and "1"
-        return {name: self._field(value, keys[name], depth) for name in self._take(sorted(keys))}
+        return {
+            _shortened(name): self._field(value, keys[name], depth)
+            for name in self._take(sorted(keys))
+        }
 
     def _field(self, value: Mapping[Any, Any], key: Any, depth: int) -> Any:
         try:

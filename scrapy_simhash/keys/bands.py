@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from scrapy_simhash import native
 from scrapy_simhash.features.mixing import mix64
 
 if TYPE_CHECKING:
@@ -106,6 +107,10 @@ class Bands:
         if not sketch.shingles.size:
             raise ValueError("a text without a single shingle has no keys")
         starts, orders, factors = _bins(self.bands * self.rows)
+        if native.core is not None:
+            hashes = np.ascontiguousarray(sketch.shingles, np.uint64)
+            made = native.core.bands(hashes, starts, orders, factors, self.bands)
+            return np.frombuffer(made, np.int32)
         first = sketch.shingles.searchsorted(starts)
         filled = first < np.append(first[1:], sketch.shingles.size)
         # Every order begins with the bin itself.
@@ -117,7 +122,7 @@ class Bands:
 
 
 @cache
-def _bins(count: int) -> tuple[NDArray[np.uint64], NDArray[np.intp], NDArray[np.uint64]]:
+def _bins(count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64]]:
     """What belongs to so many bins and never changes.
 
     Returns:
@@ -130,7 +135,7 @@ def _bins(count: int) -> tuple[NDArray[np.uint64], NDArray[np.intp], NDArray[np.
     random = mix64(states).reshape(count, count)
     factors = random.diagonal() | np.uint64(1)
     np.fill_diagonal(random, 0)
-    return np.array(starts, np.uint64), random.argsort(axis=1), factors
+    return np.array(starts, np.uint64), random.argsort(axis=1).astype(np.int64), factors
 
 
 def bands_for(similarity: float) -> Bands:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol, cast
 
 from scrapy_simhash.loading import is_import_path, load_object
@@ -15,7 +16,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Scheme", "Sketch", "has_shingles", "load_scheme", "own_distance"]
+__all__ = [
+    "Scheme",
+    "Sketch",
+    "has_shingles",
+    "key_part",
+    "keyed",
+    "load_scheme",
+    "longest_text",
+    "own_distance",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,13 @@ class Scheme(Protocol):
       them and the exact similarity of two texts is known.
     - ``distance: int | None = None``: the distance up to which documents are near-duplicates where
       none is asked for. Without one, a scheme of 128 bits is asked for a similarity.
+    - ``max_text: int``: the characters of a text from which on it takes too long. Longer texts of a
+      crawl are not compared, whatever SIMHASH_MAX_TEXT is.
     - ``explain(text) -> Explanation``: how a fingerprint comes about, for people.
+    - ``keyed(secret: bytes) -> Scheme``: the same with that secret in the hash of every feature,
+      and `key_part` of it in its id. An index asks for it with the 16 bytes of its database.
+      Without it the scheme is used as it is: who knows how it hashes can make texts whose
+      fingerprint is near that of another text.
     """
 
     @property
@@ -70,6 +86,26 @@ def has_shingles(scheme: Scheme) -> bool:
 def own_distance(scheme: Scheme) -> int | None:
     """The distance that a scheme has of its own, for when none is asked for: "keywords" has 3."""
     return getattr(scheme, "distance", None)
+
+
+def longest_text(scheme: Scheme, most: int) -> int:
+    """How many characters a text may have, where that many are allowed with any scheme."""
+    return min(most, getattr(scheme, "max_text", most))
+
+
+def keyed(scheme: Scheme, secret: bytes) -> Scheme:
+    """A scheme with the secret of a database in its hashes, if it takes one."""
+    make = getattr(scheme, "keyed", None)
+    return scheme if make is None else cast("Scheme", make(secret))
+
+
+def key_part(secret: bytes) -> str:
+    """What the id of a scheme says of its secret: fingerprints of another one can't be compared.
+
+    Returns:
+        "key=" and 32 bits as hexadecimal digits, from which the secret can't be found.
+    """
+    return f"key={blake2b(key=secret, digest_size=4, person=b'scheme').hexdigest()}"
 
 
 # By their import paths: the classic pipeline is loaded for whoever asks for it, and nobody else.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from copy import copy
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from scrapy_simhash import native
 from scrapy_simhash.features.mixing import mix64
 from scrapy_simhash.features.shingles import shingle_names, shingles
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.simhash.explain import Explanation, Feature
 from scrapy_simhash.simhash.majority import bit_sums, majority
-from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.simhash.scheme import Sketch, key_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,22 +29,33 @@ class Shingles:
     """
 
     # The number changes with anything that changes a fingerprint; the rest is for people.
-    id: ClassVar[str] = "shingles/2 tokens=2,4 hash=poly+splitmix64 bits=128 tie=bit fold=unicode14"
+    id: str = "shingles/2 tokens=2,4 hash=poly+splitmix64 bits=128 tie=bit fold=unicode14"
     bits: ClassVar[int] = 128
     has_shingles: ClassVar[bool] = True
 
     _SECOND = np.uint64(0x9E3779B97F4A7C15)
+    _secret = b""
+
+    def keyed(self, secret: bytes) -> Self:
+        """The scheme of a database: its fingerprints can't be told without the secret."""
+        made = copy(self)
+        made._secret = secret
+        made.id = f"{type(self).id} {key_part(secret)}"
+        return made
 
     def sketch(self, text: str) -> Sketch:
         """Reduce a text to its fingerprint and its shingles."""
-        low = shingles(text)
+        low = shingles(text, self._secret)
         if not low.size:
             return Sketch(None, 0, low)
-        return Sketch(majority(self._words(low)), low.size, low)
+        if native.core is None:
+            return Sketch(majority(self._words(low)), low.size, low)
+        words = native.core.majority(low, int(self._SECOND))
+        return Sketch(words[1] << 64 | words[0], low.size, low)
 
     def explain(self, text: str) -> Explanation:
         """Say how the fingerprint of a text comes about."""
-        names = shingle_names(text)
+        names = shingle_names(text, self._secret)
         words = self._words(np.array(list(names.values()), np.uint64))
         hashes = [int(high) << 64 | int(low) for low, high in words]
         features = [Feature(name, 1, hash_) for name, hash_ in zip(names, hashes, strict=True)]
@@ -57,7 +70,9 @@ class Shingles:
 
 
 def fingerprint(text: str) -> int | None:
-    """The fingerprint of a text by the default scheme.
+    """The fingerprint of a text by the default scheme, without a secret: the same everywhere.
+
+    Those in a database are made with its own secret, and other numbers: `Index.scheme` makes them.
 
     Returns:
         An unsigned integer of 128 bits, or None for a text of fewer than two tokens.

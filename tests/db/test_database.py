@@ -38,7 +38,8 @@ def db(engine: str, tmp_path: Path) -> Iterator[Database]:
 
 
 def version(db: Database) -> str | None:
-    return db.read(lambda connection: connection.scalar(select(schema.meta.c.value)))
+    stored = select(schema.meta.c.value).where(schema.meta.c.name == "version")
+    return db.read(lambda connection: connection.scalar(stored))
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])

@@ -28,9 +28,7 @@ pytestmark = pytest.mark.parametrize("engine", ENGINES)
 fingerprints = st.integers(0, 2**BITS - 1)
 
 # What one drawn example leaves behind is in a namespace of its own.
-shared = settings(
-    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+shared = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 # Claims

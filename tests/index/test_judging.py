@@ -81,7 +81,7 @@ def test_what_is_near_by_its_distance_and_not_by_its_shingles_is_unique(db: Data
         index = Index(db, text_budget=budget, namespace=str(budget))
         first = index.document(article(0, 300), key="a")
         index.execute([first])
-        other = SCHEME.sketch(edited(article(0, 300), 25)).shingles
+        other = index.scheme.sketch(edited(article(0, 300), 25)).shingles
         near = index.document(article(1), key="b")
         near.sketch = Sketch(first.sketch.fingerprint, other.size, other)
         assert 0.7 < jaccard(first.sketch.shingles, other) < 0.88

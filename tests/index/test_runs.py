@@ -9,8 +9,9 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from claims import rows
 from servers import ENGINES
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.exceptions import IndexUnavailable
@@ -58,10 +59,6 @@ def deleted(run: Run) -> int:
 
 def kind(index: Index, text: str, key: str = "other") -> str:
     return index.claim(text, key=key).kind
-
-
-def rows(db: Database, table: Any) -> int:
-    return db.read(lambda connection: connection.scalar(select(func.count()).select_from(table)))
 
 
 def test_what_a_dead_process_left_counts_no_more_and_is_deleted(db: Database) -> None:
@@ -259,6 +256,38 @@ def test_what_closing_has_no_time_to_delete_is_left_to_others(
     run = Run.open(db)
     assert kind(Index(db, run=run), TEXT) == "unique"
     assert deleted(run) == 2
+
+
+def test_a_run_that_can_not_delete_what_it_leaves_is_closed_all_the_same(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_seconds: float) -> bool:
+        raise IndexUnavailable("locked")
+
+    run = Run.open(db)
+    index = Index(db, run=run)
+    index.confirm(index.claim(TEXT, key="a"))
+    monkeypatch.setattr(run.recovery, "clear", fail)
+    run.close(settled=True, reason="finished")
+    assert row(db, run).settled
+    assert Run.open(db).recovery.runs == []
+
+
+def test_what_dead_runs_left_is_deleted_before_anything_is_claimed(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a claim would be made that nobody hears of."""
+
+    def fail() -> bool:
+        raise IndexUnavailable("locked")
+
+    index = Index(db)
+    with monkeypatch.context() as patch:
+        patch.setattr(index.run.recovery, "clear", fail)
+        with pytest.raises(IndexUnavailable):
+            index.claim(TEXT, key="a")
+    assert rows(db, schema.claims) == 0
+    assert kind(index, TEXT) == "unique"
 
 
 def test_closing_twice_is_closing_once(db: Database) -> None:

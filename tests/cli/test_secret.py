@@ -1,0 +1,117 @@
+"""``scrapy simhash secret``, and what other commands do with the secret of a database."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+
+import pytest
+from loopback import prose
+from stored import fill
+
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.simhash.shingles import fingerprint
+
+
+@pytest.fixture
+def secret(database):
+    with closing(Database(f"sqlite:///{database}")) as opened:
+        return opened.secret
+
+
+def test_what_it_prints_makes_another_database_agree(call, database, secret, tmp_path):
+    code, printed, err = call("secret", "--database", database)
+    assert (code, err) == (0, "")
+    assert printed == f"{secret.hex()}\n"
+    with Index(f"sqlite:///{tmp_path}/other.db", secret=printed.strip()) as other:
+        theirs = other.scheme.sketch(prose("any")).fingerprint
+    with Index(f"sqlite:///{database}") as index:
+        assert index.scheme.sketch(prose("any")).fingerprint == theirs
+        assert index.scheme.id == other.scheme.id
+
+
+def test_a_database_with_another_one_is_refused_in_one_line(call, database, secret):
+    for name in ("stats", "tune", "secret"):
+        code, out, err = call(
+            name, "--database", database, SIMHASH_SECRET="not that of the database"
+        )
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "another secret" in err
+        assert secret.hex() not in err
+    # What is printed on the command line as well.
+    assert call("stats", "--database", database, SIMHASH_SECRET=secret.hex())[0] == 0
+    assert call("stats", "--database", database, SIMHASH_SECRET="")[0] == 0
+
+
+def test_a_setting_that_is_too_short_is_not_repeated(call, database):
+    code, out, err = call("stats", "--database", database, SIMHASH_SECRET="too short to")
+    assert (code, out) == (2, "")
+    assert err == (
+        "scrapy simhash stats: SIMHASH_SECRET: a string of 16 characters or more is wanted\n"
+    )
+
+
+def test_no_other_command_shows_it(call, database, secret, tmp_path):
+    with Index(f"sqlite:///{database}", namespace="second") as index:
+        fill(index)
+    shown = ""
+    for arguments in (
+        ["stats"],
+        ["stats", "--json"],
+        ["tune", "--namespace", "news", "--json"],
+        ["show", "--namespace", "news", "http://a.test/1"],
+        ["restore", "--namespace", "news"],
+    ):
+        _, out, err = call(*arguments, "--database", database)
+        shown += out + err
+    report = tmp_path / "report.html"
+    call("report", "--namespace", "news", "--database", database, "-o", report)
+    shown += report.read_text("utf-8") if report.exists() else ""
+    assert "shingles/2" in shown
+    assert secret.hex() not in shown
+
+
+def test_tune_reads_the_texts_with_it(call, database):
+    code, out, err = call("tune", "--namespace", "news", "--database", database, "--json")
+    assert code == 0, err
+    assert [one["kept"] for one in json.loads(out)["levels"]]
+
+
+def test_texts_without_a_database_are_explained_without_one(call):
+    out = call("explain", "one two three four", "--json", SIMHASH_SECRET="any of 16 characters")[1]
+    assert json.loads(out)["fingerprint"] == fingerprint("one two three four")
+
+
+@pytest.fixture
+def dedupe(call, tmp_path):
+    """Call it on texts around the threshold; gives what it wrote."""
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    lines = []
+    for number in range(60):
+        words = prose(number, 60).split()
+        lines += [words, [*words[:20], "other", *words[21:]], [*words[:40], "new", *words[43:]]]
+    rows = [json.dumps({"text": " ".join(words), "n": n}) for n, words in enumerate(lines)]
+    source.write_text("\n".join(rows))
+
+    def run(*arguments, **given):
+        output.unlink(missing_ok=True)
+        more = ["--ignore", "n", *arguments]
+        code, _, err = call("dedupe", source, "-o", output, *more, **given)
+        assert code == 0, err
+        return output.read_bytes()
+
+    return run
+
+
+def test_dedupe_without_a_database_that_lasts_gives_the_same_each_time(dedupe):
+    """Of pairs at the threshold some are missed, and which ones hangs on the secret."""
+    first = dedupe()
+    assert 60 <= first.count(b"\n") < 180
+    assert dedupe() == dedupe() == first
+
+
+def test_dedupe_with_a_database_makes_it_with_the_secret_that_is_set(dedupe, tmp_path):
+    path = tmp_path / "seen.db"
+    dedupe("--database", path, SIMHASH_SECRET="any of 16 characters")
+    Database(f"sqlite:///{path}", secret="any of 16 characters").close()

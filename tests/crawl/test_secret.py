@@ -1,0 +1,89 @@
+"""Crawls and the secret of their database."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+
+import pytest
+from loopback import InPhases, PageSpider, article, crawl, critical_lines, serve
+from scrapy.utils.defer import deferred_f_from_coro_f
+
+from scrapy_simhash.db.secret import secret_of
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.simhash.scheme import key_part
+
+GIVEN = "correct horse battery"
+
+
+@pytest.fixture
+def database(tmp_path):
+    return tmp_path / "index.db"
+
+
+@pytest.fixture
+def settings(database):
+    return {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
+
+
+@pytest.fixture(scope="module")
+def urls():
+    pages = {f"/{group}/{twin}": article(group) for group in range(4) for twin in range(2)}
+    with serve(pages) as site:
+        yield [site + path for path in pages]
+
+
+@deferred_f_from_coro_f
+async def test_a_database_that_was_made_with_another_one_refuses_the_crawl(settings, urls, caplog):
+    caplog.set_level("DEBUG")
+    done = await crawl(PageSpider, settings | {"SIMHASH_SECRET": GIVEN}, urls)
+    assert done.stats["unique"] == 4
+    done = await crawl(PageSpider, settings | {"SIMHASH_SECRET": "wrong horse battery"}, urls)
+    assert done.reason == "simhash_index_mismatch"
+    assert "checked" not in done.stats
+    (line,) = critical_lines(caplog)
+    assert "another secret" in line
+    assert "SIMHASH_SECRET" in line
+    # Without one, and with what the database holds, all is well.
+    held = secret_of(GIVEN).hex()
+    for given in (None, held):
+        done = await crawl(PageSpider, settings | {"SIMHASH_SECRET": given}, urls)
+        assert (done.stats["same"], done.stats["duplicates"]) == (4, 4)
+    for shown in (GIVEN, "wrong horse", held):
+        assert shown not in caplog.text
+        assert shown not in str(done.crawler.stats.get_stats())
+
+
+@deferred_f_from_coro_f
+async def test_one_that_is_too_short_refuses_the_crawl_and_is_not_repeated(settings, urls, caplog):
+    done = await crawl(PageSpider, settings | {"SIMHASH_SECRET": "too short"}, urls)
+    assert done.reason == "simhash_misconfigured"
+    (line,) = critical_lines(caplog)
+    assert "SIMHASH_SECRET: a string of 16 characters or more is wanted" in line
+    assert "too short" not in caplog.text
+
+
+@deferred_f_from_coro_f
+async def test_what_comes_before_the_secret_is_known_is_stored_unchecked(database, settings, urls):
+    """It is in the database, which does not answer yet."""
+    holder = sqlite3.connect(database, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+
+    def give_back():
+        holder.execute("COMMIT")
+        # It is asked again after half a second.
+        time.sleep(2)
+
+    with closing(holder):
+        done = await crawl(
+            InPhases, settings | {"SIMHASH_TIMEOUT": 1}, [lambda: None, give_back], urls
+        )
+    assert len(done.items) + done.stats.get("duplicates", 0) == len(urls)
+    assert done.stats["failed_open"] == len(urls) / 2
+    assert done.stats["unique"] == len(urls) / 2
+    with closing(Database(settings["SIMHASH_DATABASE_URL"])) as opened:
+        drawn = opened.secret
+    with closing(sqlite3.connect(database)) as read:
+        (scheme,) = read.execute("SELECT scheme FROM simhash_namespaces").fetchone()
+    assert scheme.endswith(key_part(drawn))

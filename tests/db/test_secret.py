@@ -1,0 +1,205 @@
+"""The secret of a database: drawn or given, one for all who come, and shown by nothing."""
+
+from __future__ import annotations
+
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from threading import Barrier
+from typing import TYPE_CHECKING
+
+import pytest
+from servers import ENGINES, empty_database
+from sqlalchemy import delete, update
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.secret import read_secret, secret_of
+from scrapy_simhash.db.transactions import Database, drop_tables
+from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.upkeep import reset_namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+on_every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+GIVEN = "correct horse battery"
+
+
+@pytest.fixture(autouse=True)
+def drawn_secrets() -> None:
+    """These are really drawn."""
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/seen.db"
+
+
+def secret(url: object, given: str | None = None) -> bytes:
+    with closing(Database(url, secret=given)) as database:
+        return database.secret
+
+
+def test_each_database_draws_one_and_keeps_it(tmp_path: Path) -> None:
+    urls = [f"sqlite:///{tmp_path}/{number}.db" for number in range(4)]
+    drawn = [secret(url) for url in urls]
+    assert len({*drawn}) == 4
+    assert {len(one) for one in drawn} == {16}
+    assert [secret(url) for url in urls] == drawn
+
+
+def test_one_that_is_given_is_taken_and_must_be_given_again_or_not_at_all(url: str) -> None:
+    assert secret(url, GIVEN) == secret_of(GIVEN)
+    assert secret(url) == secret(url, GIVEN) == secret_of(GIVEN)
+    with pytest.raises(
+        SchemeMismatch, match=r"made with another secret.*SIMHASH_SECRET"
+    ) as refused:
+        secret(url, "incorrect horse battery")
+    said = str(refused.value)
+    assert "\n" not in said
+    for shown in ("horse", secret_of(GIVEN).hex()):
+        assert shown not in said
+    assert secret(url) == secret_of(GIVEN)
+
+
+def test_what_a_database_holds_stands_for_itself() -> None:
+    held = secret_of(GIVEN).hex()
+    assert secret_of(held) == bytes.fromhex(held)
+    assert secret_of(held.upper()) != bytes.fromhex(held)
+    assert len(secret_of("\0\ud800" * 8)) == len(secret_of("x" * 10**6)) == 16
+
+
+@pytest.mark.parametrize("given", ["", "fifteen letters", 1234567890123456, b"x" * 20, None])
+def test_one_that_is_too_short_is_refused_and_not_repeated(given: object) -> None:
+    with pytest.raises(ValueError, match="16 characters") as refused:
+        secret_of(given)  # type: ignore[arg-type]
+    assert "fifteen" not in str(refused.value)
+
+
+@on_every_engine
+def test_who_comes_at_the_same_moment_ends_with_the_same_one(engine: str, tmp_path: Path) -> None:
+    count = 6
+    for _ in range(3):
+        with empty_database(engine, tmp_path) as url, ThreadPoolExecutor(count) as threads:
+            together = Barrier(count)
+
+            def come(_number: int, url: object = url, together: Barrier = together) -> bytes:
+                together.wait()
+                return secret(url)
+
+            drawn = {*threads.map(come, range(count)), secret(url)}
+            assert len(drawn) == 1
+            drop_tables(url)
+
+
+@on_every_engine
+def test_who_comes_second_in_the_middle_of_it_takes_that_of_the_first(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have seen that there is none, and both have drawn one."""
+    with empty_database(engine, tmp_path) as url:
+        secret(url)
+        with closing(Database(url)) as one:
+            one.transact(lambda c: c.execute(delete(schema.meta).where(is_secret())))
+            found: list[bytes] = []
+            drawn = iter([b"second second se", b"never drawn at a"])
+
+            def draw(size: int) -> bytes:
+                # Meanwhile the first one has given it one.
+                if not found:
+                    found.append(b"first first firs")
+                    one.transact(lambda c: read_secret(c, found[0]))
+                return next(drawn)
+
+            monkeypatch.setattr("scrapy_simhash.db.secret.token_bytes", draw)
+            if engine == "sqlite":
+                # Its one lock makes that impossible: who has read must have the others fail.
+                assert secret(url) in {b"first first firs", b"second second se"}
+            else:
+                assert secret(url) == b"first first firs"
+            assert secret(url) == one.read(read_secret)
+
+
+def is_secret() -> object:
+    return schema.meta.c.name == "secret"
+
+
+@pytest.fixture
+def without(url: str) -> Iterator[Database]:
+    """A database of before there were secrets, with a namespace."""
+    with Index(url, namespace="old") as index:
+        index.confirm(index.claim("a text of before there were secrets", key="a"))
+    database = Database(url)
+
+    def forget(connection: object) -> None:
+        connection.execute(delete(schema.meta).where(is_secret()))
+        connection.execute(update(schema.namespaces).values(scheme="shingles/2 bits=128"))
+
+    database.transact(forget)
+    yield database
+    database.close()
+
+
+def test_a_database_without_one_gets_one_and_what_is_in_it_is_refused(
+    without: Database, url: str
+) -> None:
+    drawn = secret(url)
+    assert len(drawn) == 16
+    with pytest.raises(SchemeMismatch, match="scrapy simhash reset --namespace old"):
+        Index(url, namespace="old")
+    reset_namespace(without, "old")
+    with Index(url, namespace="old") as index:
+        assert index.database.secret == drawn
+
+
+def test_fingerprints_of_two_secrets_are_never_compared(url: str) -> None:
+    """Not even where somebody has put another one into the row."""
+    with Index(url, secret=GIVEN) as index:
+        assert index.scheme.id.startswith("shingles/2 ")
+        other = {"value": "0" * 32}
+        index.database.transact(
+            lambda c: c.execute(update(schema.meta).where(is_secret()).values(**other))
+        )
+    with pytest.raises(SchemeMismatch, match=r"key=\w{8}', this one is 'shingles/2.*key=\w{8}'"):
+        Index(url)
+
+
+def test_an_index_takes_a_secret_and_a_database_that_was_made_with_it(url: str) -> None:
+    with closing(Database(url, secret=GIVEN)) as database:
+        Index(database, secret=GIVEN).close()
+        with pytest.raises(SchemeMismatch, match="another secret"):
+            Index(database, secret="incorrect horse battery")
+        with pytest.raises(ValueError, match="16 characters"):
+            Index(database, secret="short")
+
+
+def test_an_index_whose_database_was_made_anew_does_not_mix_the_two(url: str) -> None:
+    """`reset --all` under a crawl: what that has made ready is made with the old one."""
+    with closing(Database(url)) as old:
+        index = Index(old)
+        drop_tables(url)
+        secret(url)
+        ready = index.document("a text that is ready to be claimed since before", key="a")
+        with pytest.raises(SchemeMismatch, match="made anew, with another secret"):
+            index.execute([ready])
+    with Index(url) as anew:
+        assert len(anew) == 0
+
+
+def test_no_error_shows_it(url: str) -> None:
+    with closing(Database(url)) as database:
+        held = database.secret.hex()
+        database.transact(lambda c: c.execute(delete(schema.meta).where(is_secret())))
+        assert held not in f"{database} {database!r} {database.engine!r}"
+        with pytest.raises(IndexUnavailable) as refused:
+            database.transact(lambda c: [_insert(c, held), _insert(c, held)])
+        said = "".join(traceback.format_exception(refused.value))
+        assert "simhash_meta" in said
+        assert held not in said
+
+
+def _insert(connection: object, held: str) -> None:
+    connection.execute(schema.meta.insert().values(name="secret", value=held))

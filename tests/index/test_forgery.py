@@ -1,0 +1,122 @@
+"""Pages made so that they pass for a rival's: what a stranger can do, with the secret and without.
+
+`forger` makes them: with the secret nearly all are near, and crowd what they are to crowd.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from forger import Forger
+from loopback import prose
+
+from scrapy_simhash.db.secret import secret_of
+from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.keys.bands import bands_for
+from scrapy_simhash.simhash.measure import candidate_limit, jaccard
+from scrapy_simhash.text.rest import containment, sketch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+KNOWN = "what the forger has been told"
+BANDS = bands_for(0.9)
+PAGES, SHOWN = 200, 25
+
+
+@pytest.fixture(autouse=True)
+def drawn_secrets() -> None:
+    """These are really drawn: what is said of them holds for any."""
+
+
+@pytest.fixture(scope="module")
+def rivals() -> list[str]:
+    return [prose(number, 110) for number in range(PAGES)]
+
+
+@pytest.fixture(scope="module")
+def forged(rivals: Sequence[str]) -> list[str]:
+    forger = Forger(secret_of(KNOWN))
+    return [forger.near(text, BANDS) for text in rivals]
+
+
+def kinds(index: Index, forged: Sequence[str], rivals: Sequence[str]) -> list[str]:
+    """What is said of the rivals' pages after the forged ones, which are all taken for new."""
+    with index:
+        pages = [{"text": text, "key": f"forged {number}"} for number, text in enumerate(forged)]
+        assert {verdict.kind for verdict in index.claim_many(pages)} == {"unique"}
+        pages = [{"text": text, "key": f"rival {number}"} for number, text in enumerate(rivals)]
+        return [verdict.kind for verdict in index.claim_many(pages)]
+
+
+def test_who_knows_the_secret_has_a_rival_dropped_whose_text_is_not_kept(
+    forged: list[str], rivals: list[str]
+) -> None:
+    """The forger is worth something: the tests below would say little otherwise."""
+    for page, text in zip(forged[:SHOWN], rivals, strict=False):
+        assert jaccard(shingles(page), shingles(text)) < 0.06
+    index = Index("sqlite://", secret=KNOWN, text_budget=0)
+    said = kinds(index, forged[:SHOWN], rivals[:SHOWN])
+    assert said.count("duplicate") > 0.9 * SHOWN
+
+
+def test_the_true_similarity_stops_what_is_forged_with_the_secret(
+    forged: list[str], rivals: list[str]
+) -> None:
+    index = Index("sqlite://", secret=KNOWN)
+    said = kinds(index, forged[:SHOWN], rivals[:SHOWN])
+    assert said == ["unique"] * SHOWN
+    assert index.lookup.counts.candidates >= 0.9 * SHOWN
+
+
+@pytest.mark.parametrize("secret", [None, "what the forger has not been told"])
+def test_without_the_secret_nothing_is_dropped_or_even_near(
+    forged: list[str], rivals: list[str], secret: str | None
+) -> None:
+    index = Index("sqlite://", secret=secret, text_budget=0)
+    assert kinds(index, forged, rivals) == ["unique"] * PAGES
+    # Of those that the few words in common lead to none is near.
+    assert index.lookup.counts.candidates <= 0.02 * PAGES
+    prints = [index.scheme.sketch(text).fingerprint for text in (*forged, *rivals)]
+    apart = [(a ^ b).bit_count() for a, b in zip(prints, prints[PAGES:], strict=False)]
+    assert min(apart) > candidate_limit(0.9) + 5
+
+
+def crowded_copies(secret: str | None) -> tuple[list[str], int]:
+    """What is said of copies of an article all of whose bands somebody wanted to crowd.
+
+    Returns:
+        the kinds of the verdicts on the copies, and how many texts met a crowded band.
+    """
+    text = prose("article", 400)
+    crowd = Forger(secret_of(KNOWN)).crowding(text, BANDS, 130)
+    # One word in a hundred is another.
+    words = text.split()
+    copies = [" ".join([*words[:place], "new", *words[place + 1 :]]) for place in range(9, 390, 20)]
+    with Index("sqlite://", secret=secret) as index:
+        for number, page in enumerate([*crowd, text]):
+            assert index.claim(page, key=f"page {number}").kind == "unique"
+        kinds = [index.claim(copy, key=f"copy {n}").kind for n, copy in enumerate(copies)]
+        return kinds, index.lookup.counts.crowded
+
+
+def test_who_knows_the_secret_hides_an_article_from_its_copies() -> None:
+    kinds, crowded = crowded_copies(KNOWN)
+    assert crowded > 20
+    assert kinds.count("unique") > 5
+
+
+@pytest.mark.parametrize("secret", [None, "what the forger has not been told"])
+def test_without_the_secret_nothing_is_crowded(secret: str | None) -> None:
+    kinds, crowded = crowded_copies(secret)
+    assert crowded == 0
+    assert set(kinds) == {"duplicate"}
+
+
+def test_sketches_of_pages_are_made_with_the_secret_too() -> None:
+    text = prose("page", 300)
+    one, other = sketch(text, secret_of(KNOWN)), sketch(text, b"another")
+    assert containment(one, one) == 1
+    assert containment(one, other) == containment(sketch(text), other) == 0
