@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 LOWEST := .venv-lowest
+# Many tests wait for crawls and servers: more of them at once than there are cores.
+SIDE_BY_SIDE := -n $(shell expr `nproc 2>/dev/null || echo 2` + 1) --dist worksteal
 EXTRAS := postgresql,mariadb,report,trafilatura,rjieba,xxhash,test
 
 .PHONY: demo test test-lowest test-databases torture clean
@@ -14,7 +16,7 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest $(SIDE_BY_SIDE)
 
 # The lowest versions that pyproject.toml allows, with the oldest Python: newer ones have no wheels
 # of them. Always from nothing, or what is installed would be kept.
@@ -22,22 +24,24 @@ test-lowest:
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet uv
 	$(LOWEST)/bin/uv pip install --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[$(EXTRAS)]'
-	$(LOWEST)/bin/pytest
+	$(LOWEST)/bin/pytest $(SIDE_BY_SIDE)
 
 # PostgreSQL, MariaDB and a Galera cluster, from Debian's packages.
 test-databases: $(READY)
 	apt-get install --yes --no-install-recommends postgresql mariadb-server galera-4 rsync
 	$(BIN)/pytest -m "" tests/db tests/index
 
-# Crashes, signals, servers and clocks, at full length: more than an hour.
+# Crashes, signals, servers and clocks, at full length: most of an hour.
 torture: $(READY)
 	$(BIN)/pytest tests/torture --torture=long -s
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS),lint]'
+	@$(BIN)/python -c 'from scrapy_simhash import native; print("core:", native.in_use)'
 	touch $(READY)
 
 clean:
 	rm -rf .venv $(LOWEST) .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy
+	rm -rf build dist scrapy_simhash/native/_core.*.so

@@ -200,6 +200,10 @@ ON_ONE_SITE = {
     "A copy in which some minutes have passed": one_site(
         {"text": TEXT + "<p>Seen 3 minutes ago.</p>"}, {"text": TEXT + "<p>Seen 5 minutes ago.</p>"}
     ),
+    "A copy that says when its page was last modified": one_site(
+        {"text": TEXT + "<p>This page was last modified on 3 May 2024.</p>"},
+        {"text": TEXT + "<p>This page was last modified on 9 June 2024.</p>"},
+    ),
     "A copy in which more readers were counted": one_site(
         {"text": TEXT + "<p>Read by 117 people.</p>"}, {"text": TEXT + "<p>Read by 204 people.</p>"}
     ),

@@ -140,7 +140,8 @@ class Server:
 
     def kill(self) -> None:
         """Kill all its processes as a power cut would."""
-        self._signal(signal.SIGKILL)
+        # What is left of one of them would keep the next ones from their files.
+        psutil.wait_procs(self._signal(signal.SIGKILL), 10)
         self._process.wait()
 
     def stop(self) -> None:
@@ -160,13 +161,17 @@ class Server:
             self._process = self._start()
         self._wait()
 
-    def _signal(self, number: signal.Signals) -> None:
+    def _signal(self, number: signal.Signals) -> list[psutil.Process]:
+        """Send it to all its processes; return those that the first one has started."""
         first = psutil.Process(self._process.pid)
+        others = set(first.children(recursive=True))
         # The first one before the others: it would start them again.
         first.send_signal(number)
-        for process in first.children(recursive=True):
+        others.update(first.children(recursive=True))
+        for process in others:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
+        return list(others)
 
     def _wait(self) -> None:
         _wait(lambda: _answers(self.url), self._process)

@@ -14,6 +14,7 @@ from hosts import serve_hosts
 from loopback import PageSpider, crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import cleared_database
+from visits import IN_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,15 +109,7 @@ def verdicts(case: Case, done: list[Crawl]) -> set[str]:
 @pytest.fixture
 def settings(tmp_path: Path) -> dict[str, Any]:
     url = cleared_database("sqlite", tmp_path).render_as_string(hide_password=False)
-    return {
-        "SIMHASH_DATABASE_URL": url,
-        # A busy machine must not be taken for a database that does not answer.
-        "SIMHASH_TIMEOUT": 60,
-        # Pages are met in the order in which they are asked for, whatever their hosts.
-        "CONCURRENT_REQUESTS": 1,
-        "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
-        "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
-    }
+    return {"SIMHASH_DATABASE_URL": url, **IN_ORDER}
 
 
 def test_every_example_has_a_crawl_and_every_crawl_is_an_example():

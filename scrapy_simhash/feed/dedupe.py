@@ -65,7 +65,7 @@ def dedupe(
     """
     feed = source.identity()
     what = What(fields, ignore, key)
-    reader = ItemReader(feed, index.scheme, what, min_features)
+    reader = ItemReader(feed, index.scheme, what, min_features, index.database.secret)
     options = [*what.noted(), str(index.lookup.rule)]
     progress = Progress.load(progress_file, feed, options, len(outputs))
     counts = replace(progress.counts)

@@ -58,13 +58,17 @@ class ItemReader:
         scheme: of the fingerprints.
         what: of an item is compared.
         min_features: a text of fewer says nothing.
+        secret: of the database.
     """
 
-    def __init__(self, feed: str, scheme: Scheme, what: What, min_features: int) -> None:
+    def __init__(
+        self, feed: str, scheme: Scheme, what: What, min_features: int, secret: bytes
+    ) -> None:
         self._feed = feed
         self._scheme = scheme
         self._what = what
         self._min_features = min_features
+        self._secret = secret
         self._visit = _number(feed)
 
     def document(self, item: Mapping[str, Any], number: int) -> Document | None:
@@ -84,7 +88,7 @@ class ItemReader:
             self._check_fields(item, number)
             return None
         sketch = self._scheme.sketch(said.text) if said.text else Sketch(None, 0, None)
-        facts, exact = said.facts.with_numbers(said.text), False
+        facts, exact = said.facts.with_numbers(said.text, self._secret), False
         digest = digest_on(said, page)
         if sketch.fingerprint is None or sketch.size < self._min_features:
             if digest is None:
@@ -108,7 +112,13 @@ class ItemReader:
     def _read(self, item: Mapping[str, Any], page: str) -> Said:
         what = self._what
         return read_item(
-            item, fields=what.fields, ignore=what.ignore, key=what.key, page_url=page, **_NEVER
+            item,
+            fields=what.fields,
+            ignore=what.ignore,
+            key=what.key,
+            page_url=page,
+            secret=self._secret,
+            **_NEVER,
         )
 
     def _check_fields(self, item: Mapping[str, Any], number: int) -> None:

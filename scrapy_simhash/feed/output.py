@@ -7,7 +7,7 @@ import os
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.durable import sync_folder
+from scrapy_simhash.durable import open_new, open_own, sync_folder
 from scrapy_simhash.feed.files import FeedError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Output:
     def _check(self, digest: str) -> None:
         """Read what is noted, as far as it is there."""
         try:
-            stream = self._path.open("rb")
+            stream = open_own(self._path)
         except FileNotFoundError as error:
             raise FeedError(f"{self._path} is gone: {self._remedy()}") from error
         with stream:
@@ -114,9 +114,9 @@ class Output:
     def _open(self, coming: bytes) -> BinaryIO:
         """The file, cut to what is noted of it, now that it is known what comes next."""
         try:
-            stream = self._path.open("r+b")
+            stream = open_own(self._path)
         except FileNotFoundError:
-            made = self._path.open("xb")
+            made = open_new(self._path)
             sync_folder(self._path.parent)
             return made
         stream.seek(self._length)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FeedCounts", "Progress"]
 
+# Bytes; what is noted is far shorter.
+_MOST = 1 << 20
+
 
 @dataclass(slots=True)
 class FeedCounts:
@@ -68,7 +71,8 @@ class Progress:
             FeedError: it belongs to another call, or can't be read.
         """
         try:
-            progress = _read(path.read_bytes())
+            with path.open("rb") as stream:
+                progress = _read(stream.read(_MOST))
         except FileNotFoundError:
             return cls(feed, list(options), FeedCounts(), [0] * outputs, [""] * outputs)
         except (ValueError, TypeError, KeyError, RecursionError) as error:

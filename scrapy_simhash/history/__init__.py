@@ -3,6 +3,7 @@
 Nothing here writes, and nothing takes the lock of a crawl.
 """
 
+from scrapy_simhash.history.damage import damage
 from scrapy_simhash.history.documents import Documents, documents
 from scrapy_simhash.history.drops import (
     SAME,
@@ -32,6 +33,7 @@ __all__ = [
     "RunRow",
     "choose_namespace",
     "count_drops",
+    "damage",
     "documents",
     "drops",
     "kept_beside",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.index.void import counts, is_orphan
+from scrapy_simhash.text.packed import unpack_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -245,6 +245,15 @@ def of_namespace(namespace: NamespaceRow, run: int | None) -> tuple[ColumnElemen
 
 
 def unpack(packed: bytes) -> dict[str, Any]:
-    """The fields of a packed item."""
-    fields: dict[str, Any] = json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
+    """The fields of a packed item.
+
+    Raises:
+        ValueError: it is none, as in a damaged database.
+    """
+    try:
+        fields = json.loads(unpack_bytes(packed).decode("utf-8", "surrogatepass"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(fields, dict):
+        raise ValueError("not the fields of an item")  # noqa: TRY004 - nobody's mistake in types
     return fields

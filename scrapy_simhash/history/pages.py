@@ -28,7 +28,7 @@ __all__ = ["PageHistory", "pages", "texts", "urls"]
 def texts(
     database: Database, namespace: NamespaceRow, wanted: Iterable[tuple[int, int]]
 ) -> dict[tuple[int, int], str]:
-    """The texts that are kept.
+    """The texts that are kept; one that can't be read counts as gone.
 
     Args:
         database: where they are.
@@ -54,9 +54,9 @@ def texts(
             },
         )
         return {
-            (claim, duplicate): unpack_text(text)
-            for claim, duplicate, text in found
-            if (claim, duplicate) in pairs
+            (claim, duplicate): text
+            for claim, duplicate, packed in found
+            if (claim, duplicate) in pairs and (text := unpack_text(packed)) is not None
         }
 
     return database.read(read) if pairs else {}

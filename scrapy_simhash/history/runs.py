@@ -104,7 +104,7 @@ def runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
                 found.reason,
                 found.settled,
                 found.recovered,
-                json.loads(found.stats) if found.stats else {},
+                _stats(found.stats),
                 claimed[found.id].claims if found.id in claimed else 0,
                 int(claimed[found.id].pending) if found.id in claimed else 0,
                 dropped[found.id].drops if found.id in dropped else 0,
@@ -114,6 +114,15 @@ def runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
         ]
 
     return database.read(read)
+
+
+def _stats(stored: str | None) -> dict[str, Any]:
+    """Those of a run; none where they can't be read."""
+    try:
+        stats = json.loads(stored or "{}")
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return stats if isinstance(stats, dict) else {}
 
 
 def _count_if(condition: ColumnElement[bool]) -> ColumnElement[int]:

@@ -13,8 +13,8 @@ from scrapy_simhash import history
 from scrapy_simhash.item.sites import site
 from scrapy_simhash.report.figures import TOP
 from scrapy_simhash.report.times import format_time
-from scrapy_simhash.report.visible import shortened
 from scrapy_simhash.simhash.measure import similarity_at
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

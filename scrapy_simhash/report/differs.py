@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_simhash.report.visible import shortened
+from scrapy_simhash.visible import shortened
 
 __all__ = ["in_words"]
 

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 from scrapy_simhash import history
 from scrapy_simhash.item.sites import same_site, site
 from scrapy_simhash.report.differs import in_words
-from scrapy_simhash.report.visible import shortened
 from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, similarity_at
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,8 +123,13 @@ def key_figures(subject: Subject) -> list[Figure]:
             found.append(Figure(title, f"{stats[name]:,.0f}", remark))
     remedy = "scrapy simhash restore --orphans" if orphans else "nothing was left uncovered"
     found.append(Figure("Orphans", f"{orphans:,}", remedy))
+    keys = shortened(subject.namespace.plan, 80)
     found.append(
-        Figure("Index", f"{subject.namespace.size:,}", f"claims, {subject.namespace.plan}")
+        Figure(
+            "Index",
+            f"{subject.namespace.size:,}",
+            f"claims, {keys}",
+        )
     )
     return found
 

@@ -37,7 +37,7 @@ from scrapy_simhash.report.figures import (
 from scrapy_simhash.report.packing import pack_differences, pack_table
 from scrapy_simhash.report.subject import read_subject
 from scrapy_simhash.report.times import format_time
-from scrapy_simhash.report.visible import shortened
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from scrapy_simhash.db.transactions import Database

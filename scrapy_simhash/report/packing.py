@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simhash import history
 from scrapy_simhash.report.difference import LONGEST, difference
-from scrapy_simhash.report.visible import shortened, visible
+from scrapy_simhash.visible import shortened, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ def pack_table(subject: Subject, explained: Mapping[int, int]) -> str:
                 place,
                 drop.distance,
                 int(drop.created),
-                drop.action + (", orphan" if drop.orphaned else ""),
+                shortened(drop.action, 40) + (", orphan" if drop.orphaned else ""),
                 drop.run,
                 explained.get(drop.id, -1),
                 round(drop.similarity, 4),

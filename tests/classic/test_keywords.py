@@ -316,7 +316,7 @@ def test_explanation_reads_well() -> None:
         ({"stop_words": 5}, TypeError, "stop_words: 5; allowed"),
         ({"stop_words": [5]}, TypeError, "stop_words: 5 is no word"),
         ({"user_dictionary": "/no/dict"}, ValueError, "user_dictionary: cannot read '/no/dict'"),
-        ({"user_dictionary": ["a 1 n x"]}, ValueError, "the line 'a 1 n x' is not a word"),
+        ({"user_dictionary": ["a 1 n x"]}, ValueError, "word 1: 'a 1 n x' is not a word"),
         ({"user_dictionary": ["a"], "tokenizer": "words"}, ValueError, "'words' has none"),
         ({"weights": "bm25"}, ValueError, "weights: 'bm25'; allowed are levels, tf, tfidf"),
         ({"weights": {"a": math.nan}}, ValueError, "weights: nan, the weight of 'a', is not fin"),
@@ -354,7 +354,7 @@ def test_wrong_idf_file_is_refused(tmp_path: Path, content: str) -> None:
 def test_file_in_another_encoding_is_refused(tmp_path: Path, option: str) -> None:
     path = tmp_path / "gbk.txt"
     path.write_bytes("中文 1".encode("gbk"))
-    with pytest.raises(ValueError, match=rf"{option}: .*gbk\.txt' is not UTF-8"):
+    with pytest.raises(ValueError, match=rf"{option}: .*gbk\.txt, line 1 is not UTF-8"):
         KeywordExtractor(**{option: path})
 
 

@@ -11,6 +11,7 @@ from loopback import prose
 from servers import ENGINES, empty_database
 from stored import fill
 
+from scrapy_simhash import native
 from scrapy_simhash.index.index import Index
 
 HOSTILE = "http://evil.test/\x1b[31m\u202egpj.exe\x07"
@@ -26,6 +27,7 @@ NAMES = [
     "dedupe",
     "explain",
     "rebuild",
+    "secret",
 ]
 
 
@@ -56,21 +58,26 @@ def test_an_unknown_option_is_refused(call, database):
 def test_trouble_is_one_line_and_an_exit_code(call, tmp_path):
     path = tmp_path / "none.db"
     code, out, err = call("stats", "--database", path)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert str(path) in err
     assert not path.exists()
 
 
+def test_stats_says_whether_the_core_is_compiled(call, database):
+    assert f"core: {native.in_use}" in call("stats", "--database", database)[1]
+    assert json.loads(call("stats", "--json", "--database", database)[1])["core"] == native.in_use
+
+
 def test_a_wrong_setting_is_named(call, database):
     code, _, err = call("stats", "--database", database, SIMHASH_SIMILARITY=3)
-    assert code == 1
+    assert code == 2
     assert "SIMHASH_SIMILARITY" in err
 
 
 def test_settings_can_be_set_after_the_command(call, database):
     code, _, err = call("stats", "-s", "SIMHASH_SIMILARITY=3", "--database", database)
-    assert code == 1
+    assert code == 2
     assert "SIMHASH_SIMILARITY" in err
 
 
@@ -78,7 +85,7 @@ def test_several_namespaces_need_a_name(call, database):
     with Index(f"sqlite:///{database}", namespace="other") as index:
         index.claim(prose(9), key="9")
     code, _, err = call("show", "http://a.test/1", "--database", database)
-    assert code == 1
+    assert code == 2
     assert "'news', 'other'" in err
     assert call("show", "http://a.test/1", "--database", database, "--namespace", "news")[0] == 0
 

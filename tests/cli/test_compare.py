@@ -135,7 +135,7 @@ def test_compare_fetches_urls(tmp_path):
             check=False,
         )
     assert json.loads(found.stdout)["distance"] == 0
-    assert gone.returncode == 1
+    assert gone.returncode == 2
     assert "http://127.0.0.1:9/" in gone.stderr.splitlines()[-1]
 
 

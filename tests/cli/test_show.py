@@ -95,5 +95,5 @@ def test_show_finds_a_page_by_the_key_of_its_request(call, tmp_path):
 
 def test_show_an_unknown_page(call, database):
     code, _, err = call("show", "http://c.test/", "--database", database)
-    assert code == 1
+    assert code == 2
     assert "nothing is known" in err

@@ -34,7 +34,7 @@ def text(seed: object, words: int = 40) -> str:
 
 def one_line(answer) -> str:
     code, _, err = answer
-    assert code == 1
+    assert code == 2
     assert err.startswith("scrapy simhash ")
     assert err.count("\n") == 1
     return err

@@ -14,7 +14,7 @@ from scrapy_simhash.index.index import Index
 
 def test_prune(call, database):
     code, _, err = call("prune", "--database", database)
-    assert code == 1
+    assert code == 2
     assert "SIMHASH_EXPIRE" in err
     assert json.loads(call("prune", "--database", database, "--older-than", 1, "--json")[1]) == {
         "namespace": "news",
@@ -33,11 +33,11 @@ def test_prune_forgets_what_is_old(call, database, monkeypatch):
 
 def test_reset_asks(call, database, monkeypatch):
     code, _, err = call("reset", "--database", database)
-    assert code == 1
+    assert code == 2
     assert "--yes" in err
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda question: "n")
-    assert call("reset", "--database", database)[0] == 1
+    assert call("reset", "--database", database)[0] == 2
     assert json.loads(call("stats", "--json", "--database", database)[1])["namespaces"]
     monkeypatch.setattr("builtins.input", lambda question: "y")
     assert call("reset", "--database", database)[0] == 0
@@ -50,7 +50,7 @@ def test_reset_without_a_question(call, database):
 
 def test_rebuild(call, tmp_path, database):
     code, _, err = call("rebuild", "--database", database)
-    assert code == 1
+    assert code == 2
     assert "bands" in err
     path = tmp_path / "blocks.db"
     with Index(f"sqlite:///{path}", candidates="blocks") as index:
@@ -66,10 +66,10 @@ def test_reset_all_begins_anew_whatever_version_made_the_tables(call, tmp_path):
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE simhash_meta SET value = '1' WHERE name = 'version'")
     code, _, err = call("stats", "--database", path)
-    assert code == 1
+    assert code == 2
     assert "version 1" in err
     assert "scrapy simhash reset --all" in err
-    assert call("reset", "--all", "--database", path)[0] == 1, "it asks"
+    assert call("reset", "--all", "--database", path)[0] == 2, "it asks"
     assert call("reset", "--all", "--yes", "--database", path)[0] == 0
     with Index(f"sqlite:///{path}", namespace="news") as index:
         assert len(index) == 0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from servers import cleared_database
+from visits import IN_ORDER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,12 +21,4 @@ def engine() -> str:
 @pytest.fixture
 def settings(engine: str, tmp_path: Path) -> dict[str, object]:
     url = cleared_database(engine, tmp_path).render_as_string(hide_password=False)
-    return {
-        "SIMHASH_DATABASE_URL": url,
-        # A busy machine must not be taken for a database that does not answer.
-        "SIMHASH_TIMEOUT": 60,
-        # Pages are met in the order in which they are asked for, whatever their hosts.
-        "CONCURRENT_REQUESTS": 1,
-        "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
-        "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
-    }
+    return {"SIMHASH_DATABASE_URL": url, **IN_ORDER}

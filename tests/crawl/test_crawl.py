@@ -492,6 +492,18 @@ async def test_hostile_pages_pass_uncompared_and_are_counted(settings):
     assert done.errors == 0
 
 
+@deferred_f_from_coro_f
+async def test_texts_are_counted_by_what_they_can_say(settings):
+    """Of words that are all different there is one pair fewer than there are words."""
+    words = [f"w{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(40)]
+    counts = {"/none": 0, "/few": 8, "/short": 9, "/longer": 32, "/prose": 33}
+    pages = {path: f"<p>{' '.join(words[:n])}</p>".encode() for path, n in counts.items()}
+    with serve(pages) as site:
+        done = await crawl(PageSpider, settings, [site + path for path in pages])
+    classes = {name: count for name, count in done.stats.items() if name.startswith("text/")}
+    assert classes == {"text/none": 1, "text/under_8": 1, "text/8_to_31": 2, "text/from_32": 1}
+
+
 # Settings
 
 WRONG = {

@@ -64,7 +64,7 @@ def test_commands_find_what_a_crawl_has_made_in_the_same_folder(folder, monkeypa
     if project:
         deploy(monkeypatch, project)
     code, _, err = call("stats")
-    assert code == 1
+    assert code == 2
     assert f"there is no database {place()} yet" in err
     with Index(f"sqlite:///{place()}", namespace="news"):
         pass

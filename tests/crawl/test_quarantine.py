@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -177,7 +178,7 @@ async def test_without_a_quarantine_drops_are_remembered_without_their_items(tmp
 
 @deferred_f_from_coro_f
 async def test_what_can_not_be_kept_is_not_dropped(tmp_path, monkeypatch):
-    def fail(item):
+    def fail(item, most):
         raise MemoryError("no room to pack it")
 
     monkeypatch.setattr("scrapy_simhash.crawl.deduplicator.pack", fail)
@@ -187,3 +188,59 @@ async def test_what_can_not_be_kept_is_not_dropped(tmp_path, monkeypatch):
     assert done.urls == ["/a", "/b"]
     assert done.stats["quarantine/failed"] == 1
     assert done.errors == 1
+
+
+@deferred_f_from_coro_f
+async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(tmp_path, caplog):
+    """An eighth of the budget is allowed: one more byte could not be given back."""
+
+    class Spider(PageSpider):
+        def parse(self, response):
+            noise = random.Random(1).randbytes(1500).hex() if "large" in response.url else ""
+            yield {"url": response.url, "noise": noise}
+
+    database = tmp_path / "index.db"
+    settings = {
+        "SIMHASH_DATABASE_URL": f"sqlite:///{database}",
+        "SIMHASH_QUARANTINE": 8 * 1000,
+        "SIMHASH_FACTS": "never",
+        "CONCURRENT_REQUESTS": 1,
+    }
+    with serve({"/a": article(1), "/large": article(1), "/small": article(1)}) as site:
+        for path in ("/a", "/large", "/small"):
+            done = await crawl(Spider, settings, [f"{site}{path}"])
+            if path == "/large":
+                assert done.urls == ["/large"]
+                assert done.stats["quarantine/too_large"] == 1
+                assert "1 duplicates larger than an eighth of it were stored" in caplog.text
+    assert done.urls == []
+    assert [(action, item is not None) for action, _, item, *_ in kept(database)] == [
+        ("report", False),
+        ("drop", True),
+    ]
+
+
+@deferred_f_from_coro_f
+async def test_what_is_pushed_out_of_the_quarantine_is_counted_and_said(tmp_path, caplog):
+    class Spider(PageSpider):
+        def parse(self, response):
+            noise = random.Random(response.url).randbytes(400).hex()
+            yield {"url": response.url, "noise": noise}
+
+    settings = {
+        "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
+        "SIMHASH_QUARANTINE": 5000,
+        "SIMHASH_FACTS": "never",
+    }
+    pages = {f"/{number}": article(1) for number in range(30)}
+    with serve(pages) as site:
+        done = await crawl(Spider, settings, [f"{site}{path}" for path in pages])
+    assert len(done.items) == 1
+    with closing(sqlite3.connect(tmp_path / "index.db")) as connection:
+        (left,) = connection.execute(
+            "SELECT count(*) FROM simhash_duplicates WHERE item IS NOT NULL"
+        ).fetchone()
+    assert 1 <= left <= 15
+    assert done.stats["quarantine/pushed_out"] == 29 - left
+    said = f"{29 - left} items that were dropped can't be restored any more, 0 of them orphans"
+    assert caplog.text.count(said) == 1

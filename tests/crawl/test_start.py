@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 
 import pytest
 from loopback import STORES, PageSpider, article, crawl, critical_lines, prose, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
+from stored import change, rows_of
 
-from scrapy_simhash import Index
+from scrapy_simhash import Index, native
 
 NOBODY_THERE = {"SIMHASH_DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/none"}
 
@@ -32,16 +31,6 @@ def urls():
     pages = {f"/{group}/{twin}": article(group) for group in range(3) for twin in range(2)}
     with serve(pages) as site:
         yield [site + path for path in pages]
-
-
-def rows(database, query):
-    with closing(sqlite3.connect(database)) as connection:
-        return connection.execute(query).fetchall()
-
-
-def change(database, statement):
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute(statement)
 
 
 def lines(caplog, level):
@@ -65,7 +54,8 @@ async def test_the_first_line_says_where_the_index_is_and_what_it_holds(
     await crawl(PageSpider, settings | {"SIMHASH_DISTANCE": 5, "SIMHASH_NAMESPACE": "other"})
     near = "near is a similarity of 0.9 or more (COMPARE=auto EXTRACTOR=density)"
     far = "near is a distance of 5 or less (COMPARE=auto EXTRACTOR=density)"
-    dropped, kept = "duplicates are dropped", "duplicates are reported, and stored"
+    dropped = f"duplicates are dropped; core: {native.in_use}"
+    kept = f"duplicates are reported, and stored; core: {native.in_use}"
     assert lines(caplog, "INFO") == [
         f"Index {database}, namespace 'pages' with 0 claims; {near}; {dropped}",
         f"Index {database}, namespace 'pages' with 3 claims; {near}; {kept}",
@@ -91,10 +81,10 @@ async def test_a_crawl_that_meets_nothing_makes_no_namespace_and_empties_none(
 ):
     """As `scrapy shell` and `scrapy fetch` do, in a project whose crawls begin anew each time."""
     await crawl(PageSpider, settings, [])
-    assert rows(database, "SELECT name FROM simhash_namespaces") == []
+    assert rows_of(database, "SELECT name FROM simhash_namespaces") == []
     await crawl(PageSpider, settings, urls)
     await crawl(PageSpider, settings | {"SIMHASH_RESET": True}, [])
-    assert rows(database, "SELECT name, size FROM simhash_namespaces") == [("pages", 3)]
+    assert rows_of(database, "SELECT name, size FROM simhash_namespaces") == [("pages", 3)]
 
 
 class Watched(PageSpider):
@@ -206,7 +196,7 @@ async def test_another_scheme_refuses_the_crawl_and_names_the_command_that_helps
     assert "Use another namespace" in line
     assert "scrapy simhash reset --namespace pages" in line
     assert lines(caplog, "ERROR") == []
-    assert rows(database, "SELECT settled, reason FROM simhash_runs") == [
+    assert rows_of(database, "SELECT settled, reason FROM simhash_runs") == [
         (1, "finished"),
         (1, "simhash_index_mismatch"),
     ], "the run that was opened is not left open"

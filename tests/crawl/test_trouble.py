@@ -17,6 +17,7 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy import Engine, event
 from sqlalchemy.engine.default import DefaultDialect
+from stored import rows_of
 
 from scrapy_simhash import Index
 from scrapy_simhash.history.drops import unpack
@@ -44,16 +45,6 @@ def site():
 @pytest.fixture
 def urls(site):
     return [site + path for path in PATHS]
-
-
-def rows(database, query):
-    with closing(sqlite3.connect(database)) as connection:
-        return connection.execute(query).fetchall()
-
-
-def change(database, statement):
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute(statement)
 
 
 def error_lines(caplog):
@@ -166,13 +157,13 @@ async def test_locked_at_the_end_the_crawl_ends_without_its_report(
     (line,) = error_lines(caplog)
     assert "this run counts as crashed" in line or "its run counts as crashed" in line
     assert not report.exists()
-    assert rows(database, "SELECT settled FROM simhash_runs") == [(0,)]
+    assert rows_of(database, "SELECT settled FROM simhash_runs") == [(0,)]
 
 
 @deferred_f_from_coro_f
 async def test_on_a_full_disk_what_can_not_be_claimed_is_stored(database, settings, urls):
     await crawl(PageSpider, settings, urls[:1])
-    ((pages,),) = rows(database, "PRAGMA page_count")
+    ((pages,),) = rows_of(database, "PRAGMA page_count")
 
     def fill(connection, _record):
         connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -209,9 +200,9 @@ async def test_a_commit_whose_answer_is_lost_makes_no_page_its_own_duplicate(
     assert (done.stats["unique"], done.stats["duplicates"]) == (GROUPS, GROUPS * (TWINS - 1))
     assert done.errors == 0
     # Nothing is written twice either.
-    assert rows(database, "SELECT count(*) FROM simhash_claims WHERE state = 1") == [(GROUPS,)]
-    assert rows(database, "SELECT count(*) FROM simhash_duplicates") == [(GROUPS * (TWINS - 1),)]
-    assert rows(database, "SELECT size FROM simhash_namespaces") == [(GROUPS,)]
+    assert rows_of(database, "SELECT count(*) FROM simhash_claims WHERE state = 1") == [(GROUPS,)]
+    assert rows_of(database, "SELECT count(*) FROM simhash_duplicates") == [(GROUPS * (TWINS - 1),)]
+    assert rows_of(database, "SELECT size FROM simhash_namespaces") == [(GROUPS,)]
 
 
 @deferred_f_from_coro_f
@@ -230,7 +221,7 @@ async def test_a_namespace_that_is_reset_meanwhile_begins_anew(database, setting
     assert "failed_open" not in done.stats
     # What was stored before is forgotten, what is stored after it is not.
     assert (done.stats["unique"], done.stats["duplicates"]) == (2 * GROUPS, GROUPS)
-    assert rows(database, "SELECT count(*) FROM simhash_claims WHERE state = 1") == [(GROUPS,)]
+    assert rows_of(database, "SELECT count(*) FROM simhash_claims WHERE state = 1") == [(GROUPS,)]
 
 
 # Other crawls on the same database
@@ -277,11 +268,11 @@ async def test_a_twin_of_what_pends_elsewhere_is_kept_and_becomes_an_orphan_if_i
         done = await crawl(PageSpider, settings, [f"{site}/1/0"])
         assert done.items == []
         query = "SELECT claim, orphaned, item, item_type FROM simhash_duplicates"
-        ((claim, orphaned, item, kind),) = rows(database, query)
+        ((claim, orphaned, item, kind),) = rows_of(database, query)
         assert (claim, orphaned, kind) == (pending.claim.id, 0, "builtins.dict")
         assert unpack(item) == {"url": f"{site}/1/0"}
         getattr(index, outcome)(pending)
-    ((_, orphaned, _, _),) = rows(database, query)
+    ((_, orphaned, _, _),) = rows_of(database, query)
     assert orphaned == (outcome == "release")
 
 
@@ -302,7 +293,7 @@ async def test_what_a_killed_crawl_claimed_is_released(database, settings, site,
     recovered = {"release": ["/0/0?again", "/1/0?again"], "keep": ["/1/0?again"]}[on_crash]
     assert after.urls == recovered
     assert after.stats["claims/recovered"] == len(recovered)
-    orphans = rows(database, "SELECT url FROM simhash_duplicates WHERE orphaned ORDER BY url")
+    orphans = rows_of(database, "SELECT url FROM simhash_duplicates WHERE orphaned ORDER BY url")
     assert [path_of(url) + "?again" for (url,) in orphans] == recovered
 
 
@@ -347,7 +338,7 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
     assert done.stats["claims/recovered"] == done.stats["orphans"] == 2
     (warning,) = [line for line in caplog.messages if "restore --orphans" in line]
     assert warning.startswith("2 items were dropped")
-    orphans = rows(database, "SELECT url FROM simhash_duplicates WHERE orphaned ORDER BY url")
+    orphans = rows_of(database, "SELECT url FROM simhash_duplicates WHERE orphaned ORDER BY url")
     assert [path_of(url) for (url,) in orphans] == ["/0/0", "/1/0"]
 
 
@@ -436,8 +427,8 @@ async def test_stats_that_can_not_be_reached_cost_no_item_and_no_claim(database,
     settings = settings | {"STATS_CLASS": Uncounting, "CONCURRENT_REQUESTS": 1}
     done = await crawl(PageSpider, settings, [f"{site}/0/{twin}" for twin in range(TWINS)])
     assert done.urls == ["/0/0"]
-    assert rows(database, "SELECT state FROM simhash_claims") == [(1,)]
-    assert rows(database, "SELECT count(*) FROM simhash_duplicates") == [(TWINS - 1,)]
+    assert rows_of(database, "SELECT state FROM simhash_claims") == [(1,)]
+    assert rows_of(database, "SELECT count(*) FROM simhash_duplicates") == [(TWINS - 1,)]
     assert done.errors == 1
 
 
@@ -469,7 +460,7 @@ async def test_another_component_that_fails_to_close_does_not_keep_the_run_open(
     database, settings, urls
 ):
     await crawl(PageSpider, settings | {"ITEM_PIPELINES": {FailsToClose: 500}}, urls)
-    assert rows(database, "SELECT settled FROM simhash_runs") == [(1,)]
+    assert rows_of(database, "SELECT settled FROM simhash_runs") == [(1,)]
 
 
 @pytest.mark.parametrize(
@@ -479,7 +470,7 @@ async def test_another_component_that_fails_to_close_does_not_keep_the_run_open(
 async def test_a_crawl_that_is_closed_early_is_settled(database, settings, urls, stop):
     done = await crawl(PageSpider, settings | stop, urls)
     assert done.reason == next(iter(stop)).lower()
-    assert rows(database, "SELECT settled, reason FROM simhash_runs") == [(1, done.reason)]
+    assert rows_of(database, "SELECT settled, reason FROM simhash_runs") == [(1, done.reason)]
     assert done.stats["claims/open"] == 0
     again = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
     kept = sorted(path.split("/")[1] for path in done.urls + again.urls)

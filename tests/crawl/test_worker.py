@@ -39,6 +39,7 @@ class Recorder:
 
     def __init__(self):
         self.calls = []
+        self.secret = bytes(16)
         self.gate = threading.Event()
         self.gate.set()
         self.fail = lambda claims: None

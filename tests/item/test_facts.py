@@ -409,6 +409,11 @@ def test_the_number_of_fields_just_within_the_limit_has_no_others() -> None:
         ("１２３", ["123"]),
         ("3 hours ago, 20 minutes ago, 5 years ago", ["5"]),
         ("2小时前 3天前", []),
+        ("This page last modified on  2022-01-08 05:02:57 UTC, 4 goats", ["4"]),
+        ("This page was last edited on 5 May 2024, at 12:00. 17 came", ["17"]),
+        ("Page last updated: June 1, 2024\n42", ["42"]),
+        ("本页面最后编辑于2024年5月3日 12:00。有3头", ["3"]),
+        ("The list was last updated on 2024-05-03", ["03", "05", "2024"]),
         ("version 1.2.3 and v4.5.6", ["1.2.3"]),
     ],
 )

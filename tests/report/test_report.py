@@ -6,8 +6,10 @@ import base64
 import json
 import re
 import shutil
+import sqlite3
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -43,6 +45,21 @@ HOSTILE = {
     "http://<img src=x onerror=window.harmed=1>.test/": "a script as a host",
     "http://[broken": "no URL at all",
     '"onmouseover="window.harmed=1': "a quotation mark",
+    "data:text/html,<script>window.harmed=1</script>": "a page as a URL",
+    "JaVaScRiPt:window.harmed=1//http://a.test/": "a script that is no link",
+    "java\tscript:window.harmed=1": "a script that is cut in two",
+    "http://ann:hush-hush@a.test/?token=hush-hush": "a password",
+    "http://a.test/{{7*7}}${7*7}<!--": "a template",
+    "http://a.test/\x1b]0;harmed\x07\r\n": "what moves a terminal",
+    "http://a.test/\u2028</style><style>*{display:none}</style>": "a style",
+}
+
+#: Where a report shows what is no URL, and nobody but who has the file can write.
+WRITTEN = {
+    "simhash_runs": ("spider", "reason", "host", "job"),
+    "simhash_claims": ("differs", "key"),
+    "simhash_duplicates": ("action", "key", "item_type"),
+    "simhash_namespaces": ("scheme", "plan", "compared"),
 }
 
 
@@ -76,6 +93,13 @@ def hostile(address, tmp_path):
                     prose(f"kept {number}"), key=f"{said} {url}", url=url, facts=facts
                 )
                 index.confirm(*index.execute(claims=[document]))
+    evil = "</script><img src=//evil.test/x onerror=window.harmed=1>\u202e\x1b[2J&quot;\"'"
+    stats = {f"simhash/skipped/{evil}": 3, "simhash/checked": 1e308, evil: "x", "simhash/unique": 9}
+    with closing(sqlite3.connect(tmp_path / "seen.db")) as connection, connection:
+        for table, columns in WRITTEN.items():
+            for column in columns:
+                connection.execute(f"UPDATE {table} SET {column} = ?", (evil,))
+        connection.execute("UPDATE simhash_runs SET stats = ?", (json.dumps(stats),))
     return written(address, tmp_path, similarity=0.9)
 
 
@@ -143,7 +167,9 @@ def test_nothing_in_the_file_is_loaded_or_run(hostile):
         if tag == "a":
             assert attributes["href"].startswith(("http://", "https://", "#"))
     text = hostile.read_text("utf-8")
-    assert not set("\u202e\u2066\x00") & set(text)
+    assert "hush-hush" not in text + json.dumps(rows_of(hostile))
+    assert "<img" not in text
+    assert not set("\x1b\u202e\u2066\x00") & set(text)
     assert "window.harmed=1</script>" not in text
 
 
@@ -383,8 +409,16 @@ def test_what_is_hostile_is_inert(hostile):
             button.click()
         assert page.evaluate("window.harmed") is None
         assert page.locator("img, iframe, #body script").count() == 0
-        for link in page.locator("#table a").all():
+        for link in page.locator("a:not(.skip)").all():
             assert link.get_attribute("href").startswith("http://")
+            assert link.get_attribute("rel") == "noreferrer noopener"
+        page.evaluate("location.hash = '#</script><img src=x onerror=window.harmed=1>'")
+        assert page.evaluate("window.harmed") is None
+        page.fill("#query", "")
+        expect(page.locator("#body > tr")).to_have_count(len(HOSTILE))
+        shown = page.inner_text("#table")
+        assert "{{7*7}}${7*7}<!--" in shown
+        assert not set("\x1b\u202e\u2028") & set(shown)
         assert len(page.inner_text("body")) < 100_000
 
     visit(hostile, steps)

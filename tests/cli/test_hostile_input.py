@@ -1,0 +1,282 @@
+"""Files and databases of others: one line says what is wrong and where, and all stays as it was."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sqlite3
+import zlib
+from contextlib import closing
+
+import pytest
+from loopback import prose
+from stored import change, fill, rows_of
+
+from scrapy_simhash.index.index import Index
+
+BOMB = gzip.compress(b"0" * (80 << 20))
+
+
+def one_line(answer, *said) -> str:
+    code, _, err = answer
+    assert code == 2, err
+    assert err.startswith("scrapy simhash ")
+    assert err.count("\n") == 1
+    assert not set("\x1b\u202e") & set(err)
+    for words in said:
+        assert words in err
+    return err
+
+
+# Feeds
+
+GOOD = b'{"text": "a"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("in.jsonl", GOOD + b'{"text": ' + b"[" * 100_000, "line 2: nested too deeply"),
+        ("in.jsonl", GOOD + b'{"text": "\xff"}\n', "line 2: no JSON"),
+        ("in.jsonl", GOOD + b'{"text": "a"', "line 2: no JSON"),
+        ("in.jsonl", GOOD + b"[1]\n", "line 2: an object is wanted"),
+        ("in.jsonl", b"\x1b[31m\xe2\x80\xae\n", "line 1: no JSON"),
+        ("in.jsonl", os.urandom(2000), "line 1: no JSON"),
+        ("in.jsonl.gz", b"no gzip", "line 1: can't be decompressed"),
+        ("in.jsonl.gz", gzip.compress(GOOD * 9)[:-9], "line 10: can't be decompressed"),
+        ("in.jsonl.gz", gzip.compress(GOOD) + b"more", "line 2: can't be decompressed"),
+        ("in.jsonl.gz", BOMB, "line 1: longer than 64 MiB"),
+        ("in.csv", b"text\r\na\r\n\xff\r\n", "line 3: not UTF-8"),
+        ("in.csv.gz", BOMB, "line 1: longer than 64 MiB"),
+        ("in.csv.gz", gzip.compress(b'text\r\na\r\n"' + b"0\n" * (40 << 20)), "than 64 MiB"),
+        ("in.xml", b"<a/>", "in .jsonl, .jl or .csv"),
+    ],
+    ids=range(14),
+)
+def test_a_feed_that_is_none_is_named_with_the_line(call, tmp_path, name, content, said) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    output = tmp_path / name.replace("in.", "out.")
+    one_line(call("dedupe", path, "-o", output), str(path), said)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("make", ["nothing", "folder", "pipe"])
+def test_what_is_no_file_is_no_feed(call, tmp_path, make) -> None:
+    path = tmp_path / "in.jsonl"
+    {"nothing": lambda _: None, "folder": os.mkdir, "pipe": os.mkfifo}[make](path)
+    said = "is not there" if make == "nothing" else "is no file"
+    one_line(call("dedupe", path, "-o", tmp_path / "out.jsonl"), str(path), said)
+
+
+def test_an_empty_feed_is_one(call, tmp_path) -> None:
+    (tmp_path / "in.jsonl").touch()
+    assert call("dedupe", tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\xff", b"[]", b"1", b'{"feed": ', b"[" * 100_000, b"{}", b" " * (2 << 20) + b"{}"],
+    ids=range(8),
+)
+def test_progress_that_can_not_be_read_is_left_as_it_is(call, tmp_path, content) -> None:
+    feed, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    feed.write_bytes(GOOD)
+    output.write_bytes(b"precious\n")
+    progress = tmp_path / "out.jsonl.progress"
+    progress.write_bytes(content)
+    (tmp_path / "out.jsonl.index").touch()
+    one_line(call("dedupe", feed, "-o", output), f"{progress} is damaged")
+    assert (output.read_bytes(), progress.read_bytes()) == (b"precious\n", content)
+
+
+# Pairs, and what is compared
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"\xff\n", "line 1"),
+        (b'{"a": "' + b"0" * (65 << 20), "line 1: longer than 64 MiB"),
+        (b'{"a": "x", "b": "y", "label": 2}\n', "line 1"),
+    ],
+    ids=range(4),
+)
+def test_pairs_that_are_none_are_named_with_the_line(call, tmp_path, content, said) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_bytes(content)
+    one_line(call("tune", "--pairs", path), str(path), said)
+
+
+def test_a_folder_holds_no_pairs(call, tmp_path) -> None:
+    one_line(call("tune", "--pairs", tmp_path), f"{tmp_path}: Is a directory")
+
+
+def test_what_can_not_be_compared_is_named(call, tmp_path) -> None:
+    text, large = tmp_path / "text", tmp_path / "large"
+    text.write_text(prose(1))
+    with large.open("wb") as stream:
+        stream.truncate((64 << 20) + 1)
+    one_line(call("compare", text, tmp_path), f"{tmp_path}: Is a directory")
+    one_line(call("compare", text, tmp_path / "none"), f"{tmp_path / 'none'}: No such file")
+    one_line(call("compare", text, large), f"{large}: no page or text has more than 64 MiB")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"<", b"\xff\xfe\x00<", b"<!-->", b"<a " * 50_000, b"\0" * 9], ids=range(6)
+)
+def test_any_bytes_can_be_compared(call, tmp_path, content) -> None:
+    (tmp_path / "a").write_bytes(content)
+    code, _, err = call("compare", tmp_path / "a", tmp_path / "a")
+    assert code == 0, err
+
+
+# Numbers
+
+
+@pytest.mark.parametrize("number", ["-1", "x", "1.5", "1" * 30, "", "٣x"])
+def test_a_number_that_is_out_of_its_range_is_refused(call, database, number) -> None:
+    for command, option, least in (
+        (["tune"], "--examples", 0),
+        (["tune"], "--limit", 1),
+        (["tune"], "--run", 1),
+        (["restore"], "--min-distance", 0),
+        (["prune"], "--older-than", 1),
+    ):
+        code, _, err = call(*command, "--database", database, f"{option}={number}")
+        assert code == 2
+        assert f"a whole number from {least} upwards is allowed" in err
+
+
+def test_the_largest_numbers_are_numbers(call, database) -> None:
+    most = str((1 << 63) - 1)
+    assert call("prune", "--database", database, "--older-than", most)[0] == 0
+    assert call("restore", "--database", database, "--min-distance", most)[0] == 0
+    one_line(call("tune", "--database", database, "--run", most, "--examples", most), "nothing")
+
+
+# Databases
+
+
+def assert_untouched(call, path, *said) -> None:
+    before = path.read_bytes()
+    for command in (["stats"], ["show", "x"], ["tune"], ["restore"], ["prune", "--older-than", 1]):
+        one_line(call(*command, "--database", path), path.name, *said)
+    assert path.read_bytes() == before
+
+
+def test_the_database_of_another_program_is_left_as_it_is(call, tmp_path) -> None:
+    path = tmp_path / "bookmarks.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE bookmarks (url)")
+        connection.execute("INSERT INTO bookmarks VALUES ('x')")
+    assert_untouched(call, path, "no index")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"not a database" * 99, b"SQLite format 3\0" + b"\0" * 99]
+)
+def test_what_is_no_database_is_left_as_it_is(call, tmp_path, content) -> None:
+    path = tmp_path / "seen.db"
+    path.write_bytes(content)
+    assert_untouched(call, path)
+
+
+def test_a_folder_is_no_database(call, tmp_path) -> None:
+    one_line(call("stats", "--database", tmp_path), str(tmp_path), "can't be opened")
+    one_line(call("stats", "--database", ""), "no index")
+
+
+def test_a_database_that_is_cut_is_damaged(call, database) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("PRAGMA journal_mode=DELETE")
+    size = database.stat().st_size
+    os.truncate(database, size - 3 * 4096)
+    one_line(call("restore", "--database", database), "damaged", "it was not touched")
+    assert database.stat().st_size == size - 3 * 4096
+
+
+@pytest.mark.parametrize("version", ["1", "99", "x\x1b[31m", "9" * 200, "-1"])
+def test_a_database_of_another_version_is_left_as_it_is(call, database, version) -> None:
+    change(database, f"UPDATE simhash_meta SET value = '{version}' WHERE name = 'version'")
+    one_line(call("stats", "--database", database), "tables have version")
+    assert rows_of(database, "SELECT count(*) FROM simhash_claims") == [(3,)]
+
+
+def commands(tmp_path):
+    return (
+        ["stats"],
+        ["show", "http://b.test/2"],
+        ["tune"],
+        ["restore"],
+        ["report", "-o", tmp_path / "report.html"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("claims", "fingerprint"),
+        ("claims", "created"),
+        ("claims", "url"),
+        ("duplicates", "facts"),
+        ("duplicates", "similarity"),
+        ("duplicates", "item"),
+        ("namespaces", "name"),
+        ("namespaces", "plan"),
+        ("namespaces", "text_bytes"),
+        ("runs", "opened"),
+        ("runs", "stats"),
+    ],
+)
+def test_no_value_that_a_file_may_hold_is_a_bug(call, database, tmp_path, table, column) -> None:
+    change(database, f"UPDATE simhash_{table} SET {column} = x'1bff00'")
+    codes = set()
+    for command in commands(tmp_path):
+        code, out, err = call(*command, "--database", database)
+        codes.add(code)
+        assert code in {0, 2}, err
+        assert not set("\x1b\u202e") & set(out + err)
+        assert "is damaged: " in err or code == 0 or "damaged there" in err
+    assert 2 in codes or column == "stats"
+
+
+def test_what_is_packed_and_can_not_be_read_costs_that_row_alone(call, database, tmp_path) -> None:
+    bomb = zlib.compress(b"0" * (80 << 20))
+    for packed in (b"", b"\x1b", bomb, bomb[:-4], zlib.compress(b"[1]") + b"more"):
+        with closing(sqlite3.connect(database)) as connection, connection:
+            first = "id = (SELECT min(id) FROM simhash_duplicates)"
+            connection.execute(f"UPDATE simhash_duplicates SET item = ? WHERE {first}", (packed,))
+            connection.execute("UPDATE simhash_texts SET text = ? WHERE duplicate = 0", (packed,))
+        path = tmp_path / f"{len(packed)}.jsonl"
+        code, _, err = call("restore", "--database", database, "-o", path)
+        assert code == 2
+        assert "1 items restored" in err
+        assert "1 more can't be read" in err
+        back = [json.loads(line)["url"] for line in path.read_bytes().splitlines()]
+        assert back == ["http://b.test/2"]
+        for command in commands(tmp_path):
+            if command[0] != "restore":
+                assert call(*command, "--database", database)[0] == 0
+
+
+@pytest.mark.parametrize("column", ["facts", "minhash", "fingerprint", "digest", "rest"])
+def test_a_damaged_claim_drops_nothing(tmp_path, column) -> None:
+    """What meets it gets no verdict, or one without it: either way it is kept."""
+    path = tmp_path / "seen.db"
+    with Index(f"sqlite:///{path}") as index:
+        fill(index)
+    change(path, f"UPDATE simhash_claims SET {column} = x'1bff00'")
+    change(path, "UPDATE simhash_texts SET text = x'1bff00'")
+    with Index(f"sqlite:///{path}") as index:
+        document = index.document(prose(1, 200), key="new", url="http://c.test/")
+        try:
+            (verdict,) = index.execute(claims=[document])
+        except ValueError:
+            return
+        assert verdict.kind == "unique" or column in {"facts", "digest", "rest"}
+        assert index.execute(claims=[index.document(prose(99, 200), key="other")])
