@@ -214,7 +214,7 @@ duplicates = Table(
     "simhash_duplicates",
     metadata,
     Column("namespace", Integer, primary_key=True, autoincrement=False),
-    # Milliseconds and a random tail: made by the writer, so that a retry can find its own.
+    # The time and a random tail: made by the writer, so that a retry can find its own.
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     Column("run", Integer, nullable=False),
     Column("created", Double, nullable=False),

@@ -113,6 +113,11 @@ def _random() -> int:
     return secrets.randbits(63)
 
 
+def _number_of_duplicate() -> int:
+    """Milliseconds, in fractions of 12 bits, and 10 bits that tell it from others of the time."""
+    return ((time.time_ns() << 12) // 1_000_000 << 10) | secrets.randbits(10)
+
+
 @dataclass(slots=True, eq=False)
 class Document:
     """What a claim is asked for.
@@ -156,6 +161,4 @@ class Duplicate:
     action: str
     item: bytes | None = None
     item_type: str | None = None
-    id: int = field(
-        default_factory=lambda: time.time_ns() // 1_000_000 << 22 | secrets.randbits(22)
-    )
+    id: int = field(default_factory=_number_of_duplicate)

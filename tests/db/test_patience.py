@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from gate import gate
 from servers import ENGINES, cleared_database, server
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash.db.engine import check_url, clock, engine_options
 from scrapy_simhash.db.errors import is_transient, unavailable
 from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.passwords import Passwords
 from scrapy_simhash.db.patience import Patience, Signs
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "sqlite"])
 
+NO_PASSWORDS = Passwords(make_url("sqlite://"), {})
 #: Seconds; of MariaDB's locks one waits at least one.
 TIMEOUT = 2
 
@@ -200,7 +202,7 @@ def test_what_postgresql_says_without_a_code(said: str, is_worth_it: bool) -> No
     driver = pytest.importorskip("psycopg")
     error = OperationalError("", None, driver.OperationalError(said))
     assert is_transient(error) == is_worth_it
-    assert isinstance(unavailable("a database", error), IndexUnusable) != is_worth_it
+    assert isinstance(unavailable("a database", error, NO_PASSWORDS), IndexUnusable) != is_worth_it
 
 
 def no_folder(folder: Path) -> str:
@@ -270,4 +272,4 @@ def test_what_mariadb_says_counts_by_its_code(
     vars(said).update(state)
     error = OperationalError("", None, said)
     assert is_transient(error) == is_worth_it
-    assert isinstance(unavailable("a database", error), IndexUnusable) != is_worth_it
+    assert isinstance(unavailable("a database", error, NO_PASSWORDS), IndexUnusable) != is_worth_it
