@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 SIDE_BY_SIDE := -n $(shell expr `nproc 2>/dev/null || echo 2` + 1) --dist worksteal
 EXTRAS := postgresql,mariadb,report,trafilatura,rjieba,xxhash,test
 
-.PHONY: demo test test-lowest test-databases torture clean
+.PHONY: demo test test-lowest test-databases torture fuzz clean
 
 demo: $(READY)
 	$(BIN)/python example_project/demo.py
@@ -34,6 +34,14 @@ test-databases: $(READY)
 # Crashes, signals, servers and clocks, at full length: most of an hour.
 torture: $(READY)
 	$(BIN)/pytest tests/torture --torture=long -s
+
+# Whatever a stranger writes, drawn by chance for so many minutes a target. Atheris, which goes by
+# the lines that are reached, has no wheels but for Linux on x86-64; hypothesis draws without it.
+MINUTES := 10
+TARGETS :=
+fuzz: $(READY)
+	-$(BIN)/python -m pip install --quiet --only-binary=:all: atheris
+	PYTHONPATH=tests $(BIN)/python -m fuzz.run --minutes $(MINUTES) $(TARGETS)
 
 $(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])
 	$(PYTHON) -m venv .venv

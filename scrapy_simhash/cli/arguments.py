@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
+from scrapy_simhash.index.namespace import check_name
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
@@ -54,6 +56,7 @@ def _whole(given: str, least: int) -> int:
 
 
 def _namespace(given: str) -> str:
-    if not 1 <= len(given) <= 255:
-        raise ArgumentTypeError("a name of 1 to 255 characters is wanted")
-    return given
+    try:
+        return check_name(given)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from scrapy_simhash.db.secret import secret_of
+from scrapy_simhash.index.namespace import check_name
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def namespace(given: Any) -> str:
         raise ValueError("a name is wanted; {spider} in it stands for the spider's")
     if set(given.replace("{spider}", "")) & {"{", "}"}:
         raise ValueError("the only placeholder is {spider}")
+    check_name(given.replace("{spider}", "x"))
     return given
 
 

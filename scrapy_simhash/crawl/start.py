@@ -23,6 +23,7 @@ from scrapy_simhash.exceptions import (
     SchemeMismatch,
     SettingError,
 )
+from scrapy_simhash.index.namespace import check_name
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -93,6 +94,11 @@ class CrawlStart:
         """
         settings = self._settings
         namespace = settings.namespace_of(spider)
+        try:
+            check_name(namespace)
+        except ValueError as error:
+            given = f"SIMHASH_NAMESPACE = {settings.namespace!r}"
+            self._refuse("simhash_misconfigured", SettingError(f"{given}: {error}"))
         try:
             size = await self._worker.open(namespace)
         except (SchemaMismatch, SchemeMismatch) as error:

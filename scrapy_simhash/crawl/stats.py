@@ -152,7 +152,9 @@ class CrawlStats:
     def all(self) -> dict[str, Any]:
         """Those of this package, under their full names."""
         every = self._collector.get_stats()
-        return {name: value for name, value in every.items() if name.startswith("simhash/")}
+        # What others count may have names of any kind.
+        names = (name for name in every if isinstance(name, str) and name.startswith("simhash/"))
+        return {name: every[name] for name in names}
 
     def _add(self, name: str, count: int = 1) -> None:
         self._collector.inc_value(f"simhash/{name}", count)

@@ -13,6 +13,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_simhash.crawl.checks import COMPARE
+from scrapy_simhash.index.namespace import check_name
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ class Tracker:
         if request is not None and fingerprinter is not None:
             key = fingerprinter.fingerprint(request).hex()
         namespace, compare = meta.get("simhash_namespace"), meta.get("simhash_compare")
+        is_left_alone = meta.get("simhash") is False
         if compare not in (None, *COMPARE):
             listed = ", ".join(map(repr, COMPARE))
             logger.error(
@@ -154,14 +156,17 @@ class Tracker:
                 listed,
             )
             compare = None
-        return Page(
-            response,
-            str(namespace) if namespace is not None else self._namespace(),
-            key,
-            randbits(63),
-            compare,
-            is_left_alone=meta.get("simhash") is False,
-        )
+        namespace = self._namespace() if namespace is None else str(namespace)
+        try:
+            check_name(namespace)
+        except ValueError as error:
+            logger.error(  # noqa: TRY400 - it says all that is to be said
+                'meta["simhash_namespace"] of %s: %s. Its items are stored unchecked',
+                shortened(response.url, 2000),
+                error,
+            )
+            is_left_alone = True
+        return Page(response, namespace, key, randbits(63), compare, is_left_alone)
 
     async def follow(self, page: Page, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on what the callback of a page yields; the first item once it is known if it is one.

@@ -41,6 +41,7 @@ __all__ = [
     "PENDING",
     "PENDING_VOID",
     "TEXT",
+    "TEXT_LENGTH",
     "VERSION",
     "claims",
     "duplicates",
@@ -66,6 +67,9 @@ NOT_VOID, PENDING_VOID, ALL_VOID = 0, 1, 2
 
 #: What a claim was compared by: a text, the whole item to the letter, or the text of its page.
 TEXT, EXACT, PAGE = 0, 1, 2
+
+#: Characters that a column of the type Text holds on MariaDB, if each takes four bytes.
+TEXT_LENGTH = 16_383
 
 metadata = MetaData()
 

@@ -1,4 +1,4 @@
-"""Statements that are compiled once, and lists of integers as one parameter of them."""
+"""Statements that are compiled once, and what they are given: texts, lists of integers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
     from sqlalchemy.sql import ClauseElement, ColumnElement
 
-__all__ = ["CompiledStatement", "insert_into", "insert_rows", "is_in", "list_parameter"]
+__all__ = [
+    "CompiledStatement",
+    "insert_into",
+    "insert_rows",
+    "is_in",
+    "list_parameter",
+    "storable",
+]
 
 # Drivers that take and give what the tables hold as it is.
 _DIRECT = frozenset({"pysqlite", "psycopg", "pymysql"})
@@ -40,6 +47,11 @@ def is_in(dialect: str, column: ColumnElement[int], name: str) -> ColumnElement[
 def list_parameter(dialect: str, numbers: Iterable[int]) -> str | list[int]:
     """The parameter for :func:`is_in`."""
     return json.dumps(list(numbers)) if dialect == "sqlite" else list(numbers)
+
+
+def storable(text: str, length: int | None = None) -> str:
+    """What every engine can store of a text: neither NUL nor lone surrogates, cut to a length."""
+    return text[:length].replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 class CompiledStatement:

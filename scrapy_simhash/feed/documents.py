@@ -136,5 +136,5 @@ class ItemReader:
 
 
 def _number(name: str) -> int:
-    digest = blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()
+    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, or_, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.statements import is_in, list_parameter
+from scrapy_simhash.db.statements import is_in, list_parameter, storable
 from scrapy_simhash.history.drops import Drop, claim_columns, drop_columns, select_drops
 from scrapy_simhash.index.void import counts
 from scrapy_simhash.text.packed import unpack_text
@@ -117,14 +117,16 @@ def pages(
         select(schema.claims)
         .where(
             claim_columns.namespace == namespace.id,
-            or_(owned, claim_columns.url == url),
+            or_(owned, claim_columns.url == storable(url)),
             counts(),
         )
         .order_by(claim_columns.id)
     )
     dropped = select_drops.where(
         drop_columns.namespace == namespace.id,
-        or_(drop_columns.url == url, is_in(database.dialect, drop_columns.owner, "owners")),
+        or_(
+            drop_columns.url == storable(url), is_in(database.dialect, drop_columns.owner, "owners")
+        ),
     ).order_by(drop_columns.id.desc())
 
     def read(connection: Connection) -> PageHistory:

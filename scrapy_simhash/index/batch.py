@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from scrapy_simhash.db.schema import EXACT, PAGE, PENDING, TEXT
+from scrapy_simhash.db.statements import storable
 from scrapy_simhash.features.minhash import minhash
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
 from scrapy_simhash.simhash.scheme import Sketch
@@ -32,7 +33,6 @@ __all__ = [
     "KeyRow",
     "Row",
     "bare_sketch",
-    "clean",
     "crowd_key",
     "duplicate_row",
     "exact_key",
@@ -182,8 +182,8 @@ def _row(
         nearest=None,
         created=0.0,
         seen=0.0,
-        key=clean(document.key),
-        url=clean(document.url),
+        key=storable(document.key),
+        url=storable(document.url),
         packed_keys=None,
         digest=_digest(document),
         facts=None if document.facts is None else document.facts.packed(),
@@ -259,8 +259,8 @@ def duplicate_row(
         "run": run,
         "created": now,
         "owner": owner_of(document.key),
-        "key": clean(document.key),
-        "url": clean(document.url),
+        "key": storable(document.key),
+        "url": storable(document.url),
         "fingerprint": pack_fingerprints([document], width).tobytes(),
         "size": document.sketch.size,
         "basis": _basis(document),
@@ -272,7 +272,7 @@ def duplicate_row(
         "similarity": match.similarity,
         "estimated": match.estimated,
         "action": duplicate.action,
-        "item_type": duplicate.item_type,
+        "item_type": duplicate.item_type and storable(duplicate.item_type, 255),
         "item": duplicate.item,
     }
     return row, _text(document) if keep_text else None
@@ -331,7 +331,7 @@ def key_row(number: int) -> KeyRow:
 
 def owner_of(key: str) -> int:
     """The 64 signed bits by which an owner key is looked up."""
-    digest = blake2b(key.encode("utf-8", "replace"), digest_size=8).digest()
+    digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
@@ -351,8 +351,3 @@ def crowd_key(fingerprint: bytes) -> int:
 
 def _text(document: Document) -> bytes | None:
     return None if document.text is None else pack_text(document.text)
-
-
-def clean(text: str) -> str:
-    """What every engine can store: neither NUL nor lone surrogates."""
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simhash.db.schema import EXACT, PENDING
+from scrapy_simhash.db.statements import storable
 from scrapy_simhash.index.batch import KeyRow, crowd_key, pack_keys
 from scrapy_simhash.index.decide import Met, are_equal, decide, stands_for
 from scrapy_simhash.index.reader import Found
@@ -220,7 +221,7 @@ def _beside(row: Row, decision: Decision) -> Row:
     """The row of a claim, with what it was kept beside, and why."""
     if decision.differs is None or decision.match is None:
         return row
-    return row._replace(beside=decision.match.claim.id, differs=decision.differs[:255])
+    return row._replace(beside=decision.match.claim.id, differs=storable(decision.differs, 255))
 
 
 def _write(

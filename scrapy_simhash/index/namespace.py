@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.secret import read_secret
+from scrapy_simhash.db.statements import storable
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
 from scrapy_simhash.visible import shortened
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.transactions import Database
 
-__all__ = ["OpenNamespace", "open_namespace"]
+__all__ = ["OpenNamespace", "check_name", "open_namespace"]
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +40,20 @@ class OpenNamespace(NamedTuple):
     created: float
 
 
+def check_name(name: str) -> str:
+    """The name of a namespace, if every engine can store it.
+
+    Raises:
+        ValueError: it can't: the name is empty, too long, or has a character that is none.
+    """
+    if not 0 < len(name) <= 255 or storable(name) != name:
+        raise ValueError(
+            f"namespace {shortened(repr(name))}: allowed are 1 to 255 characters, without NUL and "
+            "lone surrogates"
+        )
+    return name
+
+
 def open_namespace(
     database: Database, name: str, *, scheme: str, plan: str, compared: str = ""
 ) -> OpenNamespace:
@@ -46,18 +61,18 @@ def open_namespace(
 
     Args:
         database: where it is.
-        name: 1 to 255 characters.
+        name: as :func:`check_name` allows it.
         scheme: the id of the scheme of its fingerprints.
         plan: the id of the keys for a new one; one that exists keeps those it has.
         compared: what is compared in it, in words; nobody is warned of "".
 
     Raises:
-        ValueError: the name is too long, or empty.
+        ValueError: the name can't be stored.
         SchemeMismatch: it has another scheme, or the database another secret than it had.
         IndexUnavailable: the database does not answer.
     """
-    if not 0 < len(name) <= 255:
-        raise ValueError(f"namespace {name!r}: allowed are 1 to 255 characters")
+    check_name(name)
+    compared = storable(compared, schema.TEXT_LENGTH)
 
     def open_(connection: Connection) -> OpenNamespace:
         if read_secret(connection) != database.secret:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, insert, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import NOT_VOID, PENDING_VOID
+from scrapy_simhash.db.schema import NOT_VOID, PENDING_VOID, TEXT_LENGTH
+from scrapy_simhash.db.statements import storable
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.process import enter, host_id, leave
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery, fate
@@ -91,8 +92,8 @@ class Run:
             now = database.clock(connection)
             made = connection.execute(
                 insert(schema.runs).values(
-                    spider=spider[:255],
-                    job=job,
+                    spider=storable(spider, 255),
+                    job=storable(job, TEXT_LENGTH),
                     host=host,
                     process=process,
                     opened=now,
@@ -205,7 +206,7 @@ class Run:
                     settled=settled,
                     recovered=None if settled else now,
                     void=PENDING_VOID if settled else fate(self._on_crash),
-                    reason=reason,
+                    reason=storable(reason, TEXT_LENGTH),
                     stats=json.dumps(stats, default=str) if stats is not None else None,
                 )
         finally:

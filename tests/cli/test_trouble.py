@@ -78,6 +78,27 @@ def test_a_pair_that_is_none_is_named(call, tmp_path, line: str) -> None:
     assert f"{path}, line 2: wanted is" in one_line(call("tune", "--pairs", path))
 
 
+@pytest.mark.parametrize("name", ["", "x" * 256, "a\0b", "\udcff"], ids=range(4))
+@pytest.mark.parametrize("command", ["stats", "reset", "dedupe"])
+def test_a_namespace_that_can_not_be_stored_is_named(
+    call, tmp_path, database, command, name
+) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": "a"}\n')
+    more = [path, "-o", tmp_path / "out.jsonl"] if command == "dedupe" else []
+    code, _, err = call(command, *more, "--database", database, "--namespace", name)
+    assert code == 2
+    assert "argument --namespace: namespace" in err.splitlines()[-1]
+    assert "1 to 255 characters" in err.splitlines()[-1]
+
+
+def test_files_whose_names_are_no_text_are_worked_on(call, tmp_path) -> None:
+    path, output = tmp_path / "in\udcff.jsonl", tmp_path / "out\udcff.jsonl"
+    path.write_text('{"a": 1}\n{"a": 1}\n')
+    assert call("dedupe", path, "-o", output)[0] == 0
+    assert output.read_text() == '{"a": 1}\n'
+
+
 def test_a_feed_that_is_nested_too_deeply_is_named(call, tmp_path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_bytes(b'{"text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n")

@@ -460,6 +460,25 @@ async def test_meta_leaves_a_page_alone_or_puts_it_in_another_namespace(settings
     assert (done.stats["skipped/disabled"], done.stats["duplicates"]) == (1, 1)
 
 
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "x" * 300])
+@deferred_f_from_coro_f
+async def test_a_namespace_of_meta_that_can_not_be_stored_is_told_and_its_items_are_kept(
+    settings, caplog, name
+):
+    pages = {f"/{path}": article(1) for path in "abc"}
+    with serve(pages) as site:
+        requests = [
+            Request(f"{site}{path}", meta={"simhash_namespace": name} if path != "/a" else {})
+            for path in pages
+        ]
+        done = await crawl(PageSpider, settings, requests)
+    assert done.urls == ["/a", "/b", "/c"]
+    assert (done.stats["skipped/disabled"], done.stats["unique"]) == (2, 1)
+    told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert len(told) == 2
+    assert all('meta["simhash_namespace"]' in line and line.isprintable() for line in told)
+
+
 # Hostile pages
 
 HOSTILE = {

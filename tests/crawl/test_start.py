@@ -160,6 +160,26 @@ async def test_an_index_that_will_never_answer_is_said_in_one_line_and_nothing_i
         assert database.read_bytes() == before, "it is never repaired or made anew in silence"
 
 
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300], ids=["nul", "lone", "long"])
+@deferred_f_from_coro_f
+async def test_a_spider_whose_name_can_be_no_namespace_is_refused_and_told_why(
+    settings, urls, caplog, name
+):
+    class Named(PageSpider):
+        pass
+
+    Named.name = name
+    done = await crawl(Named, settings, urls)
+    assert (done.reason, fetched(done)) == ("simhash_misconfigured", 0)
+    (line,) = critical_lines(caplog)
+    assert "SIMHASH_NAMESPACE = '{spider}': namespace" in line
+    assert line.isprintable()
+    assert "Traceback" not in caplog.text
+    # Under another name it works.
+    done = await crawl(Named, settings | {"SIMHASH_NAMESPACE": "pages"}, urls)
+    assert (done.reason, done.stats["unique"]) == ("finished", 3)
+
+
 @deferred_f_from_coro_f
 async def test_an_engine_option_that_is_not_known_is_said_once(settings, urls, caplog):
     done = await crawl(PageSpider, settings | {"SIMHASH_ENGINE_OPTIONS": {"no_such": 1}}, urls)

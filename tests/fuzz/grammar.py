@@ -11,11 +11,24 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
+from lxml import etree, html
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PAGE", "bodies", "characters", "documents", "items", "pages", "prose", "texts"]
+__all__ = [
+    "PAGE",
+    "bodies",
+    "characters",
+    "documents",
+    "items",
+    "long_texts",
+    "pages",
+    "prose",
+    "secrets",
+    "texts",
+    "trees",
+]
 
 PAGE = "https://shop.example/p/1"
 
@@ -61,6 +74,17 @@ def prose(draw: Callable[..., Any], least: int = 40, most: int = 120) -> str:
     """Words that a text of another number has none of."""
     number, count = draw(st.integers(0, 99)), draw(st.integers(least, most))
     return " ".join(f"word{number}x{place * place}" for place in range(count))
+
+
+#: The same, and some that are much longer.
+long_texts = st.one_of(
+    texts,
+    st.lists(st.one_of(texts, prose(least=2)), max_size=8).map(" ".join),
+    st.builds(
+        lambda text, times: text * times, st.text(characters, max_size=8), st.integers(1, 5000)
+    ),
+)
+secrets = st.one_of(st.just(b""), st.binary(min_size=1, max_size=64))
 
 
 # Pages
@@ -253,6 +277,41 @@ def pages(draw: Callable[..., Any]) -> bytes:
 
 #: Bytes of any kind, pages most of the time.
 bodies = st.one_of(pages(), pages(), pages(), st.binary(max_size=400))
+
+
+@st.composite
+def trees(draw: Callable[..., Any]) -> Any:
+    """A tree that was built, not parsed: names and nesting that no parser gives."""
+    kinds = [
+        *("p", "div", "{http://www.w3.org/1999/xhtml}p", "{x}nav", "script", "h1", "title", "meta"),
+        *("time", "li", "a", "body", "html", "article", "P", "é", "button", "noscript"),
+    ]
+    allowed = texts.map(lambda text: "".join(one for one in text if _fits(one)))
+    root = html.Element("html")
+    around = [root]
+    for _ in range(draw(st.integers(0, 12))):
+        kind = draw(st.sampled_from([*kinds, "comment", "pi", "entity"]))
+        if kind == "comment":
+            one = etree.Comment(draw(allowed).replace("-", ""))
+        elif kind == "pi":
+            one = etree.ProcessingInstruction("x", draw(allowed).replace("?>", ""))
+        elif kind == "entity":
+            one = etree.Entity(draw(st.sampled_from(["nbsp", "x"])))
+        else:
+            one = draw(st.sampled_from([html.Element, etree.Element]))(kind)
+            one.text = draw(allowed)
+            for name in draw(st.lists(st.sampled_from(["class", "lang", "itemprop", "datetime"]))):
+                one.set(name, draw(allowed))
+        one.tail = draw(st.none() | allowed)
+        draw(st.sampled_from(around)).append(one)
+        if isinstance(one.tag, str):
+            around.append(one)
+    return draw(st.sampled_from(around))
+
+
+def _fits(character: str) -> bool:
+    """Whether XML may have a character."""
+    return character >= " " and not "\ud800" <= character <= "\udfff" and character < "\ufffe"
 
 
 # Items

@@ -19,12 +19,16 @@ import traceback
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
+import pytest
 from fuzz.target import TARGETS, Check, fuzzed
 from hypothesis import Phase, seed
 from hypothesis.strategies import tuples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: What is imported, numpy's buffers and caches with a bound have been filled by then.
 _WARM = 0.2
@@ -102,10 +106,13 @@ def _megabytes() -> float:
     return float(psutil.Process().memory_info().rss / 1e6)
 
 
-def _targets() -> dict[str, Any]:
-    """The targets of all files beside this one."""
+def _targets(left_out: Callable[[str], None] = lambda said: None) -> dict[str, Any]:
+    """The targets of all files beside this one; says which are left out here, and why."""
     for path in sorted(Path(__file__).parent.glob("test_*.py")):
-        import_module(f"fuzz.{path.stem}")
+        try:
+            import_module(f"fuzz.{path.stem}")
+        except pytest.skip.Exception as skipped:
+            left_out(f"{path.name} is left out: {skipped}")
     return TARGETS
 
 
@@ -169,7 +176,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10, help="of each target")
     parser.add_argument("--seed", type=int, default=None, help="where the examples begin")
     options = parser.parse_args()
-    known = _targets()
+    known = _targets(left_out=print)
     if unknown := set(options.targets) - set(known):
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     first = random.randrange(1, 1 << 30) if options.seed is None else options.seed

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fuzz.grammar import PAGE, bodies, characters, texts
+from fuzz.grammar import PAGE, bodies, characters, trees
 from fuzz.target import target
 from hypothesis import strategies as st
-from lxml import etree, html
+from lxml import etree
 
 from scrapy_simhash import page_text
 from scrapy_simhash.item.says import read_item
@@ -17,9 +17,6 @@ from scrapy_simhash.text.limits import costs_too_much
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
 from scrapy_simhash.text.rest import containment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NAMES = ("density", "body")
 
@@ -35,41 +32,6 @@ def test_pages_from_bytes(body: bytes) -> None:
         assert set(texts.values()) == {""}
     elif isinstance(root.tag, str):
         look_at(root)
-
-
-@st.composite
-def trees(draw: Callable[..., Any]) -> Any:
-    """A tree that was built, not parsed: names and nesting that no parser gives."""
-    kinds = [
-        *("p", "div", "{http://www.w3.org/1999/xhtml}p", "{x}nav", "script", "h1", "title", "meta"),
-        *("time", "li", "a", "body", "html", "article", "P", "é", "button", "noscript"),
-    ]
-    allowed = texts.map(lambda text: "".join(one for one in text if fits(one)))
-    root = html.Element("html")
-    around = [root]
-    for _ in range(draw(st.integers(0, 12))):
-        kind = draw(st.sampled_from([*kinds, "comment", "pi", "entity"]))
-        if kind == "comment":
-            one = etree.Comment(draw(allowed).replace("-", ""))
-        elif kind == "pi":
-            one = etree.ProcessingInstruction("x", draw(allowed).replace("?>", ""))
-        elif kind == "entity":
-            one = etree.Entity(draw(st.sampled_from(["nbsp", "x"])))
-        else:
-            one = draw(st.sampled_from([html.Element, etree.Element]))(kind)
-            one.text = draw(allowed)
-            for name in draw(st.lists(st.sampled_from(["class", "lang", "itemprop", "datetime"]))):
-                one.set(name, draw(allowed))
-        one.tail = draw(st.none() | allowed)
-        draw(st.sampled_from(around)).append(one)
-        if isinstance(one.tag, str):
-            around.append(one)
-    return draw(st.sampled_from(around))
-
-
-def fits(character: str) -> bool:
-    """Whether XML may have a character."""
-    return character >= " " and not "\ud800" <= character <= "\udfff" and character < "\ufffe"
 
 
 @target(trees(), examples=100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import numpy as np
-from fuzz.grammar import characters, prose, texts
+from fuzz.grammar import characters, long_texts, secrets, texts
 from fuzz.target import target
 from hypothesis import strategies as st
 
@@ -19,17 +19,8 @@ from scrapy_simhash.simhash.scheme import keyed, load_scheme
 from scrapy_simhash.text.packed import pack_text, unpack_text
 from scrapy_simhash.visible import shortened, visible
 
-LONGER = st.one_of(
-    texts,
-    st.lists(st.one_of(texts, prose(least=2)), max_size=8).map(" ".join),
-    st.builds(
-        lambda text, times: text * times, st.text(characters, max_size=8), st.integers(1, 5000)
-    ),
-)
-SECRETS = st.one_of(st.just(b""), st.binary(min_size=1, max_size=64))
 
-
-@target(LONGER, SECRETS, examples=150)
+@target(long_texts, secrets, examples=150)
 def test_fingerprints(text: str, secret: bytes) -> None:
     assert fold(text).size >= 1
     hashes = shingles(text, secret)
@@ -57,7 +48,7 @@ def test_fingerprints(text: str, secret: bytes) -> None:
         assert len(blocks.keys(sketch)) == blocks.slots
 
 
-@target(LONGER, examples=150)
+@target(long_texts, examples=150)
 def test_what_is_shown_and_kept(text: str) -> None:
     shown = visible(text)
     assert visible(shown) == shown

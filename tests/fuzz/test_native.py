@@ -1,0 +1,100 @@
+"""Whatever a text, a tree or an array is, the compiled core makes of it what the pure path does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from fuzz.grammar import bodies, long_texts, secrets, trees
+from fuzz.target import target
+from hypothesis import strategies as st
+from lxml import etree
+
+from scrapy_simhash import native
+from scrapy_simhash.features.minhash import minhash
+from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.keys.bands import Bands
+from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.text import cutting, rest
+from scrapy_simhash.text.blocks import CONTENT, RESCUE, VISIBLE
+from scrapy_simhash.text.html import parse_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COMPILED = pytest.importorskip("scrapy_simhash.native._core", reason="the core is not compiled")
+PLANS = ((1, 1), (1, 16), (6, 6), (8, 4), (16, 4), (128, 4))
+
+
+def assert_same(make: Callable[[], Any]) -> Any:
+    """What both paths make, as lists and numbers."""
+    made = []
+    for core in (None, COMPILED):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(native, "core", core)
+            made.append(make())
+    assert made[0] == made[1]
+    return made[0]
+
+
+@target(long_texts, secrets, examples=80)
+def test_texts_of_the_core(text: str, secret: bytes) -> None:
+    assert_same(lambda: shingles(text, secret).tolist())
+    assert_same(lambda: rest.sketch(text, secret))
+
+    def sketch() -> object:
+        made = Shingles().keyed(secret).sketch(text)
+        return made.fingerprint, made.size
+
+    assert_same(sketch)
+
+
+hashes = st.lists(
+    st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 99), st.integers(2**64 - 99, 2**64 - 1)),
+    min_size=1,
+    max_size=300,
+    unique=True,
+).map(lambda chosen: np.array(sorted(chosen), np.uint64))
+
+
+@target(hashes, st.sampled_from(PLANS), examples=80)
+def test_hashes_of_the_core(chosen: Any, plan: tuple[int, int]) -> None:
+    assert_same(lambda: minhash(chosen))
+    assert_same(lambda: Bands(*plan).keys(Sketch(None, len(chosen), chosen)).tolist())
+
+
+buffers = st.one_of(
+    st.binary(max_size=300), hashes, st.text(max_size=9), st.none(), st.integers(), st.floats()
+)
+numbers = st.one_of(st.integers(0, 9), st.integers(), st.booleans(), st.none(), buffers)
+
+
+@target(
+    st.sampled_from(["shingles", "majority", "minhash", "bands", "walk"]),
+    st.lists(st.one_of(buffers, numbers, st.tuples(numbers, numbers, numbers)), max_size=6),
+    examples=100,
+)
+def test_arguments_of_the_core(name: str, given: list[Any]) -> None:
+    """What the package itself never gives: it is refused, or something is made of it."""
+    try:
+        getattr(COMPILED, name)(*given)
+    except (TypeError, ValueError, OverflowError):
+        return
+
+
+@target(trees() | bodies, st.integers(0, 99), examples=120)
+def test_trees_of_the_core(given: Any, place: int) -> None:
+    root = parse_html(given) if isinstance(given, bytes) else given
+    if root is None or not isinstance(root.tag, str):
+        return
+    elements = [root, *root.iter(etree.Element)]
+    one = elements[place % len(elements)]
+    for actions in (CONTENT, RESCUE, VISIBLE):
+
+        def cut(actions: Any = actions) -> object:
+            pieces, spans, skipped = cutting.cut(one, actions)
+            return pieces, spans, [text for text in skipped if text]
+
+        assert_same(cut)

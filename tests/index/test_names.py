@@ -1,0 +1,107 @@
+"""Names that no database can store as they are, on every engine that there is a server of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from claims import article
+from servers import ENGINES
+from sqlalchemy import select
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.statements import storable
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.names import name_of
+
+if TYPE_CHECKING:
+    from scrapy_simhash.db.transactions import Database
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+
+ODD = pytest.mark.parametrize(
+    "odd", ["a\0b", "a\ud800b", "é" * 70_000], ids=["nul", "surrogate", "long"]
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "a\0", "\ud800", "x" * 256, "x" * 10**6],
+    ids=["empty", "nul", "lone", "256", "1e6"],
+)
+def test_a_namespace_that_can_not_be_stored_is_refused_in_a_line(db: Database, name: str) -> None:
+    with pytest.raises(ValueError, match="1 to 255 characters, without NUL") as refused:
+        Index(db, namespace=name)
+    said = str(refused.value)
+    assert len(said) < 400
+    assert said.isprintable()
+
+
+def test_the_longest_namespace_is_found_again(db: Database) -> None:
+    name = "😀" * 255
+    Index(db, namespace=name).claim(article(1), key="a")
+    assert len(Index(db, namespace=name)) == 1
+
+
+@ODD
+def test_what_strangers_name_is_claimed_dropped_and_kept_like_anything(
+    db: Database, odd: str
+) -> None:
+    index = Index(db)
+
+    def claimed(key: str, value: str) -> Any:
+        facts = Facts.of({odd: fold(name_of(odd), value)})
+        url = f"https://example.com/{odd}"
+        return index.document(f"{article(1)} {odd}", key=f"{key} {odd}", url=url, facts=facts)
+
+    first, copy, kept = claimed("first", "1"), claimed("copy", "1"), claimed("kept", "2")
+    index.confirm(*index.execute(claims=[first]))
+    (dropped,) = index.execute(claims=[copy])
+    assert dropped.kind == "duplicate"
+    assert dropped.match is not None
+    index.execute(duplicates=[Duplicate(copy, dropped.match, "drop", b"item", odd)])
+    (other,) = index.execute(claims=[kept])
+    assert (other.kind, other.differs) == ("unique", odd)
+    (again,) = index.execute(claims=[claimed("first", "1")])
+    assert again.match is not None
+    assert (again.match.url, again.match.key) == (storable(copy.url), storable(first.key))
+    kinds = db.read(
+        lambda connection: list(connection.scalars(select(schema.duplicates.c.item_type)))
+    )
+    assert kinds == [storable(odd, 255)]
+    differing = select(schema.claims.c.differs).where(schema.claims.c.differs.is_not(None))
+    assert db.read(lambda connection: list(connection.scalars(differing))) == [storable(odd, 255)]
+
+
+def test_owners_that_are_stored_alike_are_two(db: Database) -> None:
+    index = Index(db)
+    one, other = (index.document(article(1), key=key, visit=1) for key in ("a\ud800", "a\ud801"))
+    index.confirm(*index.execute(claims=[one]))
+    assert [verdict.kind for verdict in index.execute(claims=[other])] == ["duplicate"]
+
+
+@ODD
+def test_a_run_is_entered_and_closed_whatever_its_names_are(db: Database, odd: str) -> None:
+    run = Run.open(db, spider=odd, job=odd)
+    Index(db, run=run, compared=odd)
+    run.close(settled=True, reason=odd, stats={odd: odd})
+    (row,) = db.read(
+        lambda connection: list(
+            connection.execute(select(schema.runs).where(schema.runs.c.id == run.id))
+        )
+    )
+    assert row.settled
+    assert odd.startswith(row.spider) or row.spider == storable(odd)
+
+
+def test_the_same_long_words_on_what_is_compared_warn_of_nothing(
+    db: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    compared = "FIELDS=\0" + "x" * 70_000
+    Index(db, namespace="compared", compared=compared).claim(article(1), key="a")
+    Index(db, namespace="compared", compared=compared)
+    assert not caplog.records
