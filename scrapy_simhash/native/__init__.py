@@ -65,22 +65,23 @@ class Core(Protocol):
             bands: how many keys; at most as many as bins.
         """
 
-    def walk(
-        self, element: type, root: Any, actions: bytes, visible: bytes, /
-    ) -> tuple[list[Any], list[Any], list[str]] | None:
-        """`text.blocks.walk` of an HTML element.
+    def page(
+        self, element: type, root: Any, rules: tuple[bytes, bytes, bytes, bytes], /
+    ) -> tuple[str, int, str, int] | None:
+        """`text.density.read` of an HTML element.
 
         Args:
             element: lxml's class of elements.
             root: one of them.
-            actions: what each tag does, as `text.blocks.Actions.packed`.
-            visible: the same of those to be read in what is skipped.
+            rules: what each tag does, as `text.blocks.Actions.packed`, where little was found, and
+                in what was skipped; then `text.blocks.PACKED_WORDS`.
 
         Returns:
-            The fields of each block; of each span its blocks, the kind of its element, and None or
-            class, id, style and whether it is as DocBook makes a sidebar; the texts of what was
-            skipped. None for a tree with something that is left to the pure path.
+            None for a tree with something that is left to the pure path.
         """
+
+    def body(self, element: type, root: Any, visible: bytes, /) -> str | None:
+        """`text.density.body`, as `page`."""
 
 
 # A text with one of each kind of character: separator, letters, ideograph, letter of a script

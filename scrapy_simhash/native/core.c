@@ -12,7 +12,8 @@ static PyMethodDef methods[] = {
     {"majority", core_majority, METH_VARARGS, NULL},
     {"minhash", core_minhash, METH_VARARGS, NULL},
     {"bands", core_bands, METH_VARARGS, NULL},
-    {"walk", core_walk, METH_VARARGS, NULL},
+    {"page", core_page, METH_VARARGS, NULL},
+    {"body", core_body, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -25,7 +25,8 @@ static inline uint64_t mix64(uint64_t value)
 PyObject *core_shingles(PyObject *module, PyObject *arguments);
 PyObject *core_majority(PyObject *module, PyObject *arguments);
 PyObject *core_minhash(PyObject *module, PyObject *arguments);
-PyObject *core_walk(PyObject *module, PyObject *arguments);
+PyObject *core_page(PyObject *module, PyObject *arguments);
+PyObject *core_body(PyObject *module, PyObject *arguments);
 PyObject *core_bands(PyObject *module, PyObject *arguments);
 
 #endif

@@ -2,22 +2,16 @@
 
 #include "line.h"
 
-#include <string.h>
-
-void append(Buffer *buffer, const void *bytes, size_t size)
+int grow(Buffer *buffer, size_t size)
 {
-    if (buffer->room - buffer->used < size) {
-        size_t room = 2 * buffer->room + size + 256;
-        char *grown = PyMem_Realloc(buffer->bytes, room);
-        if (!grown) {
-            buffer->failed = 1;
-            return;
-        }
+    size_t room = 2 * buffer->room + size + 1024;
+    char *grown = PyMem_Realloc(buffer->bytes, room);
+    if (grown) {
         buffer->bytes = grown;
         buffer->room = room;
     }
-    memcpy(buffer->bytes + buffer->used, bytes, size);
-    buffer->used += size;
+    buffer->failed |= !grown;
+    return grown != NULL;
 }
 
 /* What str.split takes for white space. */
@@ -65,13 +59,17 @@ static const unsigned char *next_character(const unsigned char *at, uint32_t *ch
 
 int add_to_line(Line *line, Buffer *text, const char *content)
 {
-    const unsigned char *at = (const unsigned char *)content, *next;
+    const unsigned char *at = (const unsigned char *)content, *next = at;
     uint32_t character;
 
     while (*at) {
         const unsigned char *word = at;
         Py_ssize_t width = 0;
-        for (; *at; at = next) {
+        for (;; at = next) {
+            for (; *at > ' ' && *at < 0x80; at++)
+                width++;
+            if (!*at)
+                break;
             if (!(next = next_character(at, &character)))
                 return 0;
             if (is_space(character))

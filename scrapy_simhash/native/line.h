@@ -5,6 +5,8 @@
 
 #include "core.h"
 
+#include <string.h>
+
 /* What grows as it is written. Failure is remembered, so that it need be asked for once only. */
 typedef struct {
     char *bytes;
@@ -18,7 +20,16 @@ typedef struct {
     int pending;
 } Line;
 
-void append(Buffer *buffer, const void *bytes, size_t size);
+/* Make room for so many more bytes. Returns whether there is. */
+int grow(Buffer *buffer, size_t size);
+
+static inline void append(Buffer *buffer, const void *bytes, size_t size)
+{
+    if (buffer->room - buffer->used < size && !grow(buffer, size))
+        return;
+    memcpy(buffer->bytes + buffer->used, bytes, size);
+    buffer->used += size;
+}
 
 /* Add UTF-8 that ends with a NUL. `text`: where to put it; NULL if only its width is asked for.
  * Returns 0 where it is no UTF-8. */

@@ -5,12 +5,11 @@
  * held nothing of Python runs. What is unusual is left to the pure path: an answer of None.
  */
 
-#include "line.h"
+#include "tree.h"
 
-#include <string.h>
+#define SEEN 64
 
 enum { ELEMENT = 1, TEXT = 3, CDATA = 4, PI = 7, COMMENT = 8, HTML_DOCUMENT = 13 };
-enum { INLINE, SPACE, LINK, SKIP, BLOCK }; /* and further kinds of blocks */
 
 typedef struct node {
     void *private;
@@ -30,74 +29,43 @@ typedef struct {
 } Element;
 
 typedef struct {
-    size_t start, end; /* in the text of all */
-    Py_ssize_t width, linked;
-    int kind;
-} Piece;
-
-/* Class, id and style as offsets of what was copied, -1 where there is none. */
-typedef struct {
-    Py_ssize_t start, stop, values[3];
-    int kind, is_docbook;
-} Span;
-
-typedef struct {
     Py_ssize_t start;
     int kind;
 } Around;
 
+/* The action of each tag. The names of a document are shared, so most are known by their address
+ * as long as the tree is not touched. */
 typedef struct {
-    Buffer text, pieces, spans, values, stack, skipped;
-    Line line, links;
-    size_t begin; /* of the current piece */
-    int is_odd;   /* something is left to the pure path */
-    int is_beside; /* what was skipped is read, of which no spans are needed */
-} Walk;
-
-typedef struct {
-    const char *names[512];
-    unsigned char lengths[512], actions[512];
+    const Table *table;
+    const char *names[SEEN];
+    int actions[SEEN];
 } Actions;
 
-static size_t slot_of(const char *name, size_t length)
+static int look_up(const Table *table, const char *name)
 {
-    size_t hash = length;
+    const char *local = strrchr(name, '}');
+    unsigned hash = 0;
+    name = local ? local + 1 : name;
+    size_t length = strlen(name);
     for (size_t at = 0; at < length; at++)
-        hash = hash * 31 + (unsigned char)name[at];
-    return hash % 512;
+        hash = next_hash(hash, name[at]);
+    unsigned slot = slot_of(table, name, length, hash);
+    return table->lengths[slot] ? table->numbers[slot] : BLOCK;
 }
 
-/* `packed`: of each name its length, its action, and itself. Returns whether it is that. */
-static int read_actions(Actions *actions, const Py_buffer *packed)
+static int action_of(Actions *actions, const Node *node)
 {
-    const unsigned char *at = packed->buf, *end = at + packed->len;
-    int count = 0;
-    memset(actions->lengths, 0, sizeof actions->lengths);
-    for (; end - at > 2 && at[0] && end - at >= 2 + at[0] && count < 400; at += 2 + at[0], count++) {
-        size_t slot = slot_of((const char *)at + 2, at[0]);
-        while (actions->lengths[slot])
-            slot = (slot + 1) % 512;
-        actions->lengths[slot] = at[0];
-        actions->actions[slot] = at[1];
-        actions->names[slot] = (const char *)at + 2;
-    }
-    return at == end;
-}
-
-static int action_of(const Actions *actions, const Node *node)
-{
-    const char *name = node->name, *local;
+    const char *name = node->name;
     if (node->type != ELEMENT)
         return INLINE;
     if (!name)
         return BLOCK;
-    if ((local = strrchr(name, '}')))
-        name = local + 1;
-    size_t length = strlen(name), slot = slot_of(name, length);
-    for (; actions->lengths[slot]; slot = (slot + 1) % 512)
-        if (actions->lengths[slot] == length && !memcmp(actions->names[slot], name, length))
-            return actions->actions[slot];
-    return BLOCK;
+    size_t place = ((uintptr_t)name ^ (uintptr_t)name >> 6) % SEEN;
+    if (actions->names[place] != name) {
+        actions->names[place] = name;
+        actions->actions[place] = look_up(actions->table, name);
+    }
+    return actions->actions[place];
 }
 
 /* Add the text that begins with a node: what lxml calls the text of an element, or the tail. */
@@ -115,17 +83,13 @@ static void add_text(Walk *walk, const Node *node, int in_links)
 static void end_piece(Walk *walk, int kind)
 {
     if (walk->line.width) {
-        Piece piece = {walk->begin, walk->text.used, walk->line.width, walk->links.width, kind};
+        Piece piece = {walk->begin, walk->text.used, walk->line.width, walk->links.width, kind, 0, 0};
         append(&walk->pieces, &piece, sizeof piece);
+        append(&walk->text, "\n", 1);
     }
     walk->begin = walk->text.used;
     memset(&walk->line, 0, sizeof walk->line);
     memset(&walk->links, 0, sizeof walk->links);
-}
-
-static Py_ssize_t count_pieces(const Walk *walk)
-{
-    return (Py_ssize_t)(walk->pieces.used / sizeof(Piece));
 }
 
 /* The value of an attribute; NULL where there is none. */
@@ -162,16 +126,13 @@ static int is_docbook(Walk *walk, const Node *element)
 
 static void add_span(Walk *walk, const Node *element, Py_ssize_t start, int kind)
 {
-    static const char *const names[] = {"class", "id", "style"};
-    Span span = {start, count_pieces(walk), {-1, -1, -1}, kind, 0};
-    for (int at = 0; at < 3; at++) {
-        const char *value = value_of(walk, element, names[at]);
-        if (!value)
-            continue;
-        span.values[at] = (Py_ssize_t)walk->values.used;
-        append(&walk->values, value, strlen(value) + 1);
-        if (at < 2 && !strcmp(value, "sidebar"))
-            span.is_docbook = is_docbook(walk, element);
+    Span span = {start, count_pieces(walk), 0, 0, 0, kind == BESIDE, kind < LEAF};
+    if (element->attributes && !span.is_marked) {
+        const char *names[] = {value_of(walk, element, "class"), value_of(walk, element, "id")};
+        int is_sidebar = (names[0] && !strcmp(names[0], "sidebar")) ||
+                         (names[1] && !strcmp(names[1], "sidebar"));
+        span.is_marked = marks(walk->words, names, value_of(walk, element, "style"),
+                               is_sidebar && is_docbook(walk, element));
     }
     append(&walk->spans, &span, sizeof span);
 }
@@ -184,14 +145,14 @@ static const Node *next_in_tree(Walk *walk, const Node *node)
     return node;
 }
 
-static int has_failed(const Walk *walk)
+int has_failed(const Walk *walk)
 {
-    return walk->text.failed | walk->pieces.failed | walk->spans.failed | walk->values.failed |
-           walk->stack.failed | walk->skipped.failed;
+    return walk->text.failed | walk->pieces.failed | walk->spans.failed | walk->stack.failed |
+           walk->skipped.failed;
 }
 
-/* text.blocks.walk: cut what is inside of an element into pieces. */
-static void cut(Walk *walk, const Node *root, const Actions *actions)
+/* Cut what is inside of an element into pieces. */
+static void cut(Walk *walk, const Node *root, Actions *actions)
 {
     Py_ssize_t start = count_pieces(walk);
     int kind = BLOCK, links = 0, starts = 1;
@@ -210,7 +171,7 @@ static void cut(Walk *walk, const Node *root, const Actions *actions)
                 start = count_pieces(walk);
             } else {
                 Around around;
-                if (count_pieces(walk) > start && !walk->is_beside)
+                if (count_pieces(walk) > start && walk->words)
                     add_span(walk, node, start, kind);
                 walk->stack.used -= sizeof around;
                 memcpy(&around, walk->stack.bytes + walk->stack.used, sizeof around);
@@ -247,109 +208,40 @@ static void cut(Walk *walk, const Node *root, const Actions *actions)
     end_piece(walk, kind);
 }
 
-/* The same of all that was skipped and can be seen. */
-static void cut_beside(Walk *walk, const Actions *visible)
+void walk_tree(Walk *walk, PyObject *root, const Table *table, const Table *words)
+{
+    const Node *node = ((Element *)root)->node;
+    Actions actions = {.table = table};
+    Span page = {0, 0, 0, 0, 0, 0, 1};
+
+    walk->words = words;
+    walk->is_odd = !node || node->type != ELEMENT || !node->document ||
+                   node->document->type != HTML_DOCUMENT;
+    if (walk->is_odd)
+        return;
+    cut(walk, node, &actions);
+    page.stop = count_pieces(walk);
+    append(&walk->spans, &page, sizeof page);
+}
+
+void walk_skipped(Walk *walk, const Table *visible)
 {
     size_t skipped = walk->skipped.used / sizeof(Node *);
-    walk->is_beside = 1;
+    Actions actions = {.table = visible};
+    walk->words = NULL;
     for (size_t at = 0; at < skipped && !walk->is_odd && !walk->skipped.failed; at++) {
         const Node *node;
         memcpy(&node, walk->skipped.bytes + at * sizeof node, sizeof node);
-        if (action_of(visible, node) != SKIP)
-            cut(walk, node, visible);
+        if (action_of(&actions, node) != SKIP)
+            cut(walk, node, &actions);
     }
 }
 
-static PyObject *text_of(const Walk *walk, const Piece *piece)
+void free_walk(Walk *walk)
 {
-    return PyUnicode_DecodeUTF8(walk->text.bytes + piece->start,
-                                (Py_ssize_t)(piece->end - piece->start), NULL);
-}
-
-/* Append to a list, and give the object away. Returns whether that could be done. */
-static int give(PyObject *list, PyObject *object)
-{
-    int failed = !object || PyList_Append(list, object);
-    Py_XDECREF(object);
-    return !failed;
-}
-
-static int give_span(const Walk *walk, PyObject *spans, const Span *span)
-{
-    const char *values[3];
-    int any = 0;
-    for (int at = 0; at < 3; at++) {
-        values[at] = span->values[at] < 0 ? NULL : walk->values.bytes + span->values[at];
-        any |= values[at] != NULL;
-    }
-    PyObject *names = any ? Py_BuildValue("zzzi", values[0], values[1], values[2], span->is_docbook)
-                          : Py_NewRef(Py_None);
-    return names && give(spans, Py_BuildValue("nniN", span->start, span->stop, span->kind, names));
-}
-
-/* What was found, as objects. No pointer into the tree is held any more. */
-static PyObject *tell(const Walk *walk, Py_ssize_t inside)
-{
-    PyObject *pieces = PyList_New(0), *spans = PyList_New(0), *beside = PyList_New(0);
-    int done = pieces && spans && beside;
-    for (Py_ssize_t at = 0; done && at < count_pieces(walk); at++) {
-        const Piece *piece = (const Piece *)(void *)walk->pieces.bytes + at;
-        PyObject *text = text_of(walk, piece);
-        if (at >= inside)
-            done = give(beside, text);
-        else
-            done = text && give(pieces, Py_BuildValue("Nnni", text, piece->width, piece->linked,
-                                                      piece->kind));
-    }
-    for (size_t at = 0; done && at < walk->spans.used / sizeof(Span); at++)
-        done = give_span(walk, spans, (const Span *)(void *)walk->spans.bytes + at);
-    if (done)
-        return Py_BuildValue("NNN", pieces, spans, beside);
-    Py_XDECREF(pieces);
-    Py_XDECREF(spans);
-    Py_XDECREF(beside);
-    return NULL;
-}
-
-PyObject *core_walk(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    PyObject *type, *root, *made = NULL;
-    Py_buffer packed, packed_visible;
-    Actions actions, visible;
-    Walk walk;
-
-    if (!PyArg_ParseTuple(arguments, "OOy*y*:walk", &type, &root, &packed, &packed_visible))
-        return NULL;
-    memset(&walk, 0, sizeof walk);
-    if (!PyType_Check(type) || !PyObject_TypeCheck(root, (PyTypeObject *)type)) {
-        PyErr_SetString(PyExc_TypeError, "no element");
-    } else if (!read_actions(&actions, &packed) || !read_actions(&visible, &packed_visible)) {
-        PyErr_SetString(PyExc_ValueError, "no actions");
-    } else {
-        const Node *node = ((Element *)root)->node;
-        walk.is_odd = !node || node->type != ELEMENT || !node->document ||
-                      node->document->type != HTML_DOCUMENT;
-        if (!walk.is_odd)
-            cut(&walk, node, &actions);
-        Py_ssize_t inside = count_pieces(&walk);
-        if (!walk.is_odd)
-            cut_beside(&walk, &visible);
-        if (has_failed(&walk))
-            PyErr_NoMemory();
-        else
-            made = walk.is_odd ? Py_NewRef(Py_None) : tell(&walk, inside);
-        if (!made && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
-            PyErr_Clear();
-            made = Py_NewRef(Py_None);
-        }
-    }
-    PyMem_Free(walk.text.bytes);
-    PyMem_Free(walk.pieces.bytes);
-    PyMem_Free(walk.spans.bytes);
-    PyMem_Free(walk.values.bytes);
-    PyMem_Free(walk.stack.bytes);
-    PyMem_Free(walk.skipped.bytes);
-    PyBuffer_Release(&packed);
-    PyBuffer_Release(&packed_visible);
-    return made;
+    PyMem_Free(walk->text.bytes);
+    PyMem_Free(walk->pieces.bytes);
+    PyMem_Free(walk->spans.bytes);
+    PyMem_Free(walk->stack.bytes);
+    PyMem_Free(walk->skipped.bytes);
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lxml import etree
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
     from lxml.html import HtmlElement
@@ -18,6 +19,7 @@ __all__ = [
     "BOILERPLATE",
     "CONTENT",
     "HEADING",
+    "PACKED_WORDS",
     "PARAGRAPH",
     "RESCUE",
     "SKIP",
@@ -27,7 +29,6 @@ __all__ = [
     "Block",
     "Span",
     "is_marked",
-    "marks",
     "walk",
     "width",
 ]
@@ -60,6 +61,11 @@ BOILERPLATE = {"aside", "button", "dialog", "footer", "menu", "nav"}
 _SWALLOWING = {"aside", "button", "menu", "nav", "noscript"}
 
 
+def _packed(numbers: Mapping[str, int]) -> bytes:
+    """Of each name its length, its number and itself."""
+    return b"".join(bytes((len(name), number)) + name.encode() for name, number in numbers.items())
+
+
 class Actions(dict[Any, int]):
     """What each tag does to the text. A tag that is not listed goes by its local name."""
 
@@ -75,12 +81,8 @@ class Actions(dict[Any, int]):
         self.update(dict.fromkeys(_INLINES, INLINE))
         self.update(a=LINK, p=PARAGRAPH)
         self.update(dict.fromkeys(skipped, SKIP))
-        #: For the compiled core: of each name its length, its action and itself.
-        self.packed = b"".join(
-            bytes((len(name), action)) + name.encode()
-            for name, action in self.items()
-            if isinstance(name, str)
-        )
+        #: For the compiled core.
+        self.packed = _packed({name: act for name, act in self.items() if isinstance(name, str)})
 
     def __missing__(self, tag: str) -> int:
         return self.get(tag.rpartition("}")[2], BLOCK)
@@ -96,19 +98,24 @@ _WIDE = re.compile(
     "\u3105-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
     "\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff]+"
 )
-# Whole words in a class or id that tell boilerplate. Only names that are common on the web count.
-_CHROME = re.compile(
-    r"(?<![a-z])(?:ads?|advert(?:s|isements?)?|banner|breadcrumbs?|comments?|consent|cookies?|"
-    r"copyright|disclaimer|footer|gdpr|login|masthead|menu|modal|nav|navbar|navigation|"
-    r"newsletter|outbrain|pager|pagination|popup|promo|recommend(?:ed|ations?)?|related|shar(?:e|ing)|"
-    r"sidebar|signup|social|sponsor(?:ed)?|subscri(?:be|ption)|taboola|tags|toolbar|tooltip|widget)"
-    r"(?![a-z])"
-)
-# WordPress puts the names of categories and tags into the class of an article.
-_SLUG = re.compile(r"\b(?:category|tag)-\S+")
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+# Words in a class or id that tell boilerplate. Only names that are common on the web count.
+_CHROME = {
+    *("ad", "ads", "advert", "advertisement", "advertisements", "adverts", "banner"),
+    *("breadcrumb", "breadcrumbs", "comment", "comments", "consent", "cookie", "cookies"),
+    *("copyright", "disclaimer", "footer", "gdpr", "login", "masthead", "menu", "modal", "nav"),
+    *("navbar", "navigation", "newsletter", "outbrain", "pager", "pagination", "popup", "promo"),
+    *("recommend", "recommendation", "recommendations", "recommended", "related", "share"),
+    *("sharing", "sidebar", "signup", "social", "sponsor", "sponsored", "subscribe"),
+    *("subscription", "taboola", "tags", "toolbar", "tooltip", "widget"),
+}
+# WordPress puts the names of categories and tags into the class of an article: as one word.
+_SLUGS = "category", "tag"
+_WORDS = re.compile(rf"\b(?:{'|'.join(_SLUGS)})-\S+|[a-z]+", re.ASCII | re.IGNORECASE)
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.ASCII | re.IGNORECASE)
 # Of a class or id, and of a style, the characters that are looked at.
 _NAME_LENGTH, _STYLE_LENGTH = 256, 1024
+#: The words of names for the compiled core, as `Actions.packed`: 0, or 1 for what begins a slug.
+PACKED_WORDS = _packed({**dict.fromkeys(sorted(_CHROME), 0), **dict.fromkeys(_SLUGS, 1)})
 
 
 class Block(NamedTuple):
@@ -189,21 +196,15 @@ def width(text: str) -> int:
 
 @lru_cache(maxsize=8192)
 def _names_chrome(name: str) -> bool:
-    return _CHROME.search(_SLUG.sub("", name.lower())) is not None
+    return not _CHROME.isdisjoint(map(str.lower, _WORDS.findall(name)))
 
 
 def is_marked(element: HtmlElement) -> bool:
     """Tell whether the name or the style of an element says that it is boilerplate."""
-    class_, id_ = element.get("class"), element.get("id")
-    is_docbook = "sidebar" in (class_, id_) and _is_docbook(element)
-    return marks(class_, id_, element.get("style"), is_docbook)
-
-
-def marks(class_: str | None, id_: str | None, style: str | None, is_docbook: bool) -> bool:
-    """The same of an element that has these; whether it looks as DocBook makes a sidebar."""
-    for name in (class_, id_):
+    for name in (element.get("class"), element.get("id")):
         if name and _names_chrome(name[:_NAME_LENGTH]):
-            return not (is_docbook and name == "sidebar")
+            return not (name == "sidebar" and _is_docbook(element))
+    style = element.get("style")
     return style is not None and _HIDDEN.search(style, 0, _STYLE_LENGTH) is not None
 
 

@@ -18,17 +18,26 @@ from itertools import accumulate, compress
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simhash.text.blocks import CONTENT, HEADING, PARAGRAPH, RESCUE
-from scrapy_simhash.text.cutting import cut, visible
+from scrapy_simhash.text import compiled
+from scrapy_simhash.text.blocks import (
+    CONTENT,
+    HEADING,
+    PARAGRAPH,
+    RESCUE,
+    SKIP,
+    VISIBLE,
+    walk,
+    width,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from lxml.html import HtmlElement
 
     from scrapy_simhash.text.blocks import Actions, Block, Span
 
-__all__ = ["Cut", "body", "density", "density_cut", "lines"]
+__all__ = ["Reading", "body", "density", "read"]
 
 # Widths and scores are in letters; all values were tuned together, see benchmarks/text.py.
 _BLOCK_COST = 30  # what a block must say to speak for an article
@@ -43,48 +52,74 @@ _RESCUED = 1000  # the width at which a page was indeed inside what is otherwise
 _TITLE = 25  # links of this width are titles of other pages rather than controls
 
 
-class Cut(NamedTuple):
+class Reading(NamedTuple):
     """A page as block density sees it.
 
     Attributes:
-        main: The blocks of the main text.
-        blocks: These, and those beside them.
-        skipped: What is visible in elements that were not looked into.
+        text: The main text.
+        width: Its width.
+        visible: All that is visible; what is inside elements that were not looked into comes last.
+        visible_width: Its width.
     """
 
-    main: list[Block]
-    blocks: list[Block]
-    skipped: Iterable[str]
+    text: str
+    width: int
+    visible: str
+    visible_width: int
+
+
+class _Cut(NamedTuple):
+    main: list[Block]  # of the main text
+    blocks: list[Block]  # these, and those beside them
+    skipped: list[HtmlElement]  # what was not looked into
 
 
 def density(root: HtmlElement) -> str:
     """Return the main text by block density."""
-    return lines(density_cut(root).main)
+    return read(root).text
 
 
 def body(root: HtmlElement) -> str:
     """Return all visible text."""
-    return "\n".join(visible(root))
+    text = compiled.body(root)
+    return _lines(walk(root, VISIBLE)[0]) if text is None else text
 
 
-def density_cut(root: HtmlElement) -> Cut:
+def read(root: HtmlElement) -> Reading:
     """Find the main text by block density, where need be inside what is otherwise skipped."""
+    made = compiled.read(root)
+    if made is not None:
+        return Reading(*made)
     cut = _cut(root, CONTENT)
     if _weight(cut.main) < _LITTLE:
         rescued = _cut(root, RESCUE)
         if _weight(rescued.main) >= _RESCUED:
-            return rescued
-    return cut
+            cut = rescued
+    text = _lines(cut.main)
+    visible = "\n".join(filter(None, (_lines(cut.blocks), *_visible_text(cut.skipped))))
+    return Reading(text, width(text), visible, width(visible))
 
 
-def lines(blocks: Iterable[Block]) -> str:
+def _lines(blocks: Iterable[Block]) -> str:
     """Return the text of blocks, one a line."""
     return "\n".join(block.text for block in blocks)
 
 
-def _cut(root: HtmlElement, actions: Actions) -> Cut:
-    blocks, spans, skipped = cut(root, actions)
-    return Cut(_main_blocks(blocks, spans), blocks, skipped)
+def _visible_text(skipped: list[HtmlElement]) -> Iterator[str]:
+    for element in skipped:
+        if VISIBLE[element.tag] == SKIP:
+            continue
+        if len(element):
+            yield _lines(walk(element, VISIBLE)[0])
+        else:
+            # Most are buttons that hold no element, and some pages hold thousands of them.
+            yield " ".join((element.text or "").split())
+
+
+def _cut(root: HtmlElement, actions: Actions) -> _Cut:
+    skipped: list[HtmlElement] = []
+    blocks, spans = walk(root, actions, skipped)
+    return _Cut(_main_blocks(blocks, spans), blocks, skipped)
 
 
 def _main_blocks(blocks: list[Block], spans: list[Span]) -> list[Block]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.text.blocks import width
-from scrapy_simhash.text.density import body, density, density_cut, lines
+from scrapy_simhash.text.density import body, density, read
 from scrapy_simhash.text.rest import sketch
 
 if TYPE_CHECKING:
@@ -64,17 +64,15 @@ def read_page(
         TypeError: If the extractor does not return a str.
     """
     if extractor is density:
-        main, blocks, skipped = density_cut(root)
-        text = lines(main)
-        visible = "\n".join(filter(None, (lines(blocks), *skipped)))
+        text, main_width, visible, visible_width = read(root)
     else:
         text = extractor(root)
         if not isinstance(text, str):
             raise TypeError(f"extractor {extractor!r} returned {type(text).__name__}, not str")
         visible = text if extractor is body else body(root)
+        main_width, visible_width = width(text), width(visible)
     if most is not None and len(visible) > most:
         return None
-    main_width, visible_width = width(text), width(visible)
     is_small = main_width < _FOOTER_SHARE * visible_width
     return PageSays(
         text=text,

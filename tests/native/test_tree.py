@@ -1,7 +1,8 @@
-"""The compiled core cuts trees as the pure path does."""
+"""The compiled core reads trees as the pure path does."""
 
 from __future__ import annotations
 
+import random
 from contextlib import contextmanager
 
 import lxml.html
@@ -11,14 +12,13 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_simhash import native
-from scrapy_simhash.text import cutting
-from scrapy_simhash.text.blocks import CONTENT, PARAGRAPH, RESCUE, VISIBLE, width
-from scrapy_simhash.text.density import body, density
+from scrapy_simhash.text import compiled
+from scrapy_simhash.text.blocks import CONTENT, PACKED_WORDS, RESCUE, VISIBLE, width
+from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
-from scrapy_simhash.text.page import read_page
 
 COMPILED = pytest.importorskip("scrapy_simhash.native._core", reason="the core is not compiled")
-ACTIONS = (CONTENT, RESCUE, VISIBLE)
+RULES = CONTENT.packed, RESCUE.packed, VISIBLE.packed, PACKED_WORDS
 
 
 @contextmanager
@@ -28,23 +28,12 @@ def path(core):
         yield
 
 
-def walked(root, actions=CONTENT):
-    return COMPILED.walk(etree._Element, root, actions.packed, VISIBLE.packed)
-
-
 def check(root):
     """Both paths make the same of a tree, and the core does not leave it to the other one."""
-    for actions in ACTIONS:
-        with path(None):
-            cut, spans, skipped = cutting.cut(root, actions)
-            pure = cut, spans, [text for text in skipped if text]
-        with path(COMPILED):
-            assert cutting._compiled(root, actions) is not None
-            assert cutting.cut(root, actions) == pure
     with path(None):
-        page, text = read_page(root, density), body(root)
+        pure = read(root), body(root)
     with path(COMPILED):
-        assert (read_page(root, density), body(root)) == (page, text)
+        assert (compiled.read(root), compiled.body(root)) == pure
 
 
 names = st.sampled_from(
@@ -64,7 +53,10 @@ attributes = st.lists(
 texts = st.one_of(
     st.text(st.characters(exclude_characters="<&\0", exclude_categories=["Cs"]), max_size=12),
     st.text(" \t\n\x0b\x1c\x85\xa0\u1680\u2003\u2028\u202f\u205f\u3000ab中한｡", max_size=12),
-    st.sampled_from(["&amp;", "&nosuch;", "&#0;", "words of a story, told at some length. " * 9]),
+    st.sampled_from(["&amp;", "&nosuch;", "&#0;"]),
+    st.builds(
+        str.__mul__, st.sampled_from(["words of a story. ", "中文", "a "]), st.integers(1, 99)
+    ),
 )
 pieces = st.one_of(
     st.builds("<{}{}>".format, names, attributes),
@@ -99,26 +91,85 @@ def test_white_space_and_widths_are_those_of_python(text):
         root.text = text
     except ValueError:  # control characters
         return
-    made, _, _ = walked(root)
-    said = " ".join(text.split())
-    assert made == ([(said, width(said), 0, PARAGRAPH)] if said else [])
+    check(root)
 
 
 def test_every_character_has_its_width():
-    characters = [chr(point) for point in range(0x21, 0x110000) if not 0xD800 <= point < 0xE000]
-    root = lxml.html.Element("div")
-    for character in characters:
-        if len(character.split()) == 1 and point_is_allowed(character):
-            etree.SubElement(root, "p").text = character
-    made, _, _ = walked(root)
-    assert len(made) > 1_000_000
-    assert [piece[:2] for piece in made if piece[1] != width(piece[0])] == []
+    points = [point for point in range(0x21, 0x110000) if not 0xD800 <= point < 0xE000]
+    characters = [chr(point) for point in points if point_is_allowed(chr(point))]
+    assert len(characters) > 1_000_000
+    with path(COMPILED):
+        for start in range(0, len(characters), 256):
+            root = lxml.html.Element("div")
+            root.text = "".join(characters[start : start + 256])
+            text = " ".join(root.text.split())
+            assert compiled.read(root) == (text, width(text), text, width(text))
 
 
 def point_is_allowed(character):
     return not ("\x7f" <= character <= "\x9f" or "\ufdd0" <= character <= "\ufdef") and (
         ord(character) & 0xFFFE != 0xFFFE
     )
+
+
+words = st.sampled_from(["nav", "Ads", "tag", "category", "tags", "recommendations", "storynav"])
+named = st.lists(st.one_of(words, st.text("-_ 1x.\t\u2003é中\u212aK", max_size=4)), max_size=9)
+styles = st.lists(
+    st.sampled_from(
+        ["display", "visibility", "NONE", "hidden", ":", " ", "\t", "\u2003", "x", "é"]
+    ),
+    max_size=9,
+)
+
+
+@given(named.map("".join), st.sampled_from(["class", "id"]), st.sampled_from([0, 250, 254, 256]))
+@example("tag-nav", "class", 0)
+@example("1tag-nav", "class", 0)
+@example("tag- nav", "class", 0)
+@settings(deadline=None)
+def test_names_tell_the_same(name, attribute, before):
+    check(story_with(attribute, "é" * before + name))
+
+
+@given(styles.map("".join), st.sampled_from([0, 1012, 1024]))
+@example("Display : none", 0)
+@settings(deadline=None)
+def test_styles_tell_the_same(style, before):
+    check(story_with("style", "é" * before + style))
+
+
+def test_what_names_and_styles_tell_shows_in_the_text():
+    for attribute, value in (("class", "left nav"), ("id", "nav"), ("style", "display: none")):
+        with path(COMPILED):
+            assert "beside" not in compiled.read(story_with(attribute, value))[0]
+            assert "beside" in compiled.read(story_with(attribute, "x"))[0]
+
+
+def story_with(attribute, value):
+    """A story, a part of which has that attribute."""
+    story = "words of a story. " * 30
+    root = parse_html(f"<main><p>{story}<div>what is beside</div><p>{story}</main>")
+    root.find(".//div").set(attribute, value)
+    return root
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<main><p>{}</main><div><p>{}</div><ul><li><a>{}</a><li><a>{}</a></ul>",
+        "<main><p>{}<h2>{}</h2><div>{}<a>{}</a></div></main><footer>footer</footer>",
+        "<div class=nav>{}</div><main><div><p>{}<p>{}</div><form>{}</form></main>",
+        "<aside><p>{}</aside><p><a>{}</a><p>{}<h3>{}</h3>",
+        "<aside><div><p>{}</div><p>{}</aside><p>{}<a>{}</a>",
+    ],
+)
+def test_what_is_long_enough_is_the_same_everywhere(page):
+    rng = random.Random(1)
+    # What is compared with a bound is a width, or a sum of some.
+    bounds = (0, 5, 24, 30, 150, 199, 400, 500, 999)
+    for _ in range(3000):
+        widths = [max(0, rng.choice(bounds) + rng.randrange(-3, 4)) for _ in range(4)]
+        check(parse_html("<body>" + page.format(*("x" * width for width in widths))))
 
 
 def test_a_tree_as_deep_as_can_be_parsed_is_cut():
@@ -142,43 +193,48 @@ def test_trees_that_were_changed_are_cut():
 
 
 def test_what_is_unusual_is_left_to_the_pure_path():
-    assert walked(etree.XML("<div><p>a</p></div>")) is None
     root = lxml.html.fromstring("<div><p>a</p></div>")
     root.append(etree.Entity("nbsp"))
-    assert walked(root) is None
+    for tree in (root, etree.XML("<div><p>a</p></div>")):
+        assert COMPILED.page(etree._Element, tree, RULES) is None
+        assert COMPILED.body(etree._Element, tree, VISIBLE.packed) is None
     xml = etree.XML("<html><body><p>a story</p></body></html>")
     with path(COMPILED):
-        assert body(xml) == "a story"
+        assert (read(xml).text, body(xml)) == ("a story", "a story")
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("element", "root", "packed"),
     [
-        (etree._Element, "text", b"", b""),
-        (etree._Element, None, b"", b""),
-        ("type", lxml.html.Element("p"), b"", b""),
-        (etree._Element, lxml.html.Element("p"), b"\x09\x01p", b""),
-        (etree._Element, lxml.html.Element("p"), b"", b"\0\0\0"),
-        (etree._Element, lxml.html.Element("p"), b"\x01\x01p" * 600, b""),
+        (etree._Element, "text", b""),
+        (etree._Element, None, b""),
+        ("type", lxml.html.Element("p"), b""),
+        (etree._Element, lxml.html.Element("p"), b"\x09\x01p"),
+        (etree._Element, lxml.html.Element("p"), b"\0\0\0"),
+        (etree._Element, lxml.html.Element("p"), b"\x01\x01p" * 600),
     ],
 )
-def test_arguments_that_can_not_be_are_an_error(arguments):
+def test_arguments_that_can_not_be_are_an_error(element, root, packed):
     with pytest.raises((TypeError, ValueError)):
-        COMPILED.walk(*arguments)
+        COMPILED.body(element, root, packed)
+    for place in range(4):
+        rules = (*RULES[:place], packed, *RULES[place + 1 :])
+        with pytest.raises((TypeError, ValueError)):
+            COMPILED.page(element, root, rules)
 
 
 def test_a_core_that_reads_trees_in_another_way_is_not_asked(monkeypatch, caplog):
     class Other:
-        def walk(self, *_):
-            return [], [], []
+        def page(self, *_):
+            return "", 0, "", 0
 
     monkeypatch.setattr(native, "core", Other())
-    cutting._reads_trees.cache_clear()
+    compiled._reads_trees.cache_clear()
     try:
         assert body(parse_html("<p>a story</p>")) == "a story"
         assert body(parse_html("<p>another</p>")) == "another"
     finally:
-        cutting._reads_trees.cache_clear()
+        compiled._reads_trees.cache_clear()
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert "Python" in record.getMessage()

@@ -1,0 +1,356 @@
+/* A tree to its main text and to all that it shows: text/density.py, where the numbers come from. */
+
+#include "tree.h"
+
+#define BLOCK_COST 30
+#define WORST -150
+#define BEST 1000
+#define MOST 0.75
+#define NEARLY 0.85
+#define NOTE 400
+#define MARKED_SHARE 0.4
+#define LITTLE 200
+#define LITTLE_SHARE 0.15
+#define SHORT 500
+#define SHORT_SHARE 0.5
+#define RESCUED 1000
+#define TITLE 25
+
+/* Of all blocks before one. */
+typedef struct {
+    Py_ssize_t said, width, links, changes;
+} Sum;
+
+/* One sum more than there are pieces. */
+typedef struct {
+    Piece *pieces;
+    Span *spans;
+    Py_ssize_t count, span_count;
+    Sum *sums;
+} Page;
+
+static int is_links(const Piece *piece)
+{
+    return 2 * piece->linked > piece->width;
+}
+
+static Py_ssize_t bounded(Py_ssize_t value)
+{
+    return value < BEST ? value : BEST;
+}
+
+/* density._marked_blocks */
+static void mark(Page *page)
+{
+    Sum *sums = page->sums, *last = sums + page->count;
+    Py_ssize_t depth = 0;
+
+    memset(sums, 0, sizeof *sums);
+    for (const Piece *piece = page->pieces; sums < last; sums++, piece++) {
+        int is_short_link = piece->width < TITLE && is_links(piece);
+        sums[1].said = sums->said + piece->width - piece->linked;
+        sums[1].width = sums->width + piece->width;
+        sums[1].links = sums->links + (is_short_link ? piece->width : 0);
+        sums[1].changes = 0;
+    }
+    for (Py_ssize_t at = 0; at < page->span_count; at++) {
+        const Span *span = page->spans + at;
+        Sum *start = page->sums + span->start, *stop = page->sums + span->stop;
+        Py_ssize_t said = stop->said - start->said;
+        int is_menu = 2 * (stop->links - start->links) > stop->width - start->width;
+        Py_ssize_t whole = span->is_marked && said < NOTE ? last->width : last->said;
+        if ((span->is_marked || is_menu) && (double)said < MARKED_SHARE * (double)whole) {
+            start->changes++;
+            stop->changes--;
+        }
+    }
+    for (Py_ssize_t at = 0; at < page->count; at++) {
+        depth += page->sums[at].changes;
+        page->pieces[at].is_marked = depth > 0;
+    }
+}
+
+/* density._score */
+static Py_ssize_t score(const Piece *piece)
+{
+    Py_ssize_t made = piece->width - 2 * piece->linked - BLOCK_COST;
+    if (!is_links(piece)) {
+        if (piece->kind == PARAGRAPH)
+            made += BLOCK_COST;
+        else if (piece->kind == HEADING && made < -5)
+            made = -5;
+    }
+    made = made < WORST ? WORST : made;
+    return piece->is_marked && made > 0 ? 0 : bounded(made);
+}
+
+static Py_ssize_t kept_width(const Piece *piece)
+{
+    return piece->is_kept ? bounded(piece->width) : 0;
+}
+
+/* Sum up what each piece is worth, and give each span its total. */
+static void sum_up(const Page *page, Py_ssize_t (*worth)(const Piece *))
+{
+    page->sums[0].said = 0;
+    for (Py_ssize_t at = 0; at < page->count; at++)
+        page->sums[at + 1].said = page->sums[at].said + worth(page->pieces + at);
+    for (Span *span = page->spans; span < page->spans + page->span_count; span++)
+        span->total = page->sums[span->stop].said - page->sums[span->start].said;
+}
+
+/* density._article */
+static const Span *article(const Page *page)
+{
+    Span *spans = page->spans, *page_itself = spans + page->span_count - 1, *whole = page_itself;
+    const Span *found;
+    Py_ssize_t best, most = -1;
+
+    sum_up(page, score);
+    best = page_itself->total;
+    for (Span *span = spans; span < page_itself; span++)
+        if (span->may_be_article && span->total > best)
+            best = span->total;
+    double enough = best < 0 ? (double)best : MOST * (double)best;
+    while (!(whole->may_be_article && whole->total == best))
+        whole--;
+    found = whole;
+    for (Span *span = spans; span <= whole; span++) {
+        span->inner = span - spans;
+        span->part = 0;
+        if (!span->may_be_article || (double)span->total < enough)
+            continue;
+        while (span->inner && spans[span->inner - 1].start >= span->start) {
+            const Span *last = spans + span->inner - 1;
+            span->inner = last->inner;
+            Py_ssize_t part = last->total > last->part ? last->total : last->part;
+            span->part = part > span->part ? part : span->part;
+        }
+        if (span->start >= whole->start && span->total - span->part >= most) {
+            found = span;
+            most = span->total - span->part;
+        }
+    }
+    return found;
+}
+
+/* density._smallest */
+static const Span *smallest(const Page *page)
+{
+    const Span *end = page->spans + page->span_count, *found = NULL;
+    Py_ssize_t most = 0;
+
+    sum_up(page, kept_width);
+    for (const Span *span = page->spans; span < end; span++)
+        most = span->total > most ? span->total : most;
+    for (const Span *span = page->spans; span < end; span++)
+        if ((double)span->total >= NEARLY * (double)most &&
+            (!found || span->stop - span->start < found->stop - found->start))
+            found = span;
+    return found;
+}
+
+/* density._weight of the pieces that are kept. */
+static Py_ssize_t weigh(const Page *page, Py_ssize_t start, Py_ssize_t stop)
+{
+    Py_ssize_t weight = 0;
+    for (const Piece *piece = page->pieces + start; piece < page->pieces + stop; piece++)
+        weight += piece->is_kept ? bounded(piece->width - piece->linked) : 0;
+    return weight;
+}
+
+static int is_title(const Piece *piece)
+{
+    return is_links(piece) && !piece->is_marked && piece->width >= TITLE;
+}
+
+static const Span *main_span(Page *page)
+{
+    Piece *end = page->pieces + page->count;
+    const Span *found;
+    Py_ssize_t weight, page_weight, titles = 0;
+
+    mark(page);
+    for (Piece *piece = page->pieces; piece < end; piece++)
+        piece->is_kept = !piece->is_marked && !is_links(piece);
+    found = article(page);
+    weight = weigh(page, found->start, found->stop);
+    page_weight = weigh(page, 0, page->count);
+    double least = (weight < SHORT ? SHORT_SHARE : LITTLE_SHARE) * (double)page_weight;
+    if (weight >= LITTLE && (double)weight >= least)
+        return found;
+    for (const Piece *piece = page->pieces; piece < end; piece++)
+        titles += is_title(piece) ? piece->width : 0;
+    if (titles > page_weight)
+        for (Piece *piece = page->pieces; piece < end; piece++)
+            piece->is_kept |= is_title(piece);
+    return smallest(page);
+}
+
+/* density._main_blocks: keep the pieces of the main text. Returns its weight, -1 where there is no
+ * memory. */
+static Py_ssize_t find_main(const Walk *walk)
+{
+    Page page = {pieces_of(walk), (Span *)(void *)walk->spans.bytes, count_pieces(walk),
+                 (Py_ssize_t)(walk->spans.used / sizeof(Span)), NULL};
+    Py_ssize_t kept = 0;
+
+    page.sums = PyMem_Malloc((size_t)(page.count + 1) * sizeof(Sum));
+    if (!page.sums)
+        return -1;
+    const Span *found = main_span(&page);
+    for (Py_ssize_t at = 0; at < page.count; at++) {
+        Piece *piece = page.pieces + at;
+        piece->is_kept &= at >= found->start && at < found->stop;
+        kept += piece->is_kept;
+    }
+    for (Py_ssize_t at = 0; !kept && at < page.count; at++)
+        page.pieces[at].is_kept = 1;
+    PyMem_Free(page.sums);
+    return weigh(&page, 0, page.count);
+}
+
+/* Append the pieces that are kept, one a line. Returns how wide they are. */
+static Py_ssize_t append_main(Buffer *text, const Walk *walk, Py_ssize_t count)
+{
+    Py_ssize_t width = 0;
+    const Piece *end = pieces_of(walk) + count;
+    for (const Piece *piece = pieces_of(walk); piece < end; piece++) {
+        if (!piece->is_kept)
+            continue;
+        append(text, walk->text.bytes + piece->start, piece->end - piece->start + 1);
+        width += piece->width + 1;
+    }
+    return width;
+}
+
+/* Lines without the newline after the last one. */
+static PyObject *decode(const Buffer *text)
+{
+    if (!text->used)
+        return PyUnicode_FromStringAndSize(NULL, 0);
+    return PyUnicode_DecodeUTF8(text->bytes, (Py_ssize_t)text->used - 1, NULL);
+}
+
+/* All that Python is given to decide with. */
+typedef struct {
+    Table content, rescue, visible, words;
+} Rules;
+
+/* Walk a tree and find its main text. Returns the weight of that; -1 where it is left to the pure
+ * path, or there is no memory. */
+static Py_ssize_t find_text(Walk *walk, PyObject *root, const Table *actions, const Table *words)
+{
+    walk_tree(walk, root, actions, words);
+    if (walk->is_odd || has_failed(walk))
+        return -1;
+    Py_ssize_t weight = find_main(walk);
+    walk->text.failed |= weight < 0;
+    return weight;
+}
+
+/* What was found, as objects. No pointer into the tree is held any more. */
+static PyObject *tell(const Walk *walk, const Buffer *text, Py_ssize_t width)
+{
+    Py_ssize_t visible_width = count_pieces(walk);
+    for (Py_ssize_t at = 0; at < count_pieces(walk); at++)
+        visible_width += pieces_of(walk)[at].width;
+    if (walk->is_odd)
+        return Py_NewRef(Py_None);
+    if (text->failed || has_failed(walk))
+        return PyErr_NoMemory();
+    PyObject *main = decode(text), *visible = main ? decode(&walk->text) : NULL;
+    if (visible)
+        return Py_BuildValue("NnNn", main, width - (width > 0), visible,
+                             visible_width - (visible_width > 0));
+    Py_XDECREF(main);
+    return NULL;
+}
+
+/* density.density_cut */
+static PyObject *cut_page(PyObject *root, const Rules *rules)
+{
+    Walk first = {0}, second = {0}, *taken = &first;
+    Buffer text = {0};
+    Py_ssize_t width = 0, weight = find_text(&first, root, &rules->content, &rules->words);
+
+    if (weight >= 0 && weight < LITTLE) {
+        weight = find_text(&second, root, &rules->rescue, &rules->words);
+        if (weight < 0 || weight >= RESCUED)
+            taken = &second;
+    }
+    if (weight >= 0) {
+        width = append_main(&text, taken, count_pieces(taken));
+        walk_skipped(taken, &rules->visible);
+    }
+    PyObject *made = tell(taken, &text, width);
+    PyMem_Free(text.bytes);
+    free_walk(&first);
+    free_walk(&second);
+    return made;
+}
+
+static PyObject *left_to_the_pure_path(PyObject *made)
+{
+    if (made || !PyErr_ExceptionMatches(PyExc_UnicodeDecodeError))
+        return made;
+    PyErr_Clear();
+    return Py_NewRef(Py_None);
+}
+
+static int is_element(PyObject *type, PyObject *root)
+{
+    if (PyType_Check(type) && PyObject_TypeCheck(root, (PyTypeObject *)type))
+        return 1;
+    PyErr_SetString(PyExc_TypeError, "no element");
+    return 0;
+}
+
+PyObject *core_page(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *type, *root, *made = NULL;
+    Py_buffer content, rescue, visible, words;
+    Rules rules;
+
+    if (!PyArg_ParseTuple(arguments, "OO(y*y*y*y*):page", &type, &root, &content, &rescue, &visible,
+                          &words))
+        return NULL;
+    if (is_element(type, root)) {
+        if (read_table(&rules.content, &content) && read_table(&rules.rescue, &rescue) &&
+            read_table(&rules.visible, &visible) && read_table(&rules.words, &words))
+            made = left_to_the_pure_path(cut_page(root, &rules));
+        else
+            PyErr_SetString(PyExc_ValueError, "no tags or words");
+    }
+    PyBuffer_Release(&content);
+    PyBuffer_Release(&rescue);
+    PyBuffer_Release(&visible);
+    PyBuffer_Release(&words);
+    return made;
+}
+
+PyObject *core_body(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *type, *root, *made = NULL;
+    Py_buffer visible;
+    Table actions;
+    Walk walk = {0};
+
+    if (!PyArg_ParseTuple(arguments, "OOy*:body", &type, &root, &visible))
+        return NULL;
+    if (is_element(type, root)) {
+        if (read_table(&actions, &visible)) {
+            walk_tree(&walk, root, &actions, NULL);
+            if (walk.is_odd)
+                made = Py_NewRef(Py_None);
+            else
+                made = has_failed(&walk) ? PyErr_NoMemory()
+                                         : left_to_the_pure_path(decode(&walk.text));
+            free_walk(&walk);
+        } else {
+            PyErr_SetString(PyExc_ValueError, "no tags");
+        }
+    }
+    PyBuffer_Release(&visible);
+    return made;
+}

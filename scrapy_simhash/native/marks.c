@@ -1,0 +1,106 @@
+/* What the class, the id and the style of an element say of it: text.blocks.marks. */
+
+#include "tree.h"
+
+#define NAME_LENGTH 256 /* characters that are looked at */
+#define STYLE_LENGTH 1024
+#define WORD 16 /* more than the longest word has */
+
+static int is_letter(char c)
+{
+    return (unsigned char)((c | 0x20) - 'a') < 26;
+}
+
+static int is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static int is_of_word(char c)
+{
+    return is_letter(c) || c == '_' || (c >= '0' && c <= '9');
+}
+
+/* Where UTF-8 of so many characters ends, at most. */
+static const char *end_of(const char *text, int most)
+{
+    const char *at = text;
+    for (; *at; at++)
+        if ((*at & 0xC0) != 0x80 && most-- == 0)
+            break;
+    return at;
+}
+
+/* Whether one of its words, which are runs of letters, is in the table. One with the number SLUG is
+ * not when it begins a name that somebody has given; nor are the words of that name. */
+static int names_chrome(const Table *words, const char *name)
+{
+    const char *end = end_of(name, NAME_LENGTH);
+    for (const char *at = name; at < end;) {
+        const char *start = at;
+        char word[WORD];
+        unsigned hash = 0;
+        for (; at < end && is_letter(*at); at++) {
+            char letter = (char)(*at | 0x20);
+            if (at - start < WORD)
+                word[at - start] = letter;
+            hash = next_hash(hash, letter);
+        }
+        size_t length = (size_t)(at - start);
+        if (!length) {
+            at++;
+            continue;
+        }
+        if (length > WORD)
+            continue;
+        unsigned slot = slot_of(words, word, length, hash);
+        if (!words->lengths[slot])
+            continue;
+        if (words->numbers[slot] != SLUG)
+            return 1;
+        int begins = start == name || !is_of_word(start[-1]);
+        if (begins && end - at > 1 && *at == '-' && !is_space(at[1]))
+            while (at < end && !is_space(*at))
+                at++;
+    }
+    return 0;
+}
+
+/* The end of a text that begins there, whatever the case of its letters; NULL if it does not. */
+static const char *after(const char *at, const char *end, const char *text)
+{
+    for (; *text; text++, at++)
+        if (at >= end || (*at | (is_letter(*at) ? 0x20 : 0)) != *text)
+            return NULL;
+    return at;
+}
+
+static int is_declared(const char *at, const char *end, const char *property, const char *value)
+{
+    if (!(at = after(at, end, property)))
+        return 0;
+    while (at < end && is_space(*at))
+        at++;
+    if (!(at = after(at, end, ":")))
+        return 0;
+    while (at < end && is_space(*at))
+        at++;
+    return after(at, end, value) != NULL;
+}
+
+static int hides(const char *style)
+{
+    const char *end = end_of(style, STYLE_LENGTH);
+    for (const char *at = style; at < end; at++)
+        if (is_declared(at, end, "display", "none") || is_declared(at, end, "visibility", "hidden"))
+            return 1;
+    return 0;
+}
+
+int marks(const Table *words, const char *names[2], const char *style, int is_docbook)
+{
+    for (int at = 0; at < 2; at++)
+        if (names[at] && names_chrome(words, names[at]))
+            return !(is_docbook && !strcmp(names[at], "sidebar"));
+    return style && hides(style);
+}
