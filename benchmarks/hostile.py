@@ -48,7 +48,8 @@ def peak() -> float:
 def measured(name: str) -> dict[str, object]:
     """The figures of one page; to be called in a process of its own."""
     (attack,) = [attack for attack in PAGES if attack.name == name]
-    maker = DocumentMaker(Settings.read(ScrapySettings()), CrawlStats(get_crawler().stats))
+    stats = CrawlStats(get_crawler().stats)
+    maker = DocumentMaker(Settings.read(ScrapySettings()), stats, lambda: b"sixteen bytes...")
 
     def outcome(response: HtmlResponse) -> str:
         made = maker.of_item(Subject(Page(response, "n"), is_alone=True), {"url": response.url})
@@ -94,7 +95,7 @@ def main() -> None:
         if options.names and not attack.name.startswith(tuple(options.names)):
             continue
         command = [sys.executable, "-m", "benchmarks.hostile", "--one", attack.name]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         print(row(attack.make.__name__, json.loads(done.stdout)), flush=True)
 
 

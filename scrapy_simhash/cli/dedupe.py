@@ -90,6 +90,7 @@ def run(project: Project, options: Namespace) -> None:
             ignore=ignore or (),
             key=key,
             min_features=project.settings.min_features,
+            max_text=project.settings.max_text,
             advance=advance,
         )
     if own is not None:

@@ -43,6 +43,7 @@ def dedupe(
     ignore: Sequence[str] = (),
     key: Sequence[str] | None = None,
     min_features: int = 8,
+    max_text: int = 1_000_000,
     advance: Callable[[FeedCounts], None] = lambda counts: None,
 ) -> FeedCounts:
     """Write the items of a feed that are no near-duplicates of earlier ones.
@@ -56,6 +57,7 @@ def dedupe(
         ignore: fields that say nothing.
         key: fields that identify an item among others of its page; None for its own address.
         min_features: a text of fewer says nothing; such an item is compared as a whole.
+        max_text: so is one whose text has more characters.
         advance: called with the counts after each part.
 
     Raises:
@@ -65,7 +67,14 @@ def dedupe(
     """
     feed = source.identity()
     what = What(fields, ignore, key)
-    reader = ItemReader(feed, index.scheme, what, min_features, index.database.secret)
+    reader = ItemReader(
+        feed,
+        index.scheme,
+        what,
+        index.database.secret,
+        min_features=min_features,
+        max_text=max_text,
+    )
     options = [*what.noted(), str(index.lookup.rule)]
     progress = Progress.load(progress_file, feed, options, len(outputs))
     counts = replace(progress.counts)

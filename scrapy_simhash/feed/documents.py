@@ -49,7 +49,8 @@ class What:
 class ItemReader:
     """Makes the documents of a feed.
 
-    An item's own text is compared, or the item as a whole, to the letter, where it has none. A
+    An item's own text is compared, or the item as a whole, to the letter, where it has none, too
+    little or too much of it. A
     feed without addresses counts as one site: nothing is known of where its items come from, and
     the stricter rule, by which what they say keeps them apart, loses none.
 
@@ -57,18 +58,27 @@ class ItemReader:
         feed: the identity of the feed; all of it is one visit.
         scheme: of the fingerprints.
         what: of an item is compared.
-        min_features: a text of fewer says nothing.
         secret: of the database.
+        min_features: a text of fewer says nothing.
+        max_text: one of more characters is not looked at.
     """
 
     def __init__(
-        self, feed: str, scheme: Scheme, what: What, min_features: int, secret: bytes
+        self,
+        feed: str,
+        scheme: Scheme,
+        what: What,
+        secret: bytes,
+        *,
+        min_features: int,
+        max_text: int,
     ) -> None:
         self._feed = feed
         self._scheme = scheme
         self._what = what
-        self._min_features = min_features
         self._secret = secret
+        self._min_features = min_features
+        self._max_text = max_text
         self._visit = _number(feed)
 
     def document(self, item: Mapping[str, Any], number: int) -> Document | None:
@@ -87,7 +97,9 @@ class ItemReader:
         if said.is_empty and not said.names_page:
             self._check_fields(item, number)
             return None
-        sketch = self._scheme.sketch(said.text) if said.text else Sketch(None, 0, None)
+        sketch = Sketch(None, 0, None)
+        if said.text and len(said.text) <= self._max_text:
+            sketch = self._scheme.sketch(said.text)
         facts, exact = said.facts.with_numbers(said.text, self._secret), False
         digest = digest_on(said, page)
         if sketch.fingerprint is None or sketch.size < self._min_features:

@@ -176,6 +176,8 @@ def numbers_in(text: str) -> list[str]:
 
 
 def _ungrouped(digits: str) -> str:
+    if digits.isdecimal():  # as most are, and a page may hold half a million
+        return digits
     digits = digits.replace("−", "-")
     if match := _GROUPED.fullmatch(digits):
         head, groups, tail = match.groups("")

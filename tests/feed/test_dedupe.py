@@ -40,6 +40,25 @@ def jsonl(items):
     return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items).encode()
 
 
+def test_texts_that_are_too_long_are_compared_to_the_letter(call, tmp_path):
+    text = prose(1, 90)
+    long = [
+        {"url": f"http://a.test/{n}", "text": (text + " ") * 9 + more}
+        for n, more in enumerate(["", "", "one more"])
+    ]
+    short = [{"url": f"http://a.test/s{n}", "text": text} for n in range(2)]
+    (tmp_path / "in.jsonl").write_bytes(jsonl([*long, *short]))
+    call(
+        "dedupe",
+        tmp_path / "in.jsonl",
+        "-o",
+        tmp_path / "out.jsonl",
+        "--fields=text",
+        SIMHASH_MAX_TEXT=2 * len(text),
+    )
+    assert (tmp_path / "out.jsonl").read_bytes() == jsonl([long[0], long[2], short[0]])
+
+
 @pytest.mark.parametrize("suffix", ["jsonl", "jl.gz", "csv", "csv.gz"])
 def test_dedupe(call, tmp_path, suffix):
     items, kept = feed_of(40)
