@@ -14,7 +14,7 @@
 #define BEYOND (INVISIBLE + 1)
 
 #define WORD 64   /* more than a word has */
-#define CROWD 16
+#define CROWD 16  /* places that a hash is moved, on average */
 #define LETTERS 4 /* letters a shingle where it is not two tokens */
 
 typedef struct {
@@ -181,11 +181,10 @@ static void heap_sort(uint64_t *values, size_t count)
     }
 }
 
-/* Put hashes into once or twice as many buckets, so that few are out of order. Many in one
- * bucket are equal, or somebody has made them so: they are sorted for themselves. */
+/* Put hashes into once or twice as many buckets, so that few are out of order. */
 static void sort_roughly(const Room *room, Py_ssize_t count)
 {
-    uint32_t *ends = room->ends, start = 0, most = 0;
+    uint32_t *ends = room->ends, start = 0;
     int shift = 63;
     while (((Py_ssize_t)1 << (64 - shift)) < count)
         shift--;
@@ -196,24 +195,18 @@ static void sort_roughly(const Room *room, Py_ssize_t count)
         ends[room->hashes[at] >> shift]++;
     for (size_t bucket = 0; bucket < buckets; bucket++) {
         uint32_t size = ends[bucket];
-        most = size > most ? size : most;
         ends[bucket] = start;
         start += size;
     }
     for (Py_ssize_t at = 0; at < count; at++)
         room->sorted[ends[room->hashes[at] >> shift]++] = room->hashes[at];
-    for (size_t bucket = 0; most > CROWD && bucket < buckets; bucket++) {
-        start = bucket ? ends[bucket - 1] : 0;
-        if (ends[bucket] - start > CROWD)
-            heap_sort(room->sorted + start, ends[bucket] - start);
-    }
 }
 
 /* Sort hashes, which are evenly spread. Returns how many are distinct; they come first. */
 static Py_ssize_t sort_distinct(const Room *room, Py_ssize_t count)
 {
     uint64_t *sorted = room->sorted;
-    Py_ssize_t distinct = 0;
+    Py_ssize_t distinct = 0, moves = CROWD * count;
 
     if (count)
         sort_roughly(room, count);
@@ -223,6 +216,11 @@ static Py_ssize_t sort_distinct(const Room *room, Py_ssize_t count)
         for (; at && sorted[at - 1] > value; at--)
             sorted[at] = sorted[at - 1];
         sorted[at] = value;
+        moves -= end - at;
+        if (moves < 0) { /* somebody has brought them together */
+            heap_sort(sorted, (size_t)count);
+            break;
+        }
     }
     for (Py_ssize_t at = 0; at < count; at++) {
         sorted[distinct] = sorted[at];
