@@ -5,7 +5,7 @@
 PAGES is a folder or a tar archive of HTML pages. Every figure is made from those pages alone:
 
 - *time*: of CPU, every extractor on a freshly parsed tree of every page, in turn, and once more
-  without the compiled core.
+  without the compiled core. The ratio is that of the mean to the first extractor's.
 - *refetch*: the page again, its boxes of links filled with those of another page. The text should
   be the same, character by character.
 - *syndicated*: the article of one page under the template of another, compared with the page that
@@ -186,7 +186,8 @@ def measure_time(pages: list[bytes], extractors: dict[str, Extractor]) -> None:
                 extract(root)
             seconds["parse"].append(parsed - start)
             seconds[name].append(time.process_time() - parsed)
-    print(f"\nms a page         mean   median      p99   ({len(pages)} pages)")
+    print(f"\nms a page         mean   median      p99    ratio   ({len(pages)} pages)")
+    first = statistics.fmean(seconds[next(iter(extractors))])
     for name, values in seconds.items():
         values.sort()
         figures = (
@@ -194,7 +195,11 @@ def measure_time(pages: list[bytes], extractors: dict[str, Extractor]) -> None:
             statistics.median(values),
             values[len(values) * 99 // 100],
         )
-        print(f"{name:15}" + "".join(f"{1000 * value:7.2f}  " for value in figures))
+        print(
+            f"{name:15}"
+            + "".join(f"{1000 * value:7.2f}  " for value in figures)
+            + f"{figures[0] / first:7.2f}"
+        )
 
 
 def measure_quality(

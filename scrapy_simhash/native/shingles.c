@@ -13,8 +13,8 @@
 #define INVISIBLE (1u << 31)
 #define BEYOND (INVISIBLE + 1)
 
-#define WORD 64   /* longer ones are rare */
-#define CROWD 16
+#define WORD 64   /* more than a word has */
+#define CROWD 16  /* places that a hash is moved, on average */
 #define LETTERS 4 /* letters a shingle where it is not two tokens */
 
 typedef struct {
@@ -53,10 +53,8 @@ static uint32_t fold_beyond(uint32_t point)
     return point >= 0xE0000 && point < 0xE1000 ? INVISIBLE : 0;
 }
 
-/* Fold characters in place. Returns how many are left; -1 where the text has to be normalised.
- * *flags: all that is set in one of them. */
-static Py_ssize_t fold(uint32_t *points, Py_ssize_t length, const Py_buffer *table, int normalised,
-                       uint32_t *flags)
+/* Fold characters in place. Returns how many are left; -1 where the text has to be normalised. */
+static Py_ssize_t fold(uint32_t *points, Py_ssize_t length, const Py_buffer *table, int normalised)
 {
     const uint32_t *folds = table->buf;
     uint32_t last = (uint32_t)(table->len / 4 - 1), words = 0, symbols = 0;
@@ -80,36 +78,41 @@ static Py_ssize_t fold(uint32_t *points, Py_ssize_t length, const Py_buffer *tab
     for (Py_ssize_t at = 0; symbols >= SYMBOL && at < kept; at++)
         if (points[at] >= SYMBOL)
             points[at] = words ? 0 : points[at] ^ (SYMBOL | ALONE);
-    *flags = words ? words : ALONE;
     return kept;
 }
 
-/* Hash each token of a text that has words alone, without a branch on where they end: nobody can
- * foresee that. Returns how many. */
-static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Hashing *with)
+/* Fold and hash each token of a text that has words alone, none of them long, without a branch on
+ * where they end: nobody can foresee that. Returns how many; -1 where it may have something else. */
+static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffer *table,
+                             const Hashing *with)
 {
-    uint64_t powers[WORD], power = 1, hash = 0;
-    Py_ssize_t tokens = 0, place = -1, known = with->window < WORD ? with->window : WORD;
-    uint32_t before = 0;
+    const uint32_t *folds = table->buf;
+    uint32_t last = (uint32_t)(table->len / 4 - 1);
+    uint64_t powers[WORD], power = 1, hash = 0, *made = room->hashes;
+    uint64_t place = 0, most = with->window < WORD ? (uint64_t)with->window : WORD;
 
     for (int exponent = 0; exponent < WORD; exponent++, power *= with->base)
         powers[exponent] = power;
     for (Py_ssize_t at = 0; at < length; at++) {
-        uint32_t character = room->points[at];
-        Py_ssize_t inside = -(Py_ssize_t)(before != 0);
+        uint32_t point = room->points[at];
+        if (point >= last || place >= most)
+            return -1;
+        uint32_t folded = folds[point];
+        if (folded >= ALONE) {
+            if (folded < SYMBOL || folded >= COMPOSES)
+                return -1;
+            folded = 0; /* what a picture is beside words */
+        }
+        hash += folded * powers[place];
+        *made = hash;
+        uint64_t inside = -(uint64_t)(folded != 0);
+        made += (place != 0) & ~inside;
+        hash &= inside;
         place = (place + 1) & inside;
-        if (place < known)
-            power = powers[place];
-        else
-            power = place < with->window ? power * with->base : 0;
-        hash = (hash & (uint64_t)(int64_t)inside) + character * power;
-        room->hashes[tokens] = hash;
-        tokens += (character == 0) & (before != 0);
-        before = character;
     }
-    tokens += before != 0;
+    Py_ssize_t tokens = made - room->hashes + (place != 0);
     memset(room->letters, 0, (size_t)tokens);
-    return tokens;
+    return tokens ? tokens : -1; /* pictures may be all there is */
 }
 
 /* Hash each token, and note which are letters of a script without spaces. Returns how many. */
@@ -178,11 +181,10 @@ static void heap_sort(uint64_t *values, size_t count)
     }
 }
 
-/* Put hashes into once or twice as many buckets, so that few are out of order. Many in one
- * bucket are equal, or somebody has made them so: they are sorted for themselves. */
+/* Put hashes into once or twice as many buckets, so that few are out of order. */
 static void sort_roughly(const Room *room, Py_ssize_t count)
 {
-    uint32_t *ends = room->ends, start = 0, most = 0;
+    uint32_t *ends = room->ends, start = 0;
     int shift = 63;
     while (((Py_ssize_t)1 << (64 - shift)) < count)
         shift--;
@@ -193,24 +195,18 @@ static void sort_roughly(const Room *room, Py_ssize_t count)
         ends[room->hashes[at] >> shift]++;
     for (size_t bucket = 0; bucket < buckets; bucket++) {
         uint32_t size = ends[bucket];
-        most = size > most ? size : most;
         ends[bucket] = start;
         start += size;
     }
     for (Py_ssize_t at = 0; at < count; at++)
         room->sorted[ends[room->hashes[at] >> shift]++] = room->hashes[at];
-    for (size_t bucket = 0; most > CROWD && bucket < buckets; bucket++) {
-        start = bucket ? ends[bucket - 1] : 0;
-        if (ends[bucket] - start > CROWD)
-            heap_sort(room->sorted + start, ends[bucket] - start);
-    }
 }
 
 /* Sort hashes, which are evenly spread. Returns how many are distinct; they come first. */
 static Py_ssize_t sort_distinct(const Room *room, Py_ssize_t count)
 {
     uint64_t *sorted = room->sorted;
-    Py_ssize_t distinct = 0;
+    Py_ssize_t distinct = 0, moves = CROWD * count;
 
     if (count)
         sort_roughly(room, count);
@@ -220,6 +216,11 @@ static Py_ssize_t sort_distinct(const Room *room, Py_ssize_t count)
         for (; at && sorted[at - 1] > value; at--)
             sorted[at] = sorted[at - 1];
         sorted[at] = value;
+        moves -= end - at;
+        if (moves < 0) { /* somebody has brought them together */
+            heap_sort(sorted, (size_t)count);
+            break;
+        }
     }
     for (Py_ssize_t at = 0; at < count; at++) {
         sorted[distinct] = sorted[at];
@@ -248,12 +249,11 @@ PyObject *core_shingles(PyObject *Py_UNUSED(module), PyObject *arguments)
         PyErr_NoMemory();
     } else if (PyUnicode_AsUCS4(text, room.points, length, 0)) {
         PyThreadState *others = length >= LONG ? PyEval_SaveThread() : NULL;
-        uint32_t flags;
-        Py_ssize_t count = fold(room.points, length, &table, normalised, &flags);
-        if (count >= 0) {
-            count = (flags < ALONE ? hash_words : hash_tokens)(&room, count, &with);
+        Py_ssize_t count = hash_words(&room, length, &table, &with);
+        if (count < 0 && (count = fold(room.points, length, &table, normalised)) >= 0)
+            count = hash_tokens(&room, count, &with);
+        if (count >= 0)
             count = sort_distinct(&room, pair_tokens(&room, count, &with));
-        }
         if (others)
             PyEval_RestoreThread(others);
         made = count < 0 ? Py_NewRef(Py_None)
