@@ -5,7 +5,7 @@ READY := .venv/ready
 LOWEST := .venv-lowest
 # Many tests wait for crawls and servers: more of them at once than there are cores.
 SIDE_BY_SIDE := -n $(shell expr `nproc 2>/dev/null || echo 2` + 1) --dist worksteal
-EXTRAS := postgresql,mariadb,report,trafilatura,rjieba,xxhash,test
+EXTRAS := postgresql,mariadb,report,trafilatura,rjieba,xxhash,parquet,warc,zstd,test
 
 .PHONY: demo test test-lowest test-databases torture fuzz clean
 

@@ -1,26 +1,37 @@
-"""``scrapy simhash dedupe``: leave the near-duplicates out of an existing feed."""
+"""``scrapy simhash dedupe``: leave the near-duplicates out of what is on disk."""
 
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simhash.cli.arguments import add_database, add_json
+from scrapy_simhash.cli.arguments import add_database, add_json, positive
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json, progress_bar
 from scrapy_simhash.cli.project import open_database
+from scrapy_simhash.corpus.dedupe import Targets, check_free, dedupe_corpus
+from scrapy_simhash.corpus.groups import check_groups_file
+from scrapy_simhash.corpus.prefer import criteria_of
+from scrapy_simhash.corpus.workers import Sketcher, usable_cores
+from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.feed.dedupe import dedupe
+from scrapy_simhash.feed.documents import ItemReader, PageReader, What
 from scrapy_simhash.feed.files import Feed
+from scrapy_simhash.feed.source import find_files, identity_of, open_source
+from scrapy_simhash.feed.warc import WarcFile
 from scrapy_simhash.index.runs import Run
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from scrapy_simhash.cli.project import Project
+    from scrapy_simhash.corpus.plan import Plan
+    from scrapy_simhash.corpus.prefer import Criterion
     from scrapy_simhash.feed.progress import FeedCounts
+    from scrapy_simhash.feed.source import Source
     from scrapy_simhash.index.index import Index
 
 __all__ = ["add_arguments", "run"]
@@ -33,9 +44,36 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_database(parser)
     add_json(parser)
     parser.add_argument(
-        "input", metavar="IN", help="JSON Lines (.jsonl, .jl) or CSV (.csv), also .gz"
+        "input",
+        metavar="IN",
+        nargs="+",
+        help="JSON Lines (.jsonl, .jl), CSV, Parquet or WARC, also .gz, .bz2, .xz, .zst; several "
+        "of one form, a folder or a pattern",
     )
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="in the same form")
+    parser.add_argument(
+        "--index",
+        action="store_true",
+        help="compare with what the index knows as well, and keep there what is kept "
+        "(--database says the same)",
+    )
+    parser.add_argument(
+        "--groups",
+        metavar="FILE",
+        help="a table of what is a copy of what, as .csv, .jsonl or .parquet",
+    )
+    parser.add_argument(
+        "--prefer",
+        metavar="A,B",
+        help="which copy to keep, instead of the first: own-site=example.com, https, canonical, "
+        "longest, earliest, shortest-url",
+    )
+    parser.add_argument(
+        "--workers",
+        type=positive,
+        metavar="N",
+        help="processes (default: as many as there are cores)",
+    )
     parser.add_argument(
         "--fields",
         metavar="A,B",
@@ -59,42 +97,31 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--dropped", metavar="FILE", help="keep there what was left out")
 
 
+class _Files(NamedTuple):
+    """What is read, and what is written: what is kept, then what is dropped if it is wanted."""
+
+    sources: Sequence[Source]
+    outputs: Sequence[Path]
+
+
+@contextmanager
+def _shown() -> Iterator[Callable[[int, str], None]]:
+    """Shows how many items something was done with, and what."""
+    with progress_bar() as progress:
+        task = progress.add_task("Comparing", total=None)
+        yield lambda done, what: progress.update(task, completed=done, description=what)
+
+
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    source, output = Feed(Path(options.input)), Path(options.output)
+    output = Path(options.output)
+    sources = [open_source(path) for given in options.input for path in find_files(given)]
     outputs = [output, *([Path(options.dropped)] if options.dropped else [])]
+    _check_files(sources, outputs)
     fields, ignore, key = (_names(project, options, name) for name in ("fields", "ignore", "key"))
-    progress_file = output.with_name(f"{output.name}.progress")
-    resumes = progress_file.exists()
-    _check_feeds(source, outputs, resumes=resumes)
-    own = None if project.given_database else output.with_name(f"{output.name}.index")
-    if own is not None:
-        _check_own_index(own, progress_file, resumes=resumes)
-    secret = project.settings.secret
-    if own is not None and secret is None and not resumes:
-        # The same input has the same output every time; who writes a page can't know the feed yet.
-        secret = source.identity()
-    with _index(project, options, own, secret, str(output)) as index, progress_bar() as progress:
-        task = progress.add_task("Comparing", total=None)
-
-        def advance(counts: FeedCounts) -> None:
-            done = f"{counts.dropped:,} near-duplicates dropped"
-            progress.update(task, completed=counts.read, description=done)
-
-        counts = dedupe(
-            index,
-            source,
-            outputs,
-            fields,
-            progress_file,
-            ignore=ignore or (),
-            key=key,
-            min_features=project.settings.min_features,
-            max_text=project.settings.max_text,
-            advance=advance,
-        )
-    if own is not None:
-        own.unlink()
+    what = What(fields, ignore or (), key)
+    dedupe_by = _through_index if options.index or project.given_database else _as_corpus
+    counts = dedupe_by(project, options, _Files(sources, outputs), what)
     if options.json:
         print_json(asdict(counts))
     else:
@@ -104,17 +131,111 @@ def run(project: Project, options: Namespace) -> None:
         )
 
 
+def _as_corpus(project: Project, options: Namespace, files: _Files, what: What) -> FeedCounts:
+    """By sorting, in memory, without an index."""
+    if options.namespace:
+        raise CommandError("--namespace is a part of an index: add --index, or --database")
+    sources, outputs = files
+    output, settings = outputs[0], project.settings
+    earlier = output.with_name(f"{output.name}.progress")
+    if earlier.exists():
+        raise CommandError(
+            f"{earlier} was left by a call that went through an index: repeat that one, with "
+            "--database, or remove this file to begin anew"
+        )
+    groups = Path(options.groups) if options.groups else None
+    if groups is not None:
+        check_groups_file(groups)
+    criteria = _criteria(options.prefer) if options.prefer else []
+    feed = identity_of(sources)
+    # The same input has the same output every time; who writes a page can't know the corpus yet.
+    secret = secret_of(settings.secret or feed)
+    plan = project.plan(secret, facts=options.facts)
+    sketcher = Sketcher(sources, _reader(project, sources[0], feed, plan, what), plan, criteria)
+    with _shown() as show:
+        return dedupe_corpus(
+            sources,
+            Targets(output, outputs[1] if outputs[1:] else None, groups),
+            sketcher,
+            output.with_name(f"{output.name}.work"),
+            options=[*what.noted(), str(plan.rule), plan.keys.id, options.prefer or ""],
+            processes=options.workers or usable_cores(),
+            advance=lambda phase, done: show(done, phase),
+        )
+
+
+def _reader(
+    project: Project, source: Source, feed: str, plan: Plan, what: What
+) -> ItemReader | PageReader:
+    """What makes the documents."""
+    settings = project.settings
+    if not isinstance(source, WarcFile):
+        return ItemReader(
+            feed,
+            plan.scheme,
+            what,
+            plan.secret,
+            min_features=settings.min_features,
+            max_text=settings.max_text,
+        )
+    return PageReader(
+        feed,
+        plan.scheme,
+        extractor=settings.extractor,
+        min_features=settings.min_features,
+        max_text=settings.max_text,
+        secret=plan.secret,
+    )
+
+
+def _criteria(names: str) -> list[Criterion]:
+    try:
+        return criteria_of(names)
+    except ValueError as error:
+        raise CommandError(f"--prefer: {error}") from error
+
+
+def _through_index(project: Project, options: Namespace, files: _Files, what: What) -> FeedCounts:
+    """One item after another, with what the index knows."""
+    sources, outputs = files
+    for name in ("groups", "prefer", "workers"):
+        if getattr(options, name):
+            raise CommandError(
+                f"--{name} is for a corpus at once: leave out --index and --database"
+            )
+    if len(sources) > 1 or not isinstance(source := sources[0], Feed):
+        raise CommandError("with an index one file of JSON Lines or CSV is compared at a time")
+    if unknown := {path.suffix for path in outputs} & {".bz2", ".xz", ".zst"}:
+        raise CommandError(f"{unknown.pop()} can't be written with an index; .gz can")
+    output = outputs[0]
+    progress_file = output.with_name(f"{output.name}.progress")
+    if not progress_file.exists():
+        check_free(outputs)
+
+    with _shown() as show, _index(project, options, str(output)) as index:
+        return dedupe(
+            index,
+            source,
+            outputs,
+            what.fields,
+            progress_file,
+            ignore=what.ignore,
+            key=what.key,
+            min_features=project.settings.min_features,
+            max_text=project.settings.max_text,
+            advance=lambda counts: show(counts.read, f"{counts.dropped:,} near-duplicates dropped"),
+        )
+
+
 @contextmanager
-def _index(
-    project: Project, options: Namespace, own: Path | None, secret: str | None, job: str
-) -> Iterator[Index]:
-    """The index of the project, or one for this call alone; its run is settled at the end."""
+def _index(project: Project, options: Namespace, job: str) -> Iterator[Index]:
+    """The index; its run is settled at the end."""
     database = open_database(
-        project.database_url if own is None else f"sqlite:///{own}",
-        options=project.settings.engine_options if own is None else None,
+        project.database_url,
+        options=project.settings.engine_options,
         # Nobody waits for a single answer here.
         timeout=max(60.0, project.settings.timeout),
-        secret=secret,
+        secret=project.settings.secret,
     )
     # No claim is missing of what is noted as done.
     with closing(database), database.durable():
@@ -128,20 +249,7 @@ def _index(
         run.close(settled=True, reason="finished")
 
 
-def _check_own_index(own: Path, progress_file: Path, *, resumes: bool) -> None:
-    """Begin with an empty index, or go on with the one that there was."""
-    if not resumes:
-        # A log that a killed call has left would be read into the new one.
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            own.with_name(f"{own.name}{suffix}").unlink(missing_ok=True)
-    elif not own.exists():
-        raise CommandError(
-            f"{own} is gone: an earlier call that was interrupted has what it knows in it. Put it "
-            f"back, or remove what it has written and {progress_file} to begin anew"
-        )
-
-
-def _names(project: Project, options: Namespace, name: str) -> list[str] | None:
+def _names(project: Project, options: Namespace, name: str) -> Sequence[str] | None:
     """The names of fields of the command line, or of the project's setting."""
     given = getattr(options, name)
     if given is None:
@@ -154,17 +262,18 @@ def _names(project: Project, options: Namespace, name: str) -> list[str] | None:
     return names
 
 
-def _check_feeds(source: Feed, outputs: Sequence[Path], *, resumes: bool) -> None:
-    """Refuse what would overwrite something."""
-    if not source.path.is_file():
-        what = "is no file" if source.path.exists() else "is not there"
-        raise CommandError(f"{source.path} {what}")
+def _check_files(sources: Sequence[Source], outputs: Sequence[Path]) -> None:
+    """Refuse what can't be read, is of several forms, or would overwrite the input."""
+    for source in sources:
+        if not source.path.is_file():
+            what = "is no file" if source.path.exists() else "is not there"
+            raise CommandError(f"{source.path} {what}")
+        if source.form != sources[0].form:
+            raise CommandError(f"{source.path} and {sources[0].path} must have the same form")
     if len({path.resolve() for path in outputs}) < len(outputs):
         raise CommandError(f"-o and --dropped are the same file, {outputs[0]}")
     for path in outputs:
-        if Feed(path).is_csv != source.is_csv:
-            raise CommandError(f"{path} and {source.path} must have the same form")
-        if path.exists() and path.samefile(source.path):
+        if not sources[0].can_be(path):
+            raise CommandError(f"{path} and {sources[0].path} must have the same form")
+        if any(path.exists() and path.samefile(source.path) for source in sources):
             raise CommandError(f"{path} is the input")
-        if path.exists() and not resumes:
-            raise CommandError(f"{path} is there already; remove it, or name another one")

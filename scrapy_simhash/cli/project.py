@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scrapy_simhash import history
 from scrapy_simhash.cli.errors import CommandError
+from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.engine import check_url, sqlite_file
 from scrapy_simhash.db.passwords import shown_url
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.decide import Rule
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.runs import Run
+    from scrapy_simhash.index.verdict import FactsMode
 
 __all__ = ["Project", "open_database"]
 
@@ -124,6 +126,20 @@ class Project:
         """The database and the namespace in it."""
         with self.database() as database:
             yield database, history.choose_namespace(database, self.name)
+
+    @_or_command_error
+    def plan(self, secret: bytes, facts: FactsMode | None = None) -> Plan:
+        """What a corpus is compared by, with the project's settings."""
+        settings = self.settings
+        return Plan.make(
+            settings.scheme,
+            secret,
+            similarity=settings.similarity,
+            distance=settings.distance,
+            candidates=settings.candidates,
+            facts=facts or settings.facts,
+            expected_size=settings.expected_size,
+        )
 
     @_or_command_error
     def index(

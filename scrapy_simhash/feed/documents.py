@@ -7,19 +7,25 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.feed.files import FeedError
+from scrapy_simhash.feed.errors import FeedError
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.says import digest_on, read_item
-from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.simhash.scheme import Sketch, longest_text
+from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.limits import costs_too_much
+from scrapy_simhash.text.page import read_page
+from scrapy_simhash.text.page_facts import page_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from scrapy_simhash.feed.warc import WarcPage
     from scrapy_simhash.item.says import Said
     from scrapy_simhash.simhash.scheme import Scheme
+    from scrapy_simhash.text.extractor import Extractor
 
-__all__ = ["ItemReader", "What"]
+__all__ = ["ItemReader", "PageReader", "What"]
 
 # When the items were crawled is not known, so no moment is taken for that by its value alone.
 _NEVER = {"since": math.inf, "now": -math.inf}
@@ -50,9 +56,8 @@ class ItemReader:
     """Makes the documents of a feed.
 
     An item's own text is compared, or the item as a whole, to the letter, where it has none, too
-    little or too much of it. A
-    feed without addresses counts as one site: nothing is known of where its items come from, and
-    the stricter rule, by which what they say keeps them apart, loses none.
+    little or too much of it. A feed without addresses counts as one site: nothing is known of where
+    its items come from, and the stricter rule, by which what they say keeps them apart, loses none.
 
     Args:
         feed: the identity of the feed; all of it is one visit.
@@ -114,6 +119,7 @@ class ItemReader:
             page or said.address or "",
             visit=self._visit,
             fetch=_number(f"{self._feed}:{page}") if is_listed else 0,
+            text=None if exact else said.text,
             facts=facts,
             digest=digest,
             exact=exact,
@@ -145,6 +151,79 @@ class ItemReader:
     def _whole(self, digest: bytes) -> Sketch:
         bits = min(self._scheme.bits, 8 * len(digest))
         return Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
+
+
+class PageReader:
+    """Makes the documents of the pages of an archive, each alone, as a crawl compares pages.
+
+    Args:
+        feed: the identity of the corpus; all of it is one visit.
+        scheme: of the fingerprints.
+        extractor: finds the main text.
+        min_features: a text of fewer says nothing.
+        max_text: a page that shows more is not looked at.
+        secret: of the database.
+    """
+
+    def __init__(
+        self,
+        feed: str,
+        scheme: Scheme,
+        *,
+        extractor: Extractor,
+        min_features: int,
+        max_text: int,
+        secret: bytes,
+    ) -> None:
+        self._feed = feed
+        self._scheme = scheme
+        self._extractor = extractor
+        self._min_features = min_features
+        self._max_text = longest_text(scheme, max_text)
+        self._secret = secret
+        self._visit = _number(feed)
+
+    def document(self, page: WarcPage, number: int) -> Document | None:
+        """The document of a page; None where it says too little, or is too much to look at.
+
+        Args:
+            page: as it was fetched.
+            number: its place in the corpus, from 0 on.
+        """
+        found = self._read(page)
+        if found is None or not found[0].strip() or len(found[0]) > self._max_text:
+            return None
+        text, facts, rest = found
+        sketch = self._scheme.sketch(text)
+        if sketch.fingerprint is None or sketch.size < self._min_features:
+            return None
+        return Document(
+            sketch,
+            f"{self._feed}:{number}",
+            page.url,
+            visit=self._visit,
+            text=text,
+            facts=facts.with_numbers(text, self._secret),
+            rest=rest,
+            token=_number(f"{self._feed}:{number}"),
+        )
+
+    def _read(self, page: WarcPage) -> tuple[str, Facts, bytes | None] | None:
+        """Its main text, its facts, and a sketch of all that it shows."""
+        if page.html is None:
+            return page.text or "", Facts(), None
+        if costs_too_much(page.html, is_parsed=False):
+            return None
+        root = parse_html(page.html)
+        if root is None or not isinstance(root.tag, str):
+            return None
+        says = read_page(root, self._extractor, most=self._max_text, secret=self._secret)
+        if says is None or not says.speaks:
+            return None
+        said = read_item(
+            page_facts(root), page_url=page.url, since=math.inf, now=-math.inf, secret=self._secret
+        )
+        return says.text, said.facts, says.rest
 
 
 def _number(name: str) -> int:

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
-import zlib
 from contextlib import closing, contextmanager
+from functools import cached_property
 from hashlib import blake2b
 from itertools import count, zip_longest
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
+
+from scrapy_simhash.feed.compressed import compressing, open_unpacked, without_suffix
+from scrapy_simhash.feed.errors import FeedError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from pathlib import Path
     from typing import IO, Any, AnyStr, BinaryIO
 
-__all__ = ["Feed", "FeedError", "bounded_lines"]
+__all__ = ["Feed", "FeedError", "beginning_of", "bounded_lines"]
 
 # As much as the quarantine takes of an item.
 _MOST, _TOO_LONG = 64 << 20, "longer than 64 MiB"
 
 
-class FeedError(ValueError):
-    """A feed, its output or the note of its progress is not what it has to be."""
+_KINDS = {".jsonl", ".jl", ".ndjson", ".csv"}
 
 
 class Feed:
-    """A file of items: JSON Lines or CSV by its name, compressed if that ends in ``.gz``.
+    """A file of items: JSON Lines or CSV by its name, which may say that it is compressed.
+
+    Attributes:
+        path: of the file.
+        form: "JSON Lines", or "CSV" with the names of its columns.
 
     Raises:
         FeedError: its name says nothing known.
@@ -36,12 +41,19 @@ class Feed:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        suffixes = [suffix.lower() for suffix in path.suffixes]
-        self.is_compressed = suffixes[-1:] == [".gz"]
-        kind = suffixes[-2:-1] if self.is_compressed else suffixes[-1:]
-        if not kind or kind[0] not in {".jsonl", ".jl", ".ndjson", ".csv"}:
+        suffix = without_suffix(path)
+        if suffix not in _KINDS:
             raise FeedError(f"{path}: wanted is a name that ends in .jsonl, .jl or .csv, or .gz")
-        self.is_csv = kind == [".csv"]
+        self.is_csv = suffix == ".csv"
+
+    @property
+    def form(self) -> str:
+        """What files have in common that can be written to one."""
+        return f"CSV {','.join(self._names)}" if self.is_csv else "JSON Lines"
+
+    def can_be(self, path: Path) -> bool:
+        """Whether a file of that name is of this form."""
+        return (without_suffix(path) == ".csv") is self.is_csv and without_suffix(path) in _KINDS
 
     def header(self) -> bytes:
         """What stands before the first item.
@@ -49,10 +61,7 @@ class Feed:
         Raises:
             FeedError: it can't be read.
         """
-        if not self.is_csv:
-            return b""
-        with closing(self._rows()) as rows:
-            return _line_of(next(rows, []))
+        return _line_of(self._names) if self.is_csv and self._names else b""
 
     def items(self) -> Generator[tuple[dict[str, Any], bytes]]:
         """The items, each with the line that says the same.
@@ -60,32 +69,65 @@ class Feed:
         Raises:
             FeedError: a line is no item; says which.
         """
-        return self._named_rows() if self.is_csv else self._objects()
+        with closing(self.records()) as records:
+            for record, _ in records:
+                yield self.item(record), self.line(record)
 
-    def _objects(self) -> Generator[tuple[dict[str, Any], bytes]]:
+    def records(self) -> Generator[tuple[Any, int]]:
+        """The lines with their numbers, or the rows, of the items, each with its size.
+
+        Raises:
+            FeedError: what there is can't be read; says where.
+        """
+        if self.is_csv:
+            with closing(self._rows()) as rows:
+                next(rows, None)
+                yield from ((row, sum(map(len, row))) for row in rows if row)
+            return
         with self._open() as stream:
             for number, line in bounded_lines(self.path, stream):
-                if line.isspace():
-                    continue
-                try:
-                    item = json.loads(line)
-                except RecursionError as error:
-                    raise FeedError(f"{self.path}, line {number}: nested too deeply") from error
-                except ValueError as error:
-                    raise FeedError(f"{self.path}, line {number}: no JSON ({error})") from error
-                if not isinstance(item, dict):
-                    raise FeedError(f"{self.path}, line {number}: an object is wanted")
-                yield item, line if line.endswith(b"\n") else line + b"\n"
+                if not line.isspace():
+                    yield (number, line), len(line)
 
-    def _named_rows(self) -> Generator[tuple[dict[str, Any], bytes]]:
+    def item(self, record: Any) -> dict[str, Any]:
+        """The item of a record.
+
+        Raises:
+            FeedError: it is none; says which.
+        """
+        if self.is_csv:
+            names = self._names
+            is_plain = len(set(names)) == len(names) >= len(record)
+            return dict(zip(names, record, strict=False)) if is_plain else _named(names, record)
+        number, line = record
+        try:
+            item = json.loads(line)
+        except RecursionError as error:
+            raise FeedError(f"{self.path}, line {number}: nested too deeply") from error
+        except ValueError as error:
+            raise FeedError(f"{self.path}, line {number}: no JSON ({error})") from error
+        if not isinstance(item, dict):
+            raise FeedError(f"{self.path}, line {number}: an object is wanted")
+        return item
+
+    def line(self, record: Any) -> bytes:
+        """A record as it is written."""
+        if self.is_csv:
+            return _line_of(record)
+        line: bytes = record[1]
+        return line if line.endswith(b"\n") else line + b"\n"
+
+    @contextmanager
+    def written(self, path: Path, stream: BinaryIO) -> Iterator[Lines]:
+        """Write such a feed to a stream, in the form that a path says."""
+        with compressing(stream, path) as packed:
+            packed.write(self.header())
+            yield Lines(packed)
+
+    @cached_property
+    def _names(self) -> list[str]:
         with closing(self._rows()) as rows:
-            names = next(rows, [])
-            are_distinct = len(set(names)) == len(names)
-            for row in rows:
-                if row:
-                    is_plain = are_distinct and len(row) <= len(names)
-                    item = dict(zip(names, row, strict=False)) if is_plain else _named(names, row)
-                    yield item, _line_of(row)
+            return next(rows, [])
 
     def _rows(self) -> Generator[list[str]]:
         """The rows of a CSV file; no row is longer than a line may be."""
@@ -119,19 +161,34 @@ class Feed:
 
     def identity(self) -> str:
         """Tells it from other feeds, and from what it was before it changed."""
-        with self.path.open("rb") as stream:
-            beginning = stream.read(1 << 20)
-        size = self.path.stat().st_size
-        return blake2b(beginning + str(size).encode(), digest_size=12).hexdigest()
+        return beginning_of(self.path)
 
     @contextmanager
     def _open(self) -> Iterator[BinaryIO]:
-        if not self.is_compressed:
-            with self.path.open("rb") as stream:
-                yield stream
-            return
-        with gzip.open(self.path, "rb") as unpacked:
-            yield cast("BinaryIO", unpacked)
+        with open_unpacked(self.path) as stream:
+            yield stream
+
+
+class Lines:
+    """A feed that is written."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def add(self, source: Feed, wanted: Iterator[bool], *, rest: bool) -> None:
+        """Write the records of another feed that are wanted, as they are."""
+        with closing(source.records()) as records:
+            for (record, _), is_wanted in zip(records, wanted, strict=False):
+                if is_wanted:
+                    self._stream.write(source.line(record))
+
+
+def beginning_of(path: Path) -> str:
+    """A digest of the first mebibyte of a file and of its size."""
+    with path.open("rb") as stream:
+        beginning = stream.read(1 << 20)
+    size = path.stat().st_size
+    return blake2b(beginning + str(size).encode(), digest_size=12).hexdigest()
 
 
 def bounded_lines(path: Path, stream: IO[AnyStr]) -> Iterator[tuple[int, AnyStr]]:
@@ -139,13 +196,10 @@ def bounded_lines(path: Path, stream: IO[AnyStr]) -> Iterator[tuple[int, AnyStr]
 
     Raises:
         FeedError: a line is longer than 64 MiB, as in a file of another kind or in a few bytes
-            that stand for very many; or what is compressed ends too early, or is damaged.
+            that stand for very many.
     """
     for number in count(1):
-        try:
-            line = stream.readline(_MOST + 1)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise FeedError(f"{path}, line {number}: can't be decompressed: {error}") from error
+        line = stream.readline(_MOST + 1)
         if len(line) > _MOST:
             raise FeedError(f"{path}, line {number}: {_TOO_LONG}")
         if not line:

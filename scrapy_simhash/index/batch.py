@@ -33,10 +33,13 @@ __all__ = [
     "KeyRow",
     "Row",
     "bare_sketch",
+    "basis_of",
     "crowd_key",
+    "digest_of",
     "duplicate_row",
     "exact_key",
     "key_row",
+    "keys_of",
     "make_batch",
     "owner_of",
     "pack_fingerprints",
@@ -130,7 +133,7 @@ def make_batch(
         keep_texts: whether their texts are compressed, to be kept.
     """
     fingerprints = pack_fingerprints(documents, width)
-    stored = [_keys(document, keys) for document in documents]
+    stored = [keys_of(document, keys) for document in documents]
     # Those of bands can't be made of the fingerprint again.
     packs = keys.needs_shingles
     rows = [
@@ -145,7 +148,7 @@ def make_batch(
     return Batch(documents, fingerprints, stored, asked, asker, rows, twins, texts)
 
 
-def _keys(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
+def keys_of(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
     """The keys of a document: those of its text, and one of the item as a whole."""
     stored: list[KeyRow] = []
     if document.exact:
@@ -176,7 +179,7 @@ def _row(
         fetch=document.fetch,
         run=run,
         state=PENDING,
-        basis=_basis(document),
+        basis=basis_of(document),
         fingerprint=fingerprint,
         size=document.sketch.size,
         nearest=None,
@@ -185,7 +188,7 @@ def _row(
         key=storable(document.key),
         url=storable(document.url),
         packed_keys=None,
-        digest=_digest(document),
+        digest=digest_of(document),
         facts=None if document.facts is None else document.facts.packed(),
         minhash=None if shingles is None or not shingles.size else minhash(shingles),
         rest=document.rest,
@@ -194,14 +197,15 @@ def _row(
     )
 
 
-def _digest(document: Document) -> bytes | None:
+def digest_of(document: Document) -> bytes | None:
     """What equal items have in common: of one that is compared as a whole it is the fingerprint."""
     if document.exact and document.digest is None:
         return cast("int", document.sketch.fingerprint).to_bytes(20, "big")[-16:]
     return document.digest
 
 
-def _basis(document: Document) -> int:
+def basis_of(document: Document) -> int:
+    """What speaks for a document: its text, its page, or all of it."""
     if document.exact:
         return EXACT
     return TEXT if document.rest is None else PAGE
@@ -263,8 +267,8 @@ def duplicate_row(
         "url": storable(document.url),
         "fingerprint": pack_fingerprints([document], width).tobytes(),
         "size": document.sketch.size,
-        "basis": _basis(document),
-        "digest": _digest(document),
+        "basis": basis_of(document),
+        "digest": digest_of(document),
         "facts": None if document.facts is None else document.facts.packed(),
         "minhash": None if shingles is None or not shingles.size else minhash(shingles),
         "claim": match.claim,

@@ -11,7 +11,7 @@ import numpy as np
 from scrapy_simhash.db.schema import EXACT, PENDING
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.index.batch import KeyRow, crowd_key, pack_keys
-from scrapy_simhash.index.decide import Met, are_equal, decide, stands_for
+from scrapy_simhash.index.decide import decide, met_with, stands_for
 from scrapy_simhash.index.reader import Found
 from scrapy_simhash.index.verdict import Claim, Match, Verdict
 from scrapy_simhash.item.sites import same_site
@@ -21,11 +21,12 @@ from scrapy_simhash.text.rest import containment
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from scrapy_simhash.db.lock import LockedNamespace
     from scrapy_simhash.index.batch import Batch, Row
-    from scrapy_simhash.index.decide import Decision
+    from scrapy_simhash.index.decide import Decision, Met
     from scrapy_simhash.index.lookup import Lookup
     from scrapy_simhash.index.writer import Writer
 
@@ -190,12 +191,10 @@ def _compared(
         if (row := rows.get(claim)) is None:
             continue
         mine = batch.rows[number]
-        if are_equal(mine, row):
-            met[number].append(Met(0, 1.0, False, row))
-            continue
         apart = _apart(mine, row) if distance < 0 else distance
         shingles = batch.documents[number].sketch.shingles
-        met[number].append(Met(apart, *lookup.judge.similarity(shingles, mine, row), row))
+        similarity = partial(lookup.judge.similarity, shingles, mine, row)
+        met[number].append(met_with(mine, row, apart, similarity))
     lookup.judge.forget()
     return met
 
@@ -207,14 +206,15 @@ def _twins(batch: Batch, number: int, standing: Mapping[int, Row]) -> list[Met]:
     for distance, other in batch.twins[number]:
         if (row := standing.get(other)) is None:
             continue
-        if are_equal(batch.rows[number], row):
-            twins.append(Met(0, 1.0, False, row))
-            continue
-        theirs = batch.documents[other].sketch.shingles
-        known = mine is not None and theirs is not None
-        similarity = jaccard(mine, theirs) if known else None  # type: ignore[arg-type]
-        twins.append(Met(distance, similarity, False, row))
+        similarity = partial(_true_similarity, mine, batch.documents[other].sketch.shingles)
+        twins.append(met_with(batch.rows[number], row, distance, similarity))
     return twins
+
+
+def _true_similarity(
+    mine: NDArray[np.uint64] | None, theirs: NDArray[np.uint64] | None
+) -> tuple[float | None, bool]:
+    return None if mine is None or theirs is None else jaccard(mine, theirs), False
 
 
 def _beside(row: Row, decision: Decision) -> Row:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import FactsMode, SameUrl
     from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = ["Decision", "Met", "Rule", "are_equal", "decide", "difference", "stands_for"]
+__all__ = ["Decision", "Met", "Rule", "are_equal", "decide", "difference", "met_with", "stands_for"]
 
 #: The share of what the smaller of two pages of one site shows that the larger one must show too.
 #: Tables of contents of one manual have .11 to .60, print views .97, session copies .81.
@@ -91,6 +91,23 @@ class Met(NamedTuple):
     similarity: float | None
     estimated: bool
     claim: Row
+
+
+def met_with(
+    mine: Row, claim: Row, distance: int, similarity: Callable[[], tuple[float | None, bool]]
+) -> Met:
+    """A claim as a document meets it.
+
+    Args:
+        mine: the document.
+        claim: what it is compared with.
+        distance: of the two fingerprints.
+        similarity: gives that of the two texts, and whether it is an estimate; of equal items it
+            need not be known.
+    """
+    if are_equal(mine, claim):
+        return Met(0, 1.0, False, claim)
+    return Met(distance, *similarity(), claim)
 
 
 class Decision(NamedTuple):

@@ -274,6 +274,7 @@ def test_dedupe_survives_being_killed(call, tmp_path):
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(jsonl(items))
     arguments = ["dedupe", str(source), "-o", str(output), "--fields", "text"]
+    arguments += ["--database", str(tmp_path / "seen.db")]
     process = subprocess.Popen(
         [sys.executable, "-m", "scrapy", "simhash", *arguments], cwd=tmp_path
     )

@@ -30,11 +30,11 @@ def call(*arguments: str) -> None:
 
 @dataclass
 class Feed:
-    """A feed, and what is left of it without its twins."""
+    """A feed, and what is left of it without its twins: by way of an index, or as a corpus."""
 
     source: Path
     folder: Path
-    shares: bool
+    has_index: bool
 
     @property
     def output(self) -> Path:
@@ -50,8 +50,10 @@ class Feed:
 
     def start(self) -> ForkServerProcess:
         self.folder.mkdir(exist_ok=True)
-        database = ["--database", "sqlite:///shared.db"] if self.shares else []
-        arguments = [str(self.source), "-o", str(self.output), *database]
+        # A process that is started here may start none.
+        database = ["--database", str(self.folder / "seen.db")]
+        how = database if self.has_index else ["--workers", "1"]
+        arguments = [str(self.source), "-o", str(self.output), *how]
         return start(call, *arguments, log=self.folder / "log")
 
     def finish(self) -> int | None:
@@ -115,13 +117,13 @@ def source(tmp_path):
 
 def test_dedupe_killed_and_called_again(source, tmp_path, table, seeds):
     """It ends as if nothing had happened, with its output intact or put right; or begins anew."""
-    whole = Feed(source, tmp_path / "whole", shares=False)
+    whole = Feed(source, tmp_path / "whole", has_index=True)
     assert whole.finish() == 0
     wanted = whole.output.read_bytes()
     intact, mended, anew = Cases(), Cases(), Cases()
     for seed in seeds():
         chance = random.Random(seed)
-        feed = Feed(source, tmp_path / str(seed), shares=bool(seed % 2))
+        feed = Feed(source, tmp_path / str(seed), has_index=True)
         kill_at_a_moment(feed, chance)
         while not feed.read():
             kill_at_a_moment(feed, chance)
@@ -151,3 +153,24 @@ def test_dedupe_killed_and_called_again(source, tmp_path, table, seeds):
         assert fresh.output.read_bytes() == wanted
         anew.append(row("dedupe, begun anew without its output", 3, fresh.output))
     assert {cases.total(table)[3:] for cases in (intact, mended, anew)} == {(0, 0, 0, 0)}
+
+
+def test_a_corpus_killed_and_begun_again(source, tmp_path, table, seeds):
+    """Wherever it is killed, in the end its output is that of a single call."""
+    whole = Feed(source, tmp_path / "whole", has_index=False)
+    began = time.monotonic()
+    assert whole.finish() == 0
+    took = time.monotonic() - began
+    cases = Cases()
+    for seed in seeds():
+        chance = random.Random(seed)
+        feed = Feed(source, tmp_path / str(seed), has_index=False)
+        for _ in range(2):
+            process = feed.start()
+            time.sleep(chance.random() * took)
+            kill(process)
+        if not feed.output.exists():
+            assert feed.finish() == 0, feed.log
+        assert feed.output.read_bytes() == whole.output.read_bytes()
+        cases.append(row("dedupe of a corpus, kill -9 twice", 3, feed.output))
+    assert cases.total(table)[3:] == (0, 0, 0, 0)

@@ -1,0 +1,222 @@
+"""The decision on a corpus: one document after another, as an index would take them in that order.
+
+A document is held against those before it that were kept and share a key with it, and
+`index.decide.decide` says what it is. What differs from an index that has all texts is how those
+are found: by sorting, in memory, instead of by statements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scrapy_simhash.corpus.meeting import meet
+from scrapy_simhash.index.batch import crowd_key
+from scrapy_simhash.index.decide import decide, met_with
+from scrapy_simhash.index.reader import CROWD
+from scrapy_simhash.simhash.measure import hamming, jaccard, similarity_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from scrapy_simhash.corpus.plan import Plan
+    from scrapy_simhash.corpus.sketches import Sketches
+    from scrapy_simhash.index.batch import Row
+    from scrapy_simhash.index.decide import Decision, Met
+
+__all__ = ["Decisions", "decide_corpus"]
+
+# Decisions between two signs of progress, and rows that are remembered.
+_STEP, _ROWS = 4096, 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What was decided: entry i of each is of document i.
+
+    Attributes:
+        kept: bool.
+        matches: int64: the document that it is a near-duplicate of or, if it was kept, that it is
+            near to and differs from; -1 if there is none.
+        similarities: float32: of the two texts; NaN without a match.
+        differs: uint16: in what it differs, as a number in `reasons`; 0 if in nothing.
+        reasons: the first one is "".
+    """
+
+    kept: NDArray[np.bool_]
+    matches: NDArray[np.int64]
+    similarities: NDArray[np.float32]
+    differs: NDArray[np.uint16]
+    reasons: list[str]
+
+
+def decide_corpus(
+    sketches: Sketches,
+    plan: Plan,
+    order: NDArray[np.uint32] | None = None,
+    advance: Callable[[int], None] = lambda place: None,
+) -> Decisions:
+    """Decide on a corpus.
+
+    Args:
+        sketches: of the documents.
+        plan: what they are compared by.
+        order: their numbers in the order in which they are decided on; by default that in which
+            they stand.
+        advance: called from time to time with how many are done.
+    """
+    count = len(sketches)
+    if order is None:
+        order = np.arange(count, dtype=np.uint32)
+    greedy = _Greedy(sketches, plan, order)
+    decisions = Decisions(
+        np.ones(count, np.bool_),
+        np.full(count, -1, np.int64),
+        np.full(count, np.nan, np.float32),
+        np.zeros(count, np.uint16),
+        [""],
+    )
+    reasons = {"": 0}
+    for turn, place in enumerate(greedy.places.tolist()):
+        if turn % _STEP == 0:
+            advance(place)
+        decision = greedy.decide(turn)
+        if decision.match is None:
+            continue
+        number = order[place]
+        decisions.kept[number] = decision.kind != "duplicate"
+        decisions.matches[number] = order[decision.match.claim.id - 1]
+        decisions.similarities[number] = _similarity(decision.match, plan.scheme.bits)
+        if decision.differs:
+            decisions.differs[number] = reasons.setdefault(decision.differs, len(reasons))
+    decisions.reasons[:] = reasons
+    advance(count)
+    return decisions
+
+
+def _similarity(met: Met, bits: int) -> float:
+    return similarity_at(met.distance, bits) if met.similarity is None else met.similarity
+
+
+class _Greedy:
+    """Decides on one document after another.
+
+    Attributes:
+        places: those at which there is something to decide, ascending; who stands at any other
+            meets nobody before it.
+    """
+
+    def __init__(self, sketches: Sketches, plan: Plan, order: NDArray[np.uint32]) -> None:
+        self._sketches = sketches
+        self._plan = plan
+        self._order = order
+        later, self._earlier, self._shared = meet(sketches, order, plan)
+        self._fingerprints = np.ascontiguousarray(sketches.rows["fingerprint"])
+        self._is_listed = _listed_together(sketches)[order]
+        decided_later = self._shared.any(axis=1) | self._is_listed
+        self.places = np.union1d(np.flatnonzero(decided_later), later)
+        self._starts = np.searchsorted(later, self.places)
+        self._stops = np.searchsorted(later, self.places, "right")
+        self._kept = np.ones(len(order), np.bool_)
+        self._standing: dict[tuple[int, int], list[int]] = {}
+        self._newest: dict[int, tuple[int]] = {}
+        # The ones that are met again and again stay.
+        self._row = lru_cache(_ROWS)(lambda place: sketches.row(int(order[place]), place))
+
+    def decide(self, turn: int) -> Decision:
+        """What the document is that stands at a place, given by its number among `places`."""
+        place = int(self.places[turn])
+        mine = self._row(place)
+        keys = self._keys(place)
+        paired = self._earlier[self._starts[turn] : self._stops[turn]]
+        candidates = set(paired[self._kept[paired]].tolist())
+        candidates.update(self._near(place, keys), self._equal(keys))
+        if self._is_listed[place]:
+            # It is compared with even where no key meets.
+            candidates.update(self._newest.get(mine.owner, ()))
+        facts = self._sketches.facts(mine)
+        met = [self._met(place, mine, other) for other in sorted(candidates)]
+        (decision,) = decide(
+            [mine], [facts], [met], _no_twins, rule=self._plan.rule, newest={}, made={}
+        )
+        if decision.claims:
+            self._claim(place, mine, keys)
+        else:
+            self._kept[place] = False
+        return decision
+
+    def _keys(self, place: int) -> list[tuple[int, int]]:
+        """The slots and keys that many share, of a document; see `index.batch.keys_of`.
+
+        If all its bands are crowded its fingerprint is one more.
+        """
+        slots, number = self._plan.keys.slots, int(self._order[place])
+        own = self._sketches.keys[number]
+        keys = [(slot, int(own[slot])) for slot in np.flatnonzero(self._shared[place]).tolist()]
+        if sum(slot < slots and self._is_crowded((slot, key)) for slot, key in keys) == slots:
+            keys.append((slots, crowd_key(self._fingerprints[number].tobytes())))
+        return keys
+
+    def _is_crowded(self, key: tuple[int, int]) -> bool:
+        can_crowd = self._plan.keys.needs_shingles or key[0] == self._plan.keys.slots
+        return can_crowd and len(self._standing.get(key, ())) >= CROWD
+
+    def _near(self, place: int, keys: Iterable[tuple[int, int]]) -> list[int]:
+        """Who stands under the keys of its text, and is near enough."""
+        plan = self._plan
+        under = [
+            self._standing.get((slot, probe), ())
+            for slot, key in keys
+            if slot < plan.keys.slots
+            for probe in (plan.flips[slot] ^ np.int32(key)).tolist()
+        ]
+        if not (found := np.array([*{*chain(*under)}], np.intp)).size:
+            return []
+        mine, others = self._fingerprints[self._order[place]], self._order[found]
+        distances = hamming(mine, self._fingerprints[others])
+        near: list[int] = found[distances <= plan.rule.limit].tolist()
+        return near
+
+    def _equal(self, keys: Iterable[tuple[int, int]]) -> Iterable[int]:
+        """Who may equal it as a whole."""
+        for key in keys:
+            if key[0] == self._plan.keys.slots and not self._is_crowded(key):
+                yield from self._standing.get(key, ())
+
+    def _met(self, place: int, mine: Row, other: int) -> Met:
+        numbers = [int(self._order[one]) for one in (place, other)]
+        prints = [self._fingerprints[number] for number in numbers]
+
+        def similarity() -> tuple[float | None, bool]:
+            ours, theirs = map(self._sketches.shingles, numbers)
+            return (jaccard(ours, theirs) if ours.size and theirs.size else None), False
+
+        return met_with(mine, self._row(other), int(hamming(*prints)), similarity)
+
+    def _claim(self, place: int, mine: Row, keys: Iterable[tuple[int, int]]) -> None:
+        for key in keys:
+            if not self._is_crowded(key):
+                self._standing.setdefault(key, []).append(place)
+        if self._is_listed[place]:
+            self._newest[mine.owner] = (place,)
+
+
+def _no_twins(_number: int, _standing: Mapping[int, Row]) -> Sequence[Met]:
+    """Documents come one at a time."""
+    return ()
+
+
+def _listed_together(sketches: Sketches) -> NDArray[np.bool_]:
+    """Which documents have an owner that others have too: things that pages list."""
+    listed = np.flatnonzero(sketches.rows["fetch"] != 0)
+    owners = sketches.rows["owner"][listed]
+    _, inverse, counts = np.unique(owners, return_inverse=True, return_counts=True)
+    found = np.zeros(len(sketches), np.bool_)
+    found[listed[counts[inverse] > 1]] = True
+    return found

@@ -1,0 +1,72 @@
+"""What the documents of a corpus are compared by: the scheme, the rule and the keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scrapy_simhash.index.decide import Rule
+from scrapy_simhash.keys.blocks import Blocks
+from scrapy_simhash.keys.plan import choose_keys, choose_limits
+from scrapy_simhash.simhash.scheme import keyed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from scrapy_simhash.index.verdict import FactsMode
+    from scrapy_simhash.keys.bands import Bands
+    from scrapy_simhash.simhash.scheme import Scheme
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What documents are compared by, as in an index that was opened for the same.
+
+    Attributes:
+        scheme: with the secret in it.
+        secret: 16 bytes that all hashes hang on.
+        rule: what makes documents near-duplicates.
+        keys: under which they meet.
+        flips: for each slot, what a key is combined with to give those to look up.
+    """
+
+    scheme: Scheme
+    secret: bytes
+    rule: Rule
+    keys: Bands | Blocks
+    flips: Sequence[NDArray[np.int32]]
+
+    @classmethod
+    def make(
+        cls,
+        scheme: Scheme,
+        secret: bytes,
+        *,
+        similarity: float = 0.9,
+        distance: int | None = None,
+        candidates: str = "auto",
+        facts: FactsMode = "auto",
+        expected_size: int = 1_000_000,
+    ) -> Plan:
+        """The plan for what is asked for; the arguments are those of an index.
+
+        Raises:
+            ValueError: as :class:`~scrapy_simhash.Index` does.
+        """
+        rule = Rule.of(scheme, similarity, distance, facts=facts, same_url="pass")
+        keys = choose_keys(scheme, similarity, distance, candidates, expected_size=expected_size)
+        flips: Sequence[NDArray[np.int32]] = [np.zeros(1, np.int32)] * keys.slots
+        if isinstance(keys, Blocks):
+            flips = keys.flips(choose_limits(scheme, similarity, distance)[0])
+        return cls(keyed(scheme, secret), secret, rule, keys, flips)
+
+    @property
+    def width(self) -> int:
+        """The width of a fingerprint, in bytes."""
+        return -(-self.scheme.bits // 8)

@@ -1,0 +1,153 @@
+"""Web archives in WARC, by FastWARC: their pages, and copies of their records byte for byte."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from scrapy_simhash.feed.compressed import without_suffix
+from scrapy_simhash.feed.errors import FeedError
+from scrapy_simhash.feed.files import beginning_of
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+    from pathlib import Path
+
+__all__ = ["ARCHIVES", "WarcFile", "WarcPage"]
+
+#: The names of archives end so, before ".gz".
+ARCHIVES = (".warc", ".wet")
+
+_HTML = ("text/html", "application/xhtml+xml")
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class WarcPage:
+    """A page as it was fetched.
+
+    Attributes:
+        url: its address.
+        date: when it was fetched, as the archive has it.
+        html: its bytes; None where the archive has its text.
+        text: that; None where there is a page.
+    """
+
+    url: str
+    date: str
+    html: bytes | None
+    text: str | None
+
+
+class _Record(NamedTuple):
+    start: int
+    page: WarcPage | None
+
+
+class WarcFile:
+    """An archive, as it is or compressed record by record.
+
+    Its pages are answers of the status 2xx in HTML, and what was converted to text (WET). All else,
+    as requests and pictures, is no page.
+
+    Attributes:
+        path: of the file.
+        form: "WARC", or "WARC .gz".
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._is_compressed = path.suffix.lower() == ".gz"
+
+    @property
+    def form(self) -> str:
+        """What files have in common that can be written to one."""
+        return "WARC .gz" if self._is_compressed else "WARC"
+
+    def can_be(self, path: Path) -> bool:
+        """Whether a file of that name is of this form: records are copied as they are."""
+        is_compressed = path.suffix.lower() == ".gz"
+        return without_suffix(path) in ARCHIVES and is_compressed is self._is_compressed
+
+    def identity(self) -> str:
+        """Tells it from other files, and from what it was before it changed."""
+        return beginning_of(self.path)
+
+    def records(self) -> Generator[tuple[WarcPage, int]]:
+        """Its pages, each with its size.
+
+        Raises:
+            FeedError: it can't be read.
+        """
+        for record in self._records():
+            if (page := record.page) is not None:
+                yield page, len(page.html or page.text or "")
+
+    def item(self, record: WarcPage) -> WarcPage:
+        """A page is what is compared."""
+        return record
+
+    @contextmanager
+    def written(self, path: Path, stream: BinaryIO) -> Iterator[_Archive]:
+        """Write such an archive to a stream."""
+        yield _Archive(stream)
+
+    def _records(self) -> Generator[_Record]:
+        warc = _fastwarc()
+        try:
+            with self.path.open("rb") as stream:
+                archive = warc.ArchiveIterator(stream, parse_http=True, auto_decode="all")
+                for record in archive:
+                    yield _Record(record.stream_pos, _page(record, warc.WarcRecordType))
+        except (OSError, ValueError) as error:
+            raise FeedError(f"{self.path}: no WARC that can be read ({error})") from error
+
+
+class _Archive:
+    """An archive that is written."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def add(self, source: WarcFile, wanted: Iterator[bool], *, rest: bool) -> None:
+        """Copy the pages of another archive that are wanted, and all that is no page or not."""
+        end = _Record(source.path.stat().st_size, None)
+        with source.path.open("rb") as stream:
+            for record, following in pairwise([*source._records(), end]):
+                is_wanted = rest if record.page is None else next(wanted, False)
+                if not is_wanted:
+                    continue
+                if record.start == following.start:
+                    raise FeedError(
+                        f"{source.path}: compressed as a whole, not record by record: unpack it"
+                    )
+                stream.seek(record.start)
+                self._copy(stream, following.start - record.start)
+
+    def _copy(self, stream: BinaryIO, size: int) -> None:
+        while size and (block := stream.read(min(size, _BLOCK))):
+            self._stream.write(block)
+            size -= len(block)
+
+
+def _page(record: Any, types: Any) -> WarcPage | None:
+    """The page of a record, if it is one."""
+    url, date = record.headers.get("WARC-Target-URI", ""), record.headers.get("WARC-Date", "")
+    if record.record_type == types.conversion:
+        return WarcPage(url, date, None, record.reader.read().decode("utf-8", "replace"))
+    if record.record_type != types.response or record.http_headers is None:
+        return None
+    status, type_ = record.http_headers.status_code, record.http_content_type or ""
+    if not 200 <= (status or 0) < 300 or type_.lower() not in _HTML:
+        return None
+    return WarcPage(url, date, record.reader.read(), None)
+
+
+def _fastwarc() -> Any:
+    try:
+        from fastwarc import warc  # noqa: PLC0415 - for whoever has such files
+    except ImportError as error:
+        raise FeedError("WARC needs FastWARC: pip install 'scrapy-simhash[warc]'") from error
+    return warc

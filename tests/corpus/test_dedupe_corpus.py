@@ -1,0 +1,423 @@
+"""``scrapy simhash dedupe`` on whole corpora: formats, tables of groups, preferences, restarts."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loopback import article, prose
+from stored import changed
+
+from scrapy_simhash.corpus import dedupe as dedupe_module
+from scrapy_simhash.corpus import sketches, workers
+from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
+from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.workers import Sketcher
+from scrapy_simhash.feed.documents import ItemReader, What
+from scrapy_simhash.feed.errors import FeedError
+from scrapy_simhash.feed.files import Feed
+from scrapy_simhash.feed.source import find_files
+from scrapy_simhash.simhash.shingles import Shingles
+
+
+def feed_of(count):
+    """Items, every third a near-duplicate of the one before it; and those that are to be kept."""
+    items, kept = [], []
+    for number in range(count):
+        copies = number % 3 == 2
+        text = changed(items[-1]["text"], 1) if copies else prose(number, 90)
+        items.append({"url": f"http://a.test/{number}", "text": text, "n": number})
+        if not copies:
+            kept.append(number)
+    return items, kept
+
+
+def jsonl(items):
+    return "".join(json.dumps(item) + "\n" for item in items).encode()
+
+
+def zstd(content):
+    zstandard = pytest.importorskip("zstandard")
+    # Of two frames, as tools make them that work in parallel.
+    half = len(content) // 2
+    pack = zstandard.ZstdCompressor().compress
+    return pack(content[:half]) + pack(content[half:])
+
+
+def unzstd(content):
+    zstandard = pytest.importorskip("zstandard")
+    return zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True).read()
+
+
+PACKED = {
+    "": (bytes, bytes),
+    ".gz": (gzip.compress, gzip.decompress),
+    ".bz2": (bz2.compress, bz2.decompress),
+    ".xz": (lzma.compress, lzma.decompress),
+    ".zst": (zstd, unzstd),
+}
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_compressed_lines_are_read_and_written(call, tmp_path, suffix):
+    items, kept = feed_of(12)
+    pack, unpack = PACKED[suffix]
+    source, output = (tmp_path / f"{name}.jsonl{suffix}" for name in ("in", "out"))
+    source.write_bytes(pack(jsonl(items)))
+    assert call("dedupe", source, "-o", output, "--ignore", "n")[0] == 0
+    assert unpack(output.read_bytes()) == jsonl([items[number] for number in kept])
+
+
+@pytest.mark.parametrize("suffix", [".bz2", ".xz", ".zst"])
+def test_what_is_cut_off_is_named(call, tmp_path, suffix):
+    source = tmp_path / f"in.jsonl{suffix}"
+    source.write_bytes(PACKED[suffix][0](jsonl(feed_of(300)[0]))[:-50])
+    code, _, err = call("dedupe", source, "-o", tmp_path / f"out.jsonl{suffix}")
+    if suffix != ".zst":  # a frame that is cut off ends for its library where it is cut
+        assert code == 2
+        assert str(source) in err
+
+
+def test_a_table_in_parquet(call, tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    items, kept = feed_of(30)
+    rows = [item | {"tags": ["a", "b"], "price": 1.5} for item in items]
+    source, output, dropped = (tmp_path / f"{name}.parquet" for name in ("in", "out", "dropped"))
+    table = pa.Table.from_pylist(rows)
+    pq.write_table(table, source, row_group_size=7)
+    code, out, err = call(
+        *("dedupe", source, "-o", output, "--dropped", dropped, "--ignore", "n", "--json")
+    )
+    assert code == 0, err
+    assert json.loads(out) == {"read": 30, "kept": 20, "dropped": 10, "unchecked": 0}
+    assert pq.read_table(output).equals(table.take(kept))
+    assert pq.read_table(dropped).num_rows == 10
+
+
+def response(url, page, status="200 OK"):
+    http = f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n".encode() + page
+    return record("response", url, "application/http; msgtype=response", http)
+
+
+def record(kind, url, type_, content):
+    head = (
+        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
+        f"WARC-Date: 2030-01-31T00:00:00Z\r\nWARC-Record-ID: <urn:x:{abs(hash((kind, url)))}>\r\n"
+        f"Content-Type: {type_}\r\nContent-Length: {len(content)}\r\n\r\n"
+    )
+    return head.encode() + content + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize("suffix", [".warc", ".warc.gz"])
+def test_an_archive_keeps_its_records_to_the_byte(call, tmp_path, suffix):
+    pytest.importorskip("fastwarc")
+    pack = gzip.compress if suffix.endswith("gz") else bytes
+    info = pack(record("warcinfo", "", "application/warc-fields", b"software: x\r\n"))
+    urls = [f"http://{site}.test/{number}" for number in range(4) for site in "ab"]
+    pages = [pack(response(url, article(url[-1]))) for url in urls]
+    error = pack(response("http://a.test/gone", article("1"), "404 Not Found"))
+    request = pack(
+        record("request", urls[0], "application/http; msgtype=request", b"GET /\r\n\r\n")
+    )
+    source, output, dropped = (tmp_path / f"{name}{suffix}" for name in ("in", "out", "dropped"))
+    source.write_bytes(b"".join([info, request, *pages, error]))
+    code, out, err = call("dedupe", source, "-o", output, "--dropped", dropped, "--json")
+    assert code == 0, err
+    assert json.loads(out) == {"read": 8, "kept": 4, "dropped": 4, "unchecked": 0}
+    assert output.read_bytes() == b"".join([info, request, *pages[::2], error])
+    assert dropped.read_bytes() == b"".join(pages[1::2])
+
+
+def test_a_folder_and_a_pattern_are_one_corpus(call, tmp_path, monkeypatch):
+    items, kept = feed_of(30)
+    folder = tmp_path / "in"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.jsonl").write_bytes(jsonl(items[:11]))
+    (folder / "b.jl.gz").write_bytes(gzip.compress(jsonl(items[11:20])))
+    (folder / "deep" / "c.jsonl").write_bytes(jsonl(items[20:]))
+    (folder / "README.md").write_text("nothing")
+    monkeypatch.chdir(tmp_path)
+    for given_ in (["in"], ["in/**/*.j*"], ["in/a.jsonl", "in/b.jl.gz", "in/deep"]):
+        output = tmp_path / "out.jsonl"
+        assert call("dedupe", *given_, "-o", output, "--ignore", "n")[0] == 0
+        assert output.read_bytes() == jsonl([items[number] for number in kept])
+        output.unlink()
+
+
+def test_files_of_several_forms_are_refused(call, tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(jsonl(feed_of(2)[0]))
+    (tmp_path / "b.csv").write_text("text\na\n")
+    (tmp_path / "c.csv").write_text("text,title\na,b\n")
+    for names in (["a.jsonl", "b.csv"], ["b.csv", "c.csv"]):
+        code, _, err = call("dedupe", *(tmp_path / n for n in names), "-o", tmp_path / "o.csv")
+        assert code == 2
+        assert names[1] in err
+        assert "same form" in err
+
+
+def test_where_there_is_nothing_to_read_it_is_said(call, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for given_ in ("none.jsonl", "empty", "*.jsonl"):
+        code, _, err = call("dedupe", tmp_path / given_, "-o", tmp_path / "out.jsonl")
+        assert code == 2
+        assert given_ in err
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl.gz", "parquet"])
+def test_the_table_of_groups(call, tmp_path, form):
+    text = prose(1, 90)
+    items = [
+        {"url": "http://a.test/1", "text": text, "title": "One"},
+        {"url": "http://b.test/", "text": prose(2, 90)},
+        {"url": "http://c.test/", "text": changed(text, 1)},
+        {"url": "http://a.test/2", "text": text, "title": "Two"},
+    ]
+    source, groups = tmp_path / "in.jsonl", tmp_path / f"groups.{form}"
+    source.write_bytes(jsonl(items))
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    assert call("dedupe", source, "-o", tmp_path / "out.jsonl", "--groups", groups)[0] == 0
+    if form == "csv":
+        rows = list(csv.DictReader(io.StringIO(groups.read_text())))
+        found = [(r["group"], r["kept"], r["match"], r["differs"]) for r in rows]
+        assert found == [
+            *(("1", "True", "", ""), ("2", "True", "", ""), ("1", "False", "1", "")),
+            ("4", "True", "1", "title"),
+        ]
+        assert [row["member"] for row in rows] == ["1", "2", "3", "4"]
+        return
+    if form == "parquet":
+        rows = pytest.importorskip("pyarrow.parquet").read_table(groups).to_pylist()
+    else:
+        rows = [json.loads(line) for line in gzip.decompress(groups.read_bytes()).splitlines()]
+    assert [row["group"] for row in rows] == [1, 2, 1, 4]
+    nothing = dict.fromkeys(("similarity", "match", "differs"))
+    assert rows[1] == {"group": 2, "member": 2, "kept": True, "url": "http://b.test/", **nothing}
+    assert rows[2]["similarity"] == pytest.approx(0.95, abs=0.04)
+    assert rows[3]["differs"] == "title"
+
+
+def test_a_table_of_groups_says_its_form(call, tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(jsonl(feed_of(2)[0]))
+    groups = tmp_path / "groups.txt"
+    code, _, err = call("dedupe", source, "-o", tmp_path / "out.jsonl", "--groups", groups)
+    assert code == 2
+    assert ".parquet" in err
+
+
+TEXT = prose(1, 90)
+COPIES = [
+    {"url": "http://mirror.test/a/long/path", "text": TEXT, "published": "2030-03-01"},
+    {"url": "https://news.test/a", "text": f"{TEXT} again", "published": "2030-02-01T10:00"},
+    {"url": "http://own.test/abc", "text": TEXT, "canonical": "http://own.test/abc"},
+    {"url": "http://x.test/", "text": TEXT},
+    {"url": "http://alone.test/", "text": prose(2, 90)},
+]
+
+
+@pytest.mark.parametrize(
+    ("prefer", "kept"),
+    [
+        ("https", 1),
+        ("own-site=own.test", 2),
+        ("own-site=none.test,shortest-url", 3),
+        ("canonical", 2),
+        ("longest", 1),
+        ("earliest", 1),
+        ("shortest-url,https", 3),
+    ],
+)
+def test_the_preferred_copy_is_kept_at_its_place(call, tmp_path, prefer, kept):
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(jsonl(COPIES))
+    arguments = ["--prefer", prefer, "--fields", "text"]
+    assert call("dedupe", source, "-o", output, *arguments)[0] == 0
+    assert output.read_bytes() == jsonl([COPIES[kept], COPIES[4]])
+
+
+def test_an_unknown_preference_is_refused(call, tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(jsonl(COPIES))
+    for name in ("newest", "own-site=", ""):
+        code, _, err = call("dedupe", source, "-o", tmp_path / "o.jsonl", f"--prefer=https,{name}")
+        assert code == 2
+        assert "allowed are own-site=example.com, https, canonical" in err
+
+
+def test_what_is_for_an_index_and_what_is_not(call, tmp_path):
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(jsonl(COPIES))
+    database = ["--database", tmp_path / "seen.db"]
+    for wrong in (
+        ["--namespace", "x"],
+        [*database, "--prefer", "https"],
+        [*database, "--groups", "g.csv"],
+        [*database, source],
+    ):
+        code, _, err = call("dedupe", source, "-o", output, *wrong)
+        assert code == 2
+        assert "index" in err
+
+
+def test_the_index_of_the_project_is_written_where_it_is_asked_for(call, tmp_path):
+    items, _ = feed_of(9)
+    source, database = tmp_path / "in.jsonl", tmp_path / "seen.db"
+    source.write_bytes(jsonl(items))
+    given_ = {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
+    arguments = ["dedupe", source, "--ignore", "n", "-o"]
+    assert call(*arguments, tmp_path / "a.jsonl", **given_)[0] == 0
+    assert not database.exists()
+    assert call(*arguments, tmp_path / "b.jsonl", "--index", **given_)[0] == 0
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    source.write_bytes(jsonl([item | {"url": f"{item['url']}/2"} for item in items]))
+    assert call(*arguments, tmp_path / "c.jsonl", "--index", **given_)[0] == 0
+    assert (tmp_path / "c.jsonl").read_bytes() == b""
+
+
+class Broken(Exception):
+    pass
+
+
+def sketcher_of(feed):
+    plan = Plan.make(Shingles(), bytes(16))
+    reader = ItemReader(feed.identity(), plan.scheme, What(["text"]), plan.secret, min_features=8, max_text=10**6)
+    return Sketcher([feed], reader, plan, [])
+
+
+PLACES = {
+    "append": (sketches.SketchFiles, "append"),
+    "note": (dedupe_module._Noted, "save"),
+    "replace": (dedupe_module, "replace_file"),
+    "copy": (dedupe_module, "_copy"),
+    "publish": (dedupe_module, "_publish"),
+}
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.sampled_from(sorted(PLACES)), st.integers(0, 6))))
+def test_it_goes_on_where_it_was_stopped(tmp_path_factory, stops):
+    """Whatever is stopped at whatever moment, and again: the output is that of a single call."""
+    folder = tmp_path_factory.mktemp("corpus")
+    items, kept = feed_of(30)
+    source, work = folder / "in.jsonl", folder / "work"
+    source.write_bytes(jsonl(items))
+    targets = Targets(folder / "out.jsonl", folder / "dropped.jsonl", folder / "groups.csv")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers, "_RECORDS", 4)
+        patch.setattr(dedupe_module, "_NOTED_EVERY", 0)
+        for name, count in [*stops, (None, 0)]:
+            with pytest.MonkeyPatch.context() as breaks:
+                if name is not None:
+                    owner, method = PLACES[name]
+                    works, left = getattr(owner, method), iter(range(count))
+
+                    def breaking(*arguments, works=works, left=left, **more):
+                        done = works(*arguments, **more)
+                        if next(left, None) is None:
+                            raise Broken
+                        return done
+
+                    breaks.setattr(owner, method, breaking)
+                feed = Feed(source)
+                try:
+                    counts = dedupe_corpus([feed], targets, sketcher_of(feed), work, options=[])
+                    break
+                except Broken:
+                    pass
+    assert (counts.read, counts.kept) == (30, 20)
+    assert targets.kept.read_bytes() == jsonl([items[number] for number in kept])
+    assert len(targets.dropped.read_bytes().splitlines()) == 10
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *("dropped.jsonl", "groups.csv", "in.jsonl", "out.jsonl"),
+    ]
+
+
+def test_what_was_stopped_does_not_go_on_with_another_input_or_a_damaged_note(tmp_path):
+    source, work = tmp_path / "in.jsonl", tmp_path / "work"
+    source.write_bytes(jsonl(feed_of(6)[0]))
+    feed = Feed(source)
+    work.mkdir()
+    (work / "noted").write_bytes(b'{"call": ["another"], "lengths": {}, "state": "sketching"}')
+    with pytest.raises(FeedError, match="another input or other options"):
+        dedupe_corpus([feed], Targets(tmp_path / "o"), sketcher_of(feed), work, options=[])
+    for damaged in (b"", b"{", b"[]", b"1", b"[" * 100_000, b'{"lengths": 1}', b'{"lengths": {}}'):
+        (work / "noted").write_bytes(damaged)
+        with pytest.raises(FeedError, match="damaged"):
+            dedupe_corpus([feed], Targets(tmp_path / "o"), sketcher_of(feed), work, options=[])
+
+
+def test_what_came_meanwhile_is_not_overwritten(tmp_path, monkeypatch):
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(jsonl(feed_of(6)[0]))
+    feed = Feed(source)
+    works = dedupe_module._publish
+
+    def publish(path):
+        output.write_text("precious")
+        works(path)
+
+    monkeypatch.setattr(dedupe_module, "_publish", publish)
+    with pytest.raises(FeedError, match="there already"):
+        dedupe_corpus([feed], Targets(output), sketcher_of(feed), tmp_path / "work", options=[])
+    assert output.read_text() == "precious"
+
+
+def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch):
+    items, kept = feed_of(60)
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(jsonl(items))
+    monkeypatch.setattr(workers, "_RECORDS", 7)
+    outputs = [tmp_path / f"{count}.jsonl" for count in (1, 3)]
+    for count, output in zip((1, 3), outputs, strict=True):
+        assert call("dedupe", source, "-o", output, "--ignore", "n", "--workers", count)[0] == 0
+        assert output.read_bytes() == jsonl([items[number] for number in kept])
+
+
+def test_processes_end_with_the_one_that_is_killed(tmp_path):
+    items, kept = feed_of(9000)
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(jsonl(items))
+    command = [sys.executable, "-m", "scrapy", "simhash", "dedupe", str(source), "-o", str(output)]
+    command += ["--ignore", "n", "--workers", "2"]
+    # A group of their own tells whom it has left behind.
+    process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
+    rows = tmp_path / "out.jsonl.work" / "rows"
+    while process.poll() is None and not (rows.exists() and rows.stat().st_size):
+        time.sleep(0.005)
+    assert process.poll() is None, "it was done before it could be killed"
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.05)
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+        pytest.fail("its processes went on")
+    assert not output.exists()
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
+    assert output.read_bytes() == jsonl([items[number] for number in kept])
+
+
+def test_files_are_taken_in_the_order_of_their_names(tmp_path):
+    for name in ("b.jsonl", "a.csv", ".hidden.jsonl", "c.txt", "d.warc.gz"):
+        (tmp_path / name).touch()
+    found = [path.name for path in find_files(str(tmp_path))]
+    assert found == ["a.csv", "b.jsonl", "d.warc.gz"]
