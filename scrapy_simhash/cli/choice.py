@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-__all__ = ["choice", "print_tuned"]
+__all__ = ["choice", "print_steps", "print_tuned"]
 
 # Below it the bands of an index are not those that its similarity would be given.
 _PROMISED = 0.98
@@ -125,7 +125,7 @@ def print_tuned(figures: Mapping[str, Any], present: int, kind: str) -> None:
             "" if level["is_present"] else _against_now(level),
         )
     console.print(table)
-    _print_steps(console, levels, present, kind)
+    print_steps(console, levels, present, kind)
     for sentence in (*figures["choice"], _recommendation(figures, present, kind)):
         console.print(Text(sentence))
         console.print()
@@ -133,7 +133,7 @@ def print_tuned(figures: Mapping[str, Any], present: int, kind: str) -> None:
         console.print(note, style="dim")
 
 
-def _print_steps(
+def print_steps(
     console: Console, levels: Sequence[Mapping[str, Any]], present: int, kind: str
 ) -> None:
     """The pairs that change sides, those next to the threshold in force first."""

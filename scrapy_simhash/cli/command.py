@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import ScrapyCommand
@@ -19,6 +20,7 @@ __all__ = ["COMMANDS", "Simhash"]
 
 #: The commands, each in the file of its name, with what they do.
 COMMANDS = {
+    "try": "try a spider: what would be left out of a few hundred of its pages; stores nothing",
     "stats": "show the size of the index, its scheme and plan, its runs and its growth",
     "show": "show everything known of a page",
     "report": "write the HTML report, one file that opens offline",
@@ -97,4 +99,6 @@ class _CommandParser(ArgumentParser):
 
 
 def _module(command: str) -> Any:
-    return import_module(f"scrapy_simhash.cli.{command}")
+    # No module can be called "try".
+    name = f"{command}_" if iskeyword(command) else command
+    return import_module(f"scrapy_simhash.cli.{name}")

@@ -10,10 +10,11 @@ from scrapy_simhash.cli.output import progress_bar
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
 
     from scrapy_simhash.cli.project import Project
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "load_writer", "run"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,12 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    try:
-        from scrapy_simhash.report.html import write_report  # noqa: PLC0415 - an extra of its own
-    except ImportError as error:
-        raise CommandError(
-            f"the report needs {error.name}: pip install 'scrapy-simhash[report]'"
-        ) from error
+    write_report = load_writer()
     with project.namespace() as (database, namespace), progress_bar() as progress:
         progress.add_task("Writing the report", total=None)
         write_report(
@@ -41,3 +37,18 @@ def run(project: Project, options: Namespace) -> None:
             limit=project.rule.limit,
             similarity=project.rule.similarity,
         )
+
+
+def load_writer() -> Callable[..., None]:
+    """What writes a report.
+
+    Raises:
+        CommandError: what it needs is not installed.
+    """
+    try:
+        from scrapy_simhash.report.html import write_report  # noqa: PLC0415 - an extra of its own
+    except ImportError as error:
+        raise CommandError(
+            f"the report needs {error.name}: pip install 'scrapy-simhash[report]'"
+        ) from error
+    return write_report

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.cli.project import Project
     from scrapy_simhash.cli.replay import Level
+    from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.keys.blocks import Blocks
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "run", "tuned"]
 
 _OTHER_NUMBER = (
     "Another number at the present threshold means another setting then, or claims that are gone."
@@ -43,6 +44,8 @@ _ALL_WITH_ALL = (
 
 # Of an estimate, from which on the texts are read; its standard error is .03 at most.
 _ERROR = 0.15
+
+_LIMIT, _EXAMPLES = 50_000, 3
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -58,14 +61,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--examples",
         type=not_negative,
-        default=3,
+        default=_EXAMPLES,
         metavar="N",
         help="pairs that are shown of each step (default: 3)",
     )
     parser.add_argument(
         "--limit",
         type=positive,
-        default=50_000,
+        default=_LIMIT,
         metavar="N",
         help="replay the newest so many claims and duplicates (default: 50000)",
     )
@@ -73,64 +76,103 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    settings, rule = project.settings, project.rule
-    is_distance = rule.similarity is None
-    tried, present = levels(
-        settings.similarity, rule.limit if is_distance else None, settings.scheme.bits
-    )
     if options.pairs is not None:
-        tune_by_pairs(project, options, tried, present)
+        tune_by_pairs(project, options, *_tried(project))
         return
     with project.namespace() as (database, namespace):
-        scheme = keyed(settings.scheme, database.secret)
-        if namespace.scheme != scheme.id:
-            raise CommandError(
-                f"namespace {namespace.name!r} has the scheme {namespace.scheme!r}, the project "
-                f"{scheme.id!r}: set SIMHASH_SCHEME to the former"
-            )
-        documents = history.documents(database, namespace, options.run, limit=options.limit)
-        counted = _counted(namespace, documents, options.run)
-        least = min((level.similarity or 0.0) for level in tried) - _ERROR
-        measure = Similarities(database, namespace, scheme, documents, least)
-        with progress_bar() as progress:
-            task = progress.add_task("Replaying", total=len(documents))
-            replayed = replay(
-                documents,
-                tried,
-                measure,
-                facts=rule.facts,
-                same_url=rule.same_url,
-                advance=lambda count: progress.advance(task, count),
-            )
-        found = steps(
-            replayed,
-            documents,
-            tried,
-            present,
-            counted=counted,
-            bits=namespace.bits,
+        figures = tuned(
+            project,
+            database,
+            namespace,
+            run=options.run,
+            limit=options.limit,
             examples=options.examples,
         )
-        examples = describe(database, namespace, documents, found)
+    if options.json:
+        print_json(figures)
+    else:
+        print_tuned(figures, _tried(project)[1], _kind(project))
+
+
+def tuned(
+    project: Project,
+    database: Database,
+    namespace: history.NamespaceRow,
+    *,
+    run: int | None = None,
+    limit: int = _LIMIT,
+    examples: int = _EXAMPLES,
+) -> dict[str, Any]:
+    """What each threshold would have decided, and the pairs on which the choice hangs.
+
+    Args:
+        project: whose thresholds.
+        database: where the documents are.
+        namespace: in which one.
+        run: the run that is asked about; all of them otherwise.
+        limit: the newest so many claims and duplicates are decided on again.
+        examples: pairs that are told of each step.
+
+    Raises:
+        CommandError: the namespace has another scheme than the project.
+        NotFound: there is nothing to decide on.
+    """
+    rule, (tried, present) = project.rule, _tried(project)
+    scheme = keyed(project.settings.scheme, database.secret)
+    if namespace.scheme != scheme.id:
+        raise CommandError(
+            f"namespace {namespace.name!r} has the scheme {namespace.scheme!r}, the project "
+            f"{scheme.id!r}: set SIMHASH_SCHEME to the former"
+        )
+    documents = history.documents(database, namespace, run, limit=limit)
+    counted = _counted(namespace, documents, run)
+    least = min((level.similarity or 0.0) for level in tried) - _ERROR
+    measure = Similarities(database, namespace, scheme, documents, least)
+    with progress_bar() as progress:
+        task = progress.add_task("Replaying", total=len(documents))
+        replayed = replay(
+            documents,
+            tried,
+            measure,
+            facts=rule.facts,
+            same_url=rule.same_url,
+            advance=lambda count: progress.advance(task, count),
+        )
+    found = steps(
+        replayed,
+        documents,
+        tried,
+        present,
+        counted=counted,
+        bits=namespace.bits,
+        examples=examples,
+    )
+    described = describe(database, namespace, documents, found)
     kept = replayed.kept[:, counted]
     keys = load_keys(namespace.plan)
-    figures = {
+    figures: dict[str, Any] = {
         "namespace": namespace.name,
-        "run": options.run,
+        "run": run,
         "documents": int(counted.sum()),
         "keys": namespace.plan,
         "levels": _levels(tried, present, kept, keys),
         "recommended": tried[recommend(kept, present)].name,
         "notes": _notes(documents, counted),
     }
-    for level, step, pairs in zip(figures["levels"], found, examples, strict=False):
+    for level, step, pairs in zip(figures["levels"], found, described, strict=False):
         level |= {"kept_at_next": step.changing, "examples": pairs}
-    kind = "distance" if is_distance else "similarity"
-    figures["choice"] = choice(figures["levels"], present, kind)
-    if options.json:
-        print_json(figures)
-        return
-    print_tuned(figures, present, kind)
+    figures["choice"] = choice(figures["levels"], present, _kind(project))
+    return figures
+
+
+def _tried(project: Project) -> tuple[list[Level], int]:
+    settings, rule = project.settings, project.rule
+    limit = rule.limit if rule.similarity is None else None
+    return levels(settings.similarity, limit, settings.scheme.bits)
+
+
+def _kind(project: Project) -> str:
+    return "distance" if project.rule.similarity is None else "similarity"
 
 
 def _counted(

@@ -16,6 +16,7 @@ from scrapy_simhash.index.index import Index
 
 HOSTILE = "http://evil.test/\x1b[31m\u202egpj.exe\x07"
 NAMES = [
+    "try",
     "stats",
     "show",
     "report",

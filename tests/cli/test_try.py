@@ -1,0 +1,178 @@
+"""``scrapy simhash try``: a crawl of a project's spider that leaves nothing behind but a report."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from loopback import Page, article, prose, serve
+
+ROOT = Path(__file__).parents[2]
+
+SETTINGS = """
+BOT_NAME = "shop"
+SPIDER_MODULES = ["shop.spiders"]
+FEEDS = {"out.jsonl": {"format": "jsonlines"}}
+LOG_FILE = "project.log"
+JOBDIR = "job"
+SIMHASH_REPORT = "other.html"
+ITEM_PIPELINES = {"shop.pipelines.Store": 300, "shop.pipelines.Clean": 50}
+"""
+PIPELINES = """
+class Store:
+    def process_item(self, item):
+        open("stored", "a").write("item")
+        return item
+
+
+class Clean(Store):
+    pass
+"""
+SPIDERS = """
+import scrapy
+
+
+class Shop(scrapy.Spider):
+    name = "shop"
+    custom_settings = {
+        "FEEDS": {"own.jsonl": {"format": "jsonlines"}},
+        "ITEM_PIPELINES": {"shop.pipelines.Store": 1},
+        "CONCURRENT_REQUESTS": 1,
+    }
+
+    async def start(self):
+        for number in range(int(self.count)):
+            yield scrapy.Request(f"{self.site}/{number}")
+
+    def parse(self, response):
+        yield {"url": response.url, "price": response.css("b::text").get()}
+
+
+class Short(Shop):
+    name = "short"
+
+    def parse(self, response):
+        yield {"title": "a name", "n": response.url}
+        yield {"title": "a name", "n": response.url}
+
+
+class Empty(Shop):
+    name = "empty"
+
+    def parse(self, response):
+        return None
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n", "utf-8")
+    for name, code in (
+        ("__init__", ""),
+        ("settings", SETTINGS),
+        ("pipelines", PIPELINES),
+        ("spiders", SPIDERS),
+    ):
+        (tmp_path / "shop" / f"{name}.py").write_text(code, "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def tried(project):
+    """Run the command in the project; gives its exit code, standard output and standard error."""
+
+    def tried(*arguments):
+        # A reactor runs once in a process.
+        done = subprocess.run(
+            [sys.executable, "-m", "scrapy", "simhash", "try", *map(str, arguments)],
+            cwd=project,
+            env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{project}"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return done.returncode, " ".join(done.stdout.split()), done.stderr
+
+    return tried
+
+
+@pytest.fixture
+def site():
+    """Ten pages: three of one text, two of another one at two prices, five others."""
+    pages = {f"/{number}": Page(article(max(number, 2))) for number in range(8)}
+    for number in (8, 9):
+        body = f"<html><body><article><p>{prose('offer')}</p></article><b>{number} EUR</b></body>"
+        pages[f"/{number}"] = Page(body.encode())
+    with serve(pages) as address:
+        yield address
+
+
+def files(folder):
+    return {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+def test_it_says_what_would_be_left_out_and_leaves_nothing_behind(project, tried, site):
+    before = files(project)
+    code, out, err = tried("shop", "-a", f"site={site}", "-a", "count=10")
+    assert (code, err) == (0, "")
+    assert "shop: 10 pages, 10 items checked: 2 copies that would be left out (20.0%)" in out
+    assert "All are from the same site." in out
+    assert "1 kept although the text is near that of another: 1 because `price` differs." in out
+    assert f"{site}/9" in out
+    assert 'ADDONS = {"scrapy_simhash.Addon": 500}' in out
+    assert "SIMHASH_IGNORE_FIELDS = ['price']" in out
+    assert "Nothing was stored" in out
+    assert "What shop.pipelines.Clean would change first was not seen." in out
+    report = project / "simhash-try-shop.html"
+    assert f"Report: {report}" in out
+    assert files(project) - before == {report.name}
+
+
+def test_pages_ends_it(project, tried, site):
+    _, out, _ = tried("shop", "-a", f"site={site}", "-a", "count=10", "--pages", 4, "-o", "r.html")
+    # What was on its way when the crawl was closed still comes in.
+    assert int(out.split(" pages,")[0].rpartition(" ")[2]) < 10
+    assert (project / "r.html").exists()
+
+
+def test_where_nothing_has_a_text_the_fields_are_named(tried, site):
+    code, out, _ = tried("short", "-a", f"site={site}", "-a", "count=3")
+    assert code == 0
+    assert "only equal items are copies" in out
+    assert "title (6)" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["shp"], "there is no spider 'shp'; did you mean 'shop'?"),
+        (["another"], "there is no spider 'another'; there are empty, shop, short"),
+        (["empty", "-a", "site=data:,", "-a", "count=1"], "'empty' gave no items (1 page)"),
+        (["shop", "-a", "site"], "'site': NAME=VALUE is wanted"),
+        (["shop", "-o", "nowhere/r.html"], "there is no folder nowhere"),
+        (["shop", "-s", "SIMHASH_SIMILARITY=3"], "SIMHASH_SIMILARITY = '3'"),
+    ],
+)
+def test_what_can_not_be_tried_is_told_in_one_line(project, tried, arguments, words):
+    before = files(project)
+    code, out, err = tried(*arguments)
+    assert (code, out) == (2, "")
+    assert words in err.splitlines()[-1]
+    assert "Traceback" not in err
+    assert files(project) == before
+
+
+def test_outside_of_a_project_there_are_no_spiders(project, tried):
+    (project / "scrapy.cfg").unlink()
+    code, _, err = tried("shop")
+    assert code == 2
+    assert "there are no spiders here" in err
