@@ -2,7 +2,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
-LOWEST := .venv-lowest
 # Many tests wait for crawls and servers: more of them at once than there are cores.
 SIDE_BY_SIDE := -n $(shell expr `nproc 2>/dev/null || echo 2` + 1) --dist worksteal
 EXTRAS := postgresql,mariadb,report,trafilatura,rjieba,xxhash
@@ -23,13 +22,9 @@ docs: $(READY)
 	$(BIN)/python -m sphinx -q -W --keep-going docs docs/_build
 	@echo "docs/_build/index.html"
 
-# The lowest versions that pyproject.toml allows, with the oldest Python: newer ones have no wheels
-# of them. Always from nothing, or what is installed would be kept.
-test-lowest:
-	$(PYTHON) -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet uv
-	$(LOWEST)/bin/uv pip install --python $(LOWEST)/bin/python --resolution lowest-direct --group test --editable '.[$(EXTRAS)]'
-	$(LOWEST)/bin/pytest $(SIDE_BY_SIDE)
+# The lowest versions that pyproject.toml allows, with the oldest Python.
+test-lowest: $(READY)
+	$(BIN)/nox -s lowest
 
 # PostgreSQL, MariaDB and a Galera cluster, from Debian's packages.
 test-databases: $(READY)
@@ -48,5 +43,5 @@ $(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])
 	touch $(READY)
 
 clean:
-	rm -rf .venv $(LOWEST) .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy
+	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy
 	rm -rf build dist docs/_build scrapy_simhash/native/_core.*.so
