@@ -2,12 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
-LOWEST := .venv-lowest
 # Many tests wait for crawls and servers: more of them at once than there are cores.
 SIDE_BY_SIDE := -n $(shell expr `nproc 2>/dev/null || echo 2` + 1) --dist worksteal
-EXTRAS := postgresql,mariadb,report,trafilatura,rjieba,xxhash,parquet,warc,zstd,test
+EXTRAS := postgresql,mariadb,report,trafilatura,rjieba,xxhash,parquet,warc,zstd
 
-.PHONY: demo test test-lowest test-databases torture fuzz clean
+.PHONY: demo test docs test-lowest test-databases torture fuzz clean
 
 demo: $(READY)
 	$(BIN)/python example_project/demo.py
@@ -18,13 +17,14 @@ test: $(READY)
 	$(BIN)/mypy
 	$(BIN)/pytest $(SIDE_BY_SIDE)
 
-# The lowest versions that pyproject.toml allows, with the oldest Python: newer ones have no wheels
-# of them. Always from nothing, or what is installed would be kept.
-test-lowest:
-	$(PYTHON) -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet uv
-	$(LOWEST)/bin/uv pip install --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[$(EXTRAS)]'
-	$(LOWEST)/bin/pytest $(SIDE_BY_SIDE)
+# The site of docs/, in docs/_build; whatever Sphinx warns of is an error.
+docs: $(READY)
+	$(BIN)/python -m sphinx -q -W --keep-going docs docs/_build
+	@echo "docs/_build/index.html"
+
+# The lowest versions that pyproject.toml allows, with the oldest Python.
+test-lowest: $(READY)
+	$(BIN)/nox -s lowest
 
 # PostgreSQL, MariaDB and a Galera cluster, from Debian's packages.
 test-databases: $(READY)
@@ -46,10 +46,10 @@ fuzz: $(READY)
 $(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS),lint]'
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --group test --group lint --group docs
 	@$(BIN)/python -c 'from scrapy_simhash import native; print("core:", native.in_use)'
 	touch $(READY)
 
 clean:
-	rm -rf .venv $(LOWEST) .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy
-	rm -rf build dist scrapy_simhash/native/_core.*.so
+	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy
+	rm -rf build dist docs/_build scrapy_simhash/native/_core.*.so

@@ -1,4 +1,4 @@
-"""What works without a crawl loads nothing that only crawls, or another scheme, need."""
+"""Nothing loads what only others need: crawls, commands, the report, another scheme."""
 
 from __future__ import annotations
 
@@ -46,14 +46,40 @@ with tempfile.TemporaryDirectory() as name, Index("sqlite://") as index:
     counts = dedupe(index, Feed(source), [folder / "out.jsonl"], list(item), folder / "progress")
     assert (counts.read, counts.kept, counts.dropped) == (2, 1, 1)
 """,
+    "a crawl": """
+import logging, tempfile
+from scrapy import Spider
+from scrapy.crawler import CrawlerProcess
+logging.disable()
+class Items(Spider):
+    name = "items"
+    async def start(self):
+        yield {"by": "a", "text": TEXT * 3}
+        yield {"by": "a", "text": TEXT * 3}
+with tempfile.TemporaryDirectory() as folder:
+    process = CrawlerProcess({
+        "ADDONS": {"scrapy_simhash.Addon": 500},
+        "FEEDS": {f"{folder}/items.jsonl": {"format": "jsonlines"}},
+        "SIMHASH_DATABASE_URL": f"sqlite:///{folder}/index.db",
+        "TELNETCONSOLE_ENABLED": False,
+    })
+    crawler = process.create_crawler(Items)
+    process.crawl(crawler)
+    process.start()
+assert crawler.stats.get_value("simhash/duplicates") == 1, crawler.stats.get_stats()
+""",
 }
+
+#: What each must not load: Scrapy without a crawl; with one, what commands, the report and the
+#: classic scheme need.
+CRAWLS_ONLY = ("scrapy", "twisted", "jieba", "itemadapter")
+NO_CRAWL = ("rich", "rapidfuzz", "jinja2", "vl_convert", "jieba", "rjieba", "xxhash", "trafilatura")
 
 #: Notes who was at work, down to a module of ours, when one of the others was first looked for.
 WATCH = """
 import sys
 
 TEXT = "Nobody in the town knew who had closed the sluice on the evening before the flood."
-OTHERS = ("scrapy", "twisted", "jieba", "itemadapter")
 importers = {}
 
 class Watch:
@@ -80,9 +106,10 @@ for name in OTHERS:
 
 
 @pytest.mark.parametrize("name", USES)
-def test_the_core_works_without_scrapy_twisted_jieba_and_itemadapter(name):
+def test_nothing_is_loaded_that_only_others_need(name):
+    others = f"OTHERS = {NO_CRAWL if name == 'a crawl' else CRAWLS_ONLY}\n"
     done = subprocess.run(
-        [sys.executable, "-c", WATCH + USES[name] + REPORT],
+        [sys.executable, "-c", others + WATCH + USES[name] + REPORT],
         capture_output=True,
         text=True,
         timeout=60,

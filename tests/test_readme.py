@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 from scrapy_simhash.crawl.document import Reason
 from scrapy_simhash.crawl.settings import DEFAULTS
 
@@ -14,10 +16,11 @@ README = Path(__file__).parent.parent / "README.md"
 SETTINGS = README.parent / "docs" / "settings.md"
 
 
-def test_python_block_runs_and_prints_what_its_comments_say(capsys):
-    (block,) = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    exec(compile(block, str(README), "exec"), {})
-    _, kind, again = capsys.readouterr().out.splitlines()
+@pytest.mark.parametrize("page", [README, SETTINGS.with_name("api.md")], ids=lambda page: page.name)
+def test_python_block_runs_and_prints_what_its_comments_say(page, capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    exec(compile(block, str(page), "exec"), {})
+    kind, again = capsys.readouterr().out.splitlines()
     assert kind == "unique"
     assert again == "duplicate https://example.com/story"
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from scrapy_simhash.db.schema import CONFIRMED
+from scrapy_simhash.db.statements import storable
 from scrapy_simhash.durable import open_new, open_own
-from scrapy_simhash.index.batch import Row, basis_of, clean, digest_of, keys_of, owner_of
+from scrapy_simhash.index.batch import Row, basis_of, digest_of, keys_of, owner_of
 from scrapy_simhash.item.facts import Facts
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def make_part(
             for slot, key in keys_of(document, plan.keys):
                 keys[number, slot] = key
             facts = None if document.facts is None else document.facts.packed()
-            blob = (facts, document.rest, clean(document.url).encode())
+            blob = (facts, document.rest, storable(document.url).encode())
             row["facts"], row["rest"] = (-1 if one is None else len(one) for one in blob[:2])
             said += filter(None, blob)
             ends[1] += sum(len(one or b"") for one in blob)

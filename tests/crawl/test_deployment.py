@@ -113,7 +113,7 @@ def test_the_line_for_cron_crawls_unless_the_crawl_before_is_still_running(
     project, environment, tmp_path
 ):
     write(tmp_path, {**project, "scrapy.cfg": "[settings]\ndefault = news.settings\n"})
-    (line,) = blocks("crontab")
+    (line,) = blocks("sh")
     command = line.split(maxsplit=5)[5]
     for shown, used in (
         ("/srv/news", shlex.quote(str(tmp_path))),
