@@ -294,7 +294,9 @@ class Broken(Exception):
 
 def sketcher_of(feed):
     plan = Plan.make(Shingles(), bytes(16))
-    reader = ItemReader(feed.identity(), plan.scheme, What(["text"]), plan.secret, min_features=8, max_text=10**6)
+    reader = ItemReader(
+        feed.identity(), plan.scheme, What(["text"]), plan.secret, min_features=8, max_text=10**6
+    )
     return Sketcher([feed], reader, plan, [])
 
 
