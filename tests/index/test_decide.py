@@ -191,6 +191,31 @@ def test_an_exact_document_and_a_text_are_never_compared() -> None:
     ]
 
 
+def test_equal_rows_of_lists_are_the_same_at_the_next_visit_and_equal_pages_copies() -> None:
+    """A row is listed if its visit is that of the crawl; a page has visits of its own."""
+    for visit, kind in ((2, "same"), (70, "duplicate")):
+        seen = Seen()
+        seen.kept(Thing("a", 10, visit=60, exact=True))
+        assert one(seen, Thing("b", 10, visit=visit, generation=2, exact=True))[0] == kind
+    seen = Seen()
+    seen.kept(Thing("a", 10))
+    assert one(seen, Thing("b", 11, visit=2, generation=2))[0] == "duplicate", "near is not equal"
+
+
+def test_a_row_that_moved_is_known_by_its_new_address_from_then_on() -> None:
+    """It is known by being equal when it moves, and by its owner when its text is revised."""
+    seen = Seen()
+    for thing, kind in (
+        (Thing("/old", 10), "unique"),
+        (Thing("/new", 10, visit=2, generation=2), "same"),
+        (Thing("/new", 11, visit=3, generation=3), "same"),
+    ):
+        (row,), facts = seen.ask(thing)
+        (decision,) = seen.commit([row._replace(digest=bytes([thing.text]))], facts)
+        assert decision.kind == kind
+        seen.confirm()
+
+
 def test_an_item_that_names_its_page_is_another_on_another_page() -> None:
     """Ann on two committees is two rows, at every visit."""
 
@@ -247,6 +272,7 @@ def test_texts_of_few_features_are_near_if_they_are_equal() -> None:
         "duplicate",
     ]
     assert kinds(Seen(), Thing("a", 10), Thing("b", 11, size=7)) == ["unique", "unique"]
+    assert kinds(Seen(), Thing("a", 10), Thing("b", 11, size=8)) == ["unique", "duplicate"]
 
 
 def test_an_estimate_counts_as_what_it_estimates() -> None:

@@ -142,6 +142,15 @@ def test_a_print_view_shows_less_and_is_a_duplicate() -> None:
     seen.meet(Thing("a", rest=shown(400, 40)))
     assert one(seen, Thing("b", rest=shown(380)))[0] == "duplicate"
     assert one(seen, Thing("c", rest=None))[0] == "duplicate", "an item's own text"
+    seen = Seen()
+    seen.meet(Thing("a", rest=None))
+    assert one(seen, Thing("b", rest=shown(400)))[0] == "duplicate", "likewise"
+
+
+def test_what_is_from_nowhere_may_be_from_the_same_site() -> None:
+    seen = Seen()
+    seen.meet(titled(1, ""))
+    assert one(seen, titled(2)) == ("unique", True, "title")
 
 
 def test_the_rest_of_the_page_does_not_count_where_facts_never_do() -> None:
@@ -162,6 +171,12 @@ def test_a_text_that_three_things_of_a_site_have_is_no_copy_on_another_site() ->
     seen.kept(*map(titled, range(COMMON)))
     assert one(seen, titled(7, B)) == ("unique", True, "title")
     assert one(seen, titled(1, B))[0] == "duplicate", "one that says the same is"
+
+
+def test_a_text_that_is_common_on_one_site_is_copied_between_two_others() -> None:
+    seen = Seen()
+    seen.kept(*map(titled, range(COMMON)), titled(7, B))
+    assert one(seen, titled(8, "http://c.com/"))[0] == "duplicate"
 
 
 def test_a_text_that_two_things_of_a_site_have_may_be_copied() -> None:
