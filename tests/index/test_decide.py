@@ -7,8 +7,11 @@ from dataclasses import replace
 import pytest
 from decided import NEAR, Seen, Thing, kinds, one
 
-from scrapy_simhash.db.schema import CONFIRMED
-from scrapy_simhash.index.decide import Rule, decide
+from scrapy_simhash.db.schema import CONFIRMED, PAGE, TEXT
+from scrapy_simhash.index.decide import Decision, Rule, decide
+from scrapy_simhash.simhash.measure import candidate_limit
+from scrapy_simhash.simhash.scheme import load_scheme
+from scrapy_simhash.simhash.shingles import Shingles
 
 # The cases of the docstring
 
@@ -243,6 +246,23 @@ def test_an_exact_document_whose_claim_is_not_known_to_be_stored_is_claimed_agai
 # Distances, sizes, similarities
 
 
+def test_the_rule_judges_by_true_similarities_where_there_are_shingles_and_one_is_asked_for() -> (
+    None
+):
+    how = {"facts": "auto", "same_url": "drop"}
+    shingles, keywords = load_scheme("shingles"), load_scheme("keywords")
+    assert Rule.of(shingles, 0.9, None, **how) == Rule(candidate_limit(0.9), 0.9, "auto", "drop")
+    assert Rule.of(shingles, 0.9, 5, **how) == Rule(5, None, "auto", "drop")
+    assert Rule.of(keywords, 0.9, None, **how) == Rule(3, None, "auto", "drop")
+    assert Rule.of(Shingleless(), 0.9, None, **how).similarity is None
+
+
+class Shingleless(Shingles):
+    """A scheme of 128 bits whose sketches have no shingles."""
+
+    has_shingles = False
+
+
 def test_texts_are_near_up_to_the_similarity_asked_for() -> None:
     assert kinds(Seen(), Thing("a", 10), Thing("b", 10 + NEAR), Thing("c", 11 + NEAR)) == [
         "unique",
@@ -275,21 +295,42 @@ def test_texts_of_few_features_are_near_if_they_are_equal() -> None:
     assert kinds(Seen(), Thing("a", 10), Thing("b", 11, size=8)) == ["unique", "duplicate"]
 
 
-def test_an_estimate_counts_as_what_it_estimates() -> None:
+@pytest.mark.parametrize(("basis", "kind"), [(TEXT, "duplicate"), (PAGE, "unique")])
+def test_where_pages_speak_for_items_equal_items_say_nothing(basis: int, kind: str) -> None:
+    """Their texts are far apart."""
     seen = Seen()
-    (claim, mine), facts = seen.ask(Thing("a", 10), Thing("b", 10))
+    rows, facts = seen.ask(Thing("a", 10), Thing("b", 90))
+    equal = [row._replace(basis=basis, digest=b"what both items say") for row in rows]
+    assert seen.commit(equal, facts)[1].kind == kind
+
+
+def test_an_estimate_counts_as_what_it_estimates() -> None:
     for similarity, kind in ((0.9 - 1e-12, "duplicate"), (0.89, "unique")):
-        (decision,) = decide(
-            [mine._replace(id=2)],
-            facts[1:],
-            [[seen._met(mine, claim)._replace(similarity=similarity, estimated=True)]],
-            lambda *_: [],
-            rule=Rule(24, 0.9),
-            newest={},
-            made={},
-        )
+        decision = beside(100, similarity=similarity, estimated=True)
         assert decision.kind == kind
         assert decision.match is None or decision.match.estimated
+
+
+def test_of_few_features_a_single_bit_is_too_much() -> None:
+    for size, kind in ((7, "unique"), (8, "duplicate")):
+        assert beside(size, distance=0).kind == "duplicate"
+        assert beside(size, distance=1).kind == kind
+
+
+def beside(size: int, **met: object) -> Decision:
+    """What a document is that is met so by a claim with the same text."""
+    seen = Seen()
+    (claim, mine), facts = seen.ask(Thing("a", 10, size=size), Thing("b", 10, size=size))
+    (decision,) = decide(
+        [mine._replace(id=2)],
+        facts[1:],
+        [[seen._met(mine, claim)._replace(**met)]],
+        lambda *_: [],
+        rule=Rule(24, 0.9),
+        newest={},
+        made={},
+    )
+    return decision
 
 
 # What is worth a claim where unchanged documents are dropped
