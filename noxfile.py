@@ -26,6 +26,13 @@ def lowest(session: nox.Session) -> None:
 
 
 @nox.session
+def coverage(session: nox.Session) -> None:
+    """Which lines and branches the tests reach, with those of the processes that they start."""
+    session.install("-e", EXTRAS, "--group", "test", "pytest-cov>=7")
+    session.run("pytest", "--cov", *SIDE_BY_SIDE, *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Style and types."""
     session.install("-e", ".[report]", "--group", "lint")
