@@ -16,7 +16,7 @@ from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import shortened, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any, Literal
 
     from scrapy_simhash.report.subject import Subject
@@ -63,6 +63,22 @@ class Packed(NamedTuple):
     details: int
 
 
+class _Said(NamedTuple):
+    """What the table tells of a dropped item: little, as there may be many.
+
+    Attributes:
+        title: of it; "" if it has none.
+        is_same: whether what is stored has the same title.
+        differing: the fields in which what is stored differs.
+        is_kept: whether the item can be given back.
+    """
+
+    title: str = ""
+    is_same: bool = False
+    differing: Sequence[str] = ()
+    is_kept: bool = False
+
+
 class _Row(NamedTuple):
     """A decision: something that was left out, or kept beside something near.
 
@@ -100,15 +116,14 @@ class _Row(NamedTuple):
 def pack(subject: Subject) -> Packed:
     """Pack all that the script shows."""
     rows = [*_dropped(subject), *_kept(subject)]
-    said = dict(_said(subject))
     # What is least like its original is what to look at.
     ordered = sorted(
         range(len(rows)), key=lambda place: (rows[place].number > 0, rows[place].similarity)
     )
     kept = sum(not row.number for row in rows)
     chosen = [*ordered[: min(kept, _MOST_KEPT)], *ordered[kept:]][:MOST_DETAILS]
-    blocks, places = _pack_details(subject, rows, chosen, said)
-    return Packed(_pack_table(subject, rows, said, places), blocks, len(places))
+    blocks, places = _pack_details(subject, rows, chosen)
+    return Packed(_pack_table(subject, rows, dict(_said(subject)), places), blocks, len(places))
 
 
 def _dropped(subject: Subject) -> Iterator[_Row]:
@@ -154,12 +169,23 @@ def _kept(subject: Subject) -> Iterator[_Row]:
         )
 
 
-def _said(subject: Subject) -> Iterator[tuple[int, list[history.Field]]]:
-    """The fields of what was left out, by the numbers of the duplicates."""
+def _said(subject: Subject) -> Iterator[tuple[int, _Said]]:
+    """What dropped items say, by the numbers of the duplicates."""
     numbers = [drop.id for drop in subject.drops]
     for start in range(0, len(numbers), _ITEMS):
         some = numbers[start : start + _ITEMS]
-        yield from history.fields(subject.database, subject.namespace, some).items()
+        found = history.fields(subject.database, subject.namespace, some)
+        for number, fields in found.items():
+            title = _title(fields)
+            yield (
+                number,
+                _Said(
+                    "" if title is None else shortened(title.value, 200),
+                    title is not None and title.mark == "same",
+                    [field.name for field in fields if field.mark in {"differs", "missing"}],
+                    any(field.value for field in fields),
+                ),
+            )
 
 
 def _title(fields: Sequence[history.Field]) -> history.Field | None:
@@ -170,8 +196,8 @@ def _title(fields: Sequence[history.Field]) -> history.Field | None:
 def _pack_table(
     subject: Subject,
     rows: Sequence[_Row],
-    said: dict[int, list[history.Field]],
-    places: dict[int, int],
+    said: Mapping[int, _Said],
+    places: Mapping[int, int],
 ) -> str:
     originals: dict[int, list[Any]] = {}
     sites, actions, fields = _Numbered(), _Numbered(), _Numbered()
@@ -186,18 +212,14 @@ def _pack_table(
                 None if row.first_seen is None else int(row.first_seen),
             ],
         )
-        known = said.get(row.number, [])
-        title = _title(known)
-        if title is not None and title.mark == "same" and len(original) == 4:
-            # It has the same one.
-            original.append(shortened(title.value, 200))
-        differing = [field.name for field in known if field.mark in {"differs", "missing"}]
-        if row.differs is not None:
-            differing.append(row.differs)
+        known = said.get(row.number, _Said())
+        if known.is_same and len(original) == 4:
+            original.append(known.title)
+        differing = known.differing if row.differs is None else [row.differs]
         listed.append(
             [
                 shortened(row.url, 500),
-                "" if title is None else shortened(title.value, 200),
+                known.title,
                 original[0],
                 round(row.similarity, 4),
                 row.about,
@@ -207,7 +229,7 @@ def _pack_table(
                 places.get(number, -1),
                 [fields[shortened(name, 80)] for name in differing],
                 # JavaScript has no whole numbers of 63 bits.
-                str(row.number) if any(field.value for field in known) else "",
+                str(row.number) if known.is_kept else "",
                 sites[shortened(site(row.url) or "(no site)", 80)],
                 row.distance,
             ]
@@ -240,7 +262,6 @@ def _pack_details(
     subject: Subject,
     rows: Sequence[_Row],
     chosen: Sequence[int],
-    said: dict[int, list[history.Field]],
 ) -> tuple[list[str], dict[int, int]]:
     """What is shown of rows, packed in blocks, and where that of which row is."""
     blocks: list[str] = []
@@ -252,6 +273,8 @@ def _pack_details(
         some = chosen[start : start + BLOCK]
         wanted = [pair for row in some for pair in ((rows[row].claim, 0), rows[row].texts)]
         kept = history.texts(subject.database, subject.namespace, wanted)
+        numbers = [rows[row].number for row in some if rows[row].number]
+        said = history.fields(subject.database, subject.namespace, numbers)
         texts: dict[str, str] = {}
         details: dict[int, Any] = {}
         for number in some:
