@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.cli.command import COMMANDS
+from scrapy_simhash.cli.command import COMMANDS, _module
 
 if TYPE_CHECKING:
     from argparse import Action
@@ -31,7 +30,7 @@ def page() -> str:
 def parser_of(command: str) -> ArgumentParser:
     """A parser that has the arguments of a command, and no others."""
     parser = ArgumentParser(prog=f"scrapy simhash {command}", add_help=False)
-    import_module(f"scrapy_simhash.cli.{command}").add_arguments(parser)
+    _module(command).add_arguments(parser)
     return parser
 
 
