@@ -6,7 +6,7 @@ import nox
 
 nox.options.default_venv_backend = "uv"
 
-EXTRAS = ".[postgresql,mariadb,report,trafilatura,rjieba,xxhash]"
+EXTRAS = ".[postgresql,mariadb,report,trafilatura,rjieba,xxhash,parquet,warc,zstd]"
 SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,10 @@ __all__ = [
     "progress_bar",
     "text_changes",
 ]
+
+
+# What is cut is cut at words, except in a script that has no spaces.
+_FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S{1,30}$")
 
 
 def open_console() -> Console:
@@ -116,12 +121,17 @@ def text_changes(first: str | None, second: str | None) -> list[Change] | None:
 
 def marked_difference(first: str, changes: Sequence[Change]) -> Text:
     """The difference in one text: what is gone struck out, what is new underlined."""
+    if not any(change.removed or change.added for change in changes):
+        return Text("The texts are equal, as far as they are compared.")
     text = Text()
     place = 0
     for change in changes:
         same = first[place : place + change.copied]
         if len(same) > 160:
-            same = f"{same[:70] if place else ''} […] {same[-70:]}"
+            head = _LAST_WORD.sub("", same[:70]) if place else ""
+            # After the last change nothing is led up to.
+            leads_up = change.removed or change.added
+            same = f"{head} […] {_FIRST_WORD.sub('', same[-70:]) if leads_up else ''}"
         text.append(visible(without_passwords(same)).replace("\n", " "))
         place += change.copied
         if removed := first[place : place + change.removed]:

@@ -31,6 +31,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--orphans", action="store_true", help="only those that no claim stands for any more"
     )
+    parser.add_argument(
+        "--id",
+        type=positive,
+        action="append",
+        metavar="N",
+        help="only this one, by its number in the report or in `show --json` (may be repeated)",
+    )
     parser.add_argument("--run", type=positive, metavar="N", help="only those of this run")
     parser.add_argument(
         "--since", metavar="TIME", help="only those since then: 2030-01-31 or 2030-01-31T12:00"
@@ -59,6 +66,7 @@ def run(project: Project, options: Namespace) -> None:
             run=options.run,
             since=since,
             min_distance=options.min_distance,
+            numbers=options.id,
         ):
             if row.item is None:
                 gone += 1

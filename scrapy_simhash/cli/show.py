@@ -64,7 +64,7 @@ def run(project: Project, options: Namespace) -> None:
         "namespace": namespace.name,
         "versions": [_version(claim, texts, others) for claim in page.claims],
         "duplicate_of": [_drop(drop, texts) for drop in page.drops],
-        "duplicates": [drop._asdict() for drop in page.duplicates],
+        "duplicates": [_told(drop) for drop in page.duplicates],
         "duplicate_count": page.duplicate_count,
     }
     if options.json:
@@ -85,7 +85,7 @@ def _version(
 ) -> dict[str, Any]:
     """A claim of the page's own."""
     return {
-        "claim": claim.id,
+        "claim": str(claim.id),
         "url": claim.url,
         "key": claim.key,
         "run": claim.run,
@@ -93,7 +93,7 @@ def _version(
         "fingerprint": bytes(claim.fingerprint).hex(),
         "features": claim.size,
         "nearest": claim.nearest,
-        "beside": claim.beside,
+        "beside": None if claim.beside is None else str(claim.beside),
         "beside_url": others.get((claim.beside, 0)),
         "differs": claim.differs,
         "created": claim.created,
@@ -102,11 +102,16 @@ def _version(
     }
 
 
+def _told(drop: history.Drop) -> dict[str, Any]:
+    """A duplicate; JavaScript and jq would round numbers of 63 bits."""
+    return {**drop._asdict(), "id": str(drop.id), "claim": str(drop.claim)}
+
+
 def _drop(drop: history.Drop, texts: Mapping[tuple[int, int], str]) -> dict[str, Any]:
     """What the page was a near-duplicate of."""
     original = texts.get((drop.claim, 0))
     return {
-        **drop._asdict(),
+        **_told(drop),
         "text_of_original": original,
         "difference": text_changes(original, texts.get((drop.claim, drop.id))),
     }
@@ -134,13 +139,14 @@ def _print_drop(drop: Mapping[str, Any]) -> None:
     met = f"run {drop['run']}, {format_time(drop['created'])}"
     facts = facts_table(f"Near-duplicate in {met}: {shortened(drop['action'], 40)}")
     facts.add_row("of", Text(shortened(drop["original"] or "a claim that is gone")))
-    facts.add_row("similarity", _similarity(drop))
-    facts.add_row("distance", f"{drop['distance']} bits")
+    facts.add_row("similarity", f"{_similarity(drop)} ({drop['distance']} bits apart)")
+    facts.add_row("number", f"{drop['id']}, for `restore --id`")
     if drop["orphaned"]:
         facts.add_row("orphan", "that claim was released; `restore --orphans` gives it back")
     console.print(facts)
     if drop["difference"] is not None:
         console.print(marked_difference(drop["text_of_original"], drop["difference"]))
+        console.print()
 
 
 def _print_duplicates(duplicates: Sequence[Mapping[str, Any]], count: int) -> None:

@@ -11,8 +11,8 @@ from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 
 from scrapy_simhash.cli.errors import CommandError
-from scrapy_simhash.text.html import parse_html
-from scrapy_simhash.text.limits import costs_too_much
+from scrapy_simhash.text.html import decode, parse_html
+from scrapy_simhash.text.limits import is_too_complex, is_too_large
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "read_sources"]
 
-_EXCESS = {"too_large": "bytes", "too_complex": "tags, or attributes in one"}
 _MOST = 64 << 20
 
 
@@ -81,9 +80,12 @@ def _content(path: Path) -> bytes:
 
 
 def _page(settings: Settings, name: str, url: str, content: bytes) -> Source:
-    if reason := costs_too_much(content, is_parsed=False):
-        return Source(name, url, "", {}, excess=_EXCESS[reason])
-    root = parse_html(content)
+    if is_too_large(content):
+        return Source(name, url, "", {}, excess="bytes")
+    page = decode(content)
+    if is_too_complex(page, is_parsed=False):
+        return Source(name, url, "", {}, excess="tags, or attributes in one")
+    root = parse_html(page)
     # A comment, for one, is a root without a name.
     if not isinstance(getattr(root, "tag", None), str):
         return Source(name, url, "", {})

@@ -97,7 +97,7 @@ def run(project: Project, options: Options) -> None:
         trial = Project(crawler.settings, Options())
         rule, name = trial.rule, trial.settings.namespace_of(crawler.spider)
         with trial.database() as database:
-            subject = read_subject(database, name, None, rule.limit, rule.similarity)
+            subject = read_subject(database, name, None, rule.limit, rule.similarity, is_trial=True)
             console = open_console()
             _print_verdict(console, crawler, subject, fields)
             figures = None
@@ -123,7 +123,9 @@ def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> Scrapy
         "SIMHASH_ENABLED": True,
         "SIMHASH_DATABASE_URL": f"sqlite:///{folder}/index.db",
         "SIMHASH_ENGINE_OPTIONS": {},
-        "SIMHASH_ON_DUPLICATE": "report",
+        # What would be dropped is kept for the report.
+        "SIMHASH_ON_DUPLICATE": "drop",
+        "SIMHASH_QUARANTINE": True,
         "SIMHASH_RESET": False,
         "SIMHASH_REPORT": None,
         "CLOSESPIDER_PAGECOUNT": pages,
@@ -168,7 +170,8 @@ def _crawl(settings: ScrapySettings, options: Options) -> tuple[Crawler, Mapping
         def advance() -> None:
             progress.advance(task)
 
-        crawler.signals.connect(note_fields, signals.item_scraped)
+        for signal in (signals.item_scraped, signals.item_dropped):
+            crawler.signals.connect(note_fields, signal)
         crawler.signals.connect(advance, signals.response_received)
         process.crawl(crawler, **arglist_to_dict(options.arguments))
         process.start()
@@ -248,16 +251,10 @@ def _print_borderline(console: Console, figures: Mapping[str, Any], kind: str) -
 def _write_report(path: Path, subject: Subject) -> str:
     """Write the report, if that can be done; says where it is, or what it needs."""
     try:
-        write_report = load_writer()
+        write = load_writer()
     except CommandError as error:
         return f"No report: {error}"
-    write_report(
-        subject.database,
-        path,
-        namespace=subject.namespace.name,
-        limit=subject.limit,
-        similarity=subject.similarity,
-    )
+    write(subject, path)
     return f"Report: {path.absolute()}"
 
 

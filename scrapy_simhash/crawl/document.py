@@ -17,8 +17,8 @@ from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.says import digest_on, read_item
 from scrapy_simhash.simhash.scheme import Sketch, keyed
-from scrapy_simhash.text.html import parse_html
-from scrapy_simhash.text.limits import costs_too_much
+from scrapy_simhash.text.html import decode, parse_html
+from scrapy_simhash.text.limits import is_too_complex, is_too_large
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
 
@@ -169,16 +169,17 @@ class DocumentMaker:
         """The main text of a page."""
         if not isinstance(page.response, HtmlResponse):
             return "not_text"
+        if is_too_large(page.response.body):
+            return "too_large"
         # Where the spider has asked for the tree, it is there.
         is_parsed = getattr(page.response, "_cached_selector", None) is not None
-        if reason := costs_too_much(page.response.body, is_parsed=is_parsed):
-            return reason
+        text = _decoded(page.response)
+        if is_too_complex(text, is_parsed=is_parsed):
+            return "too_complex"
         try:
             root = page.response.selector.root
         except (LookupError, UnicodeError):
-            # It declares what is no encoding of text, such as "hex". The spider has read it all
-            # the same, or there were no item.
-            root = parse_html(page.response.body)
+            root = parse_html(text)
         # A comment, for one, is a root without a name.
         if not isinstance(getattr(root, "tag", None), str):
             return "no_text"
@@ -275,3 +276,11 @@ def _is_shell(page: Page, text: str, sketch: Sketch) -> bool:
         and sketch.size < _SHELL_FEATURES
         and len(page.response.body) > _SHELL_RATIO * len(text)
     )
+
+
+def _decoded(response: HtmlResponse) -> str:
+    """The page as its spider reads it; where it declares no encoding of text, as a browser does."""
+    try:
+        return response.text
+    except (LookupError, UnicodeError):
+        return decode(response.body)

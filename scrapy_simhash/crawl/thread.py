@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.crawl.connection import CrawlDatabase
     from scrapy_simhash.crawl.gathering import Gatherer, Job
     from scrapy_simhash.crawl.presence import Presence
+    from scrapy_simhash.crawl.waiting import Mailbox
     from scrapy_simhash.index.runs import Run
 
 __all__ = ["DatabaseThread", "Figures"]
@@ -68,6 +69,7 @@ class DatabaseThread:
         asked: what there is to do.
         presence: whether the database answers.
         figures: what has been done.
+        mailbox: tells who waits of the answers.
     """
 
     def __init__(
@@ -76,9 +78,11 @@ class DatabaseThread:
         asked: Gatherer,
         presence: Presence,
         figures: Figures,
+        mailbox: Mailbox,
     ) -> None:
         self._connect = connect
         self._asked = asked
+        self._mailbox = mailbox
         self._presence = presence
         self._figures = figures
         self._database: CrawlDatabase | None = None
@@ -138,6 +142,8 @@ class DatabaseThread:
             # After an outage there may be many.
             for start in range(0, len(group), BATCH):
                 self._do_group(namespace, group[start : start + BATCH])
+                self._mailbox.send()
+        self._mailbox.send()
         if not was_away:
             self._figures.note(time.monotonic() - started)
 

@@ -5,42 +5,82 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from concurrent.futures import CancelledError, Future
+from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import is_asyncio_available
 from twisted.internet import defer
+from twisted.internet.error import AlreadyCalled
 
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from collections.abc import Callable
+    from concurrent.futures import Future
+    from typing import Any, TypeVar
 
     from scrapy_simhash.db.patience import Signs
 
     T = TypeVar("T")
 
-__all__ = ["wait", "wait_for_signs"]
+__all__ = ["Mailbox", "wait", "wait_for_signs"]
 
 #: Seconds after its time at which a timer shows that the event loop was blocked.
 _BLOCKED = 1.0
 
 
-async def wait(future: Future[T], timeout: float) -> T:
+class Mailbox:
+    """What a thread has answered, told to the event loop in one call for all that are there.
+
+    Each call wakes the loop, which takes the interpreter; where the loop is busy, the thread has it
+    back no sooner than 5 ms later.
+    """
+
+    def __init__(self) -> None:
+        self._ready: deque[Callable[[], None]] = deque()
+        self._call: Callable[[Callable[[], None]], Any] | None = None
+
+    def put(self, resume: Callable[[], None], call: Callable[[Callable[[], None]], Any]) -> None:
+        """Have something called in the event loop; `call` does that from any thread."""
+        self._call = call
+        self._ready.append(resume)
+
+    def send(self) -> None:
+        """Have all called that was put in; by the thread, when it has answered."""
+        if self._ready and self._call is not None:
+            # The loop is closed: nobody waits any more.
+            with suppress(RuntimeError):
+                self._call(self._deliver)
+
+    def _deliver(self) -> None:
+        while self._ready:
+            self._ready.popleft()()
+
+
+async def wait(future: Future[T], timeout: float, mailbox: Mailbox | None = None) -> T:
     """Wait for a thread's answer, with asyncio and with any reactor of Twisted.
 
+    Args:
+        future: of the answer. It is left as it is, whatever becomes of the waiting.
+        timeout: in seconds.
+        mailbox: which the thread sends after it has answered; without one it calls by itself.
+
     Raises:
-        TimeoutError: none within `timeout` seconds. The future is left as it is.
+        TimeoutError: none within `timeout` seconds.
     """
-    try:
-        return await _wait(_follow(future), timeout)
-    except TimeoutError:
-        # While the event loop was blocked an answer may have come, and waits behind the timer.
-        if future.done():
-            return future.result()
-        raise
+    if not future.done():
+        await _until_done(future, timeout, mailbox)
+    # While the event loop was blocked an answer may have come, and waits behind the timer.
+    if not future.done():
+        raise TimeoutError
+    return future.result()
 
 
 async def wait_for_signs(
-    future: Future[T], timeout: float, signs: Signs, at_most: float = math.inf
+    future: Future[T],
+    timeout: float,
+    signs: Signs,
+    at_most: float = math.inf,
+    mailbox: Mailbox | None = None,
 ) -> T:
     """Wait for a thread's answer as long as signs of life are no farther apart than the timeout.
 
@@ -55,7 +95,7 @@ async def wait_for_signs(
         now = time.monotonic()
         end = min(max(seen, signs.last) + timeout, started + at_most)
         try:
-            return await wait(future, end - now)
+            return await wait(future, end - now, mailbox)
         except TimeoutError:
             now = time.monotonic()
             if future.done() or now >= started + at_most:
@@ -66,45 +106,42 @@ async def wait_for_signs(
                 raise
 
 
-async def _wait(future: Future[T], timeout: float) -> T:
+async def _until_done(future: Future[Any], timeout: float, mailbox: Mailbox | None) -> None:
+    """Return when the future is done, or the time is over."""
+    call: Any
+    later: Any
+    waiter: Any
     if is_asyncio_available():
-        return await asyncio.wait_for(asyncio.wrap_future(future), timeout)
-    from twisted.internet import reactor  # noqa: PLC0415 - importing it installs one
+        loop = asyncio.get_running_loop()
+        call, later = loop.call_soon_threadsafe, loop.call_later
+        waiter = loop.create_future()
+        is_over, end = waiter.done, waiter.set_result
+    else:
+        from twisted.internet import reactor  # noqa: PLC0415 - importing it installs one
 
-    def cancel(_: defer.Deferred[T]) -> None:
-        future.cancel()
+        call, later = reactor.callFromThread, reactor.callLater
+        waiter = defer.Deferred()
+        is_over, end = (lambda: waiter.called), waiter.callback
 
-    deferred: defer.Deferred[T] = defer.Deferred(cancel)
+    def resume() -> None:
+        if not is_over():
+            end(None)
 
-    def deliver(done: Future[T]) -> None:
-        if not deferred.called:
-            if done.cancelled():
-                deferred.cancel()
-            elif error := done.exception():
-                deferred.errback(error)
-            else:
-                deferred.callback(done.result())
-
-    future.add_done_callback(lambda done: reactor.callFromThread(deliver, done))
-    try:
-        return await deferred.addTimeout(timeout, reactor)
-    except defer.TimeoutError:
-        raise TimeoutError from None
-
-
-def _follow(future: Future[T]) -> Future[T]:
-    """A future that ends as another does, and can be cancelled without cancelling that one."""
-    follower: Future[T] = Future()
-
-    def pass_on(done: Future[T]) -> None:
-        if not follower.set_running_or_notify_cancel():
-            return
-        if done.cancelled():
-            follower.set_exception(CancelledError())
-        elif error := done.exception():
-            follower.set_exception(error)
+    def tell(_: object) -> None:
+        if mailbox is not None:
+            mailbox.put(resume, call)
         else:
-            follower.set_result(done.result())
+            # The loop is closed: nobody waits any more.
+            with suppress(RuntimeError):
+                call(resume)
 
-    future.add_done_callback(pass_on)
-    return follower
+    future.add_done_callback(tell)
+    # If that was called at once, or is at this moment, nobody may send the mailbox any more.
+    if future.done():
+        return
+    timer = later(max(0.0, timeout), resume)
+    try:
+        await waiter
+    finally:
+        with suppress(AlreadyCalled):  # as Twisted says of one that is over
+            timer.cancel()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from scrapy_simhash.crawl.gathering import Barrier, Gatherer, Job
 from scrapy_simhash.crawl.presence import Presence
 from scrapy_simhash.crawl.thread import DatabaseThread, Figures
-from scrapy_simhash.crawl.waiting import wait_for_signs
+from scrapy_simhash.crawl.waiting import Mailbox, wait_for_signs
 from scrapy_simhash.exceptions import IndexUnavailable
 
 if TYPE_CHECKING:
@@ -50,7 +50,10 @@ class Worker:
         self._at_most = _END * timeout
         self._presence = Presence(self.figures.signs)
         self._asked = Gatherer()
-        self._work = DatabaseThread(connect, self._asked, self._presence, self.figures)
+        self._mailbox = Mailbox()
+        self._work = DatabaseThread(
+            connect, self._asked, self._presence, self.figures, self._mailbox
+        )
         self._thread: threading.Thread | None = None
 
     async def open(self, namespace: str) -> int:
@@ -117,7 +120,9 @@ class Worker:
             raise refusal
         self._submit(job)
         try:
-            return await wait_for_signs(job.answer, self._timeout, self.figures.signs)
+            return await wait_for_signs(
+                job.answer, self._timeout, self.figures.signs, mailbox=self._mailbox
+            )
         except TimeoutError:
             returns = self._presence.returns
             if job.answer.done():

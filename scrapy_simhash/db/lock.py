@@ -69,12 +69,13 @@ def lock(connection: Connection, namespace: int, new_claims: int = 0) -> LockedN
     # One more, so that the row changes in any case: some engines do not lock one that does not.
     parameters = {"here": namespace, "more": new_claims + 1}
     if connection.dialect.update_returning:
-        row = _take_and_read.run(connection, parameters).one_or_none()
+        rows = _take_and_read.rows(connection, parameters)
     else:
         _take.run(connection, parameters)
-        row = _read.run(connection, {"here": namespace}).one_or_none()
+        rows = _read.rows(connection, {"here": namespace})
     if note_lock := connection.info.get(ON_LOCK):
         note_lock()
-    if row is None:
+    if not rows:
         raise NamespaceGone(f"namespace {namespace} is gone: it was reset by somebody else")
+    (row,) = rows
     return LockedNamespace._make((range(row[0] - new_claims + 1, row[0] + 1), *row[1:]))

@@ -48,6 +48,8 @@ _SELECTORS = range(0xE0000, 0xE1000)  # tags and variation selectors
 
 def tokens(text: str) -> list[str]:
     """The tokens of which `shingles` makes its pairs, folded, in the order of the text."""
+    if text.isascii():
+        return [token for token in _fold_ascii(text).decode().split("\0") if token]
     return named_tokens(fold(text))
 
 
@@ -58,7 +60,7 @@ def fold(text: str) -> NDArray[Any]:
     so all that is made of them, are the same in both.
     """
     if text.isascii():
-        return np.frombuffer(f" {text}".encode().translate(_ascii_table()), np.uint8)
+        return np.frombuffer(_fold_ascii(f" {text}"), np.uint8)
     return _fold_unicode(text)
 
 
@@ -138,6 +140,10 @@ def fold_table() -> NDArray[np.uint32]:
     """
     packed = lzma.decompress(Path(__file__).with_name("fold.xz").read_bytes())
     return np.frombuffer(packed, "<u4").astype(np.uint32)
+
+
+def _fold_ascii(text: str) -> bytes:
+    return text.encode().translate(_ascii_table())
 
 
 @cache

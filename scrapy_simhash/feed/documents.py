@@ -12,8 +12,8 @@ from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.says import digest_on, read_item
 from scrapy_simhash.simhash.scheme import Sketch, longest_text
-from scrapy_simhash.text.html import parse_html
-from scrapy_simhash.text.limits import costs_too_much
+from scrapy_simhash.text.html import decode, parse_html
+from scrapy_simhash.text.limits import is_too_complex, is_too_large
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
 
@@ -212,9 +212,10 @@ class PageReader:
         """Its main text, its facts, and a sketch of all that it shows."""
         if page.html is None:
             return page.text or "", Facts(), None
-        if costs_too_much(page.html, is_parsed=False):
+        if is_too_large(page.html):
             return None
-        root = parse_html(page.html)
+        text = decode(page.html)
+        root = None if is_too_complex(text, is_parsed=False) else parse_html(text)
         if root is None or not isinstance(root.tag, str):
             return None
         says = read_page(root, self._extractor, most=self._max_text, secret=self._secret)

@@ -16,6 +16,7 @@ from scrapy_simhash.history.drops import (
     quarantined,
     unpack,
 )
+from scrapy_simhash.history.fields import Field, fields
 from scrapy_simhash.history.kept import KeptBeside, KeptPair, kept_beside
 from scrapy_simhash.history.namespaces import NamespaceRow, NotFound, choose_namespace, namespaces
 from scrapy_simhash.history.pages import PageHistory, pages, texts, urls
@@ -25,6 +26,7 @@ __all__ = [
     "SAME",
     "Documents",
     "Drop",
+    "Field",
     "KeptBeside",
     "KeptPair",
     "NamespaceRow",
@@ -36,6 +38,7 @@ __all__ = [
     "damage",
     "documents",
     "drops",
+    "fields",
     "kept_beside",
     "kept_times",
     "largest_groups",

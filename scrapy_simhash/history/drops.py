@@ -13,7 +13,7 @@ from scrapy_simhash.index.void import counts, is_orphan
 from scrapy_simhash.text.packed import unpack_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from numpy.typing import NDArray
@@ -207,6 +207,7 @@ def quarantined(
     run: int | None = None,
     since: float | None = None,
     min_distance: int | None = None,
+    numbers: Iterable[int] | None = None,
 ) -> Iterator[Row[Any]]:
     """The dropped items, the oldest first: ``id``, ``item`` (packed, or None) and ``item_type``.
 
@@ -217,6 +218,7 @@ def quarantined(
         run: only those of this run.
         since: only those dropped since then, in seconds since the epoch.
         min_distance: only those at this distance or farther.
+        numbers: only those of these duplicates.
     """
     conditions = list(of_namespace(namespace, run))
     # What was only reported was stored as well.
@@ -227,6 +229,8 @@ def quarantined(
         conditions.append(drop_columns.created >= since)
     if min_distance is not None:
         conditions.append(drop_columns.distance >= min_distance)
+    if numbers is not None:
+        conditions.append(drop_columns.id.in_(list(numbers)))
     query = select(drop_columns.id, drop_columns.item, drop_columns.item_type).where(*conditions)
     last = -1
     while True:

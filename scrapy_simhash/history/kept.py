@@ -54,7 +54,7 @@ class KeptBeside(NamedTuple):
 
 
 def kept_beside(
-    database: Database, namespace: NamespaceRow, run: int | None = None, *, limit: int = 20
+    database: Database, namespace: NamespaceRow, run: int | None = None, *, limit: int = 10_000
 ) -> KeptBeside:
     """How many claims were made although another one's text was near, and what differs.
 

@@ -120,7 +120,7 @@ class Books:
                 "texts": self.text_bytes,
                 "items": self.item_bytes,
             }
-            self._sql.enter.run(self._connection, {"here": self._namespace, **changes})
+            self._sql.enter.change(self._connection, {"here": self._namespace, **changes})
         return pushed_out
 
     def _make_room_for_texts(self, wanted: float, pushed_out: PushedOut) -> None:

@@ -136,6 +136,8 @@ class Reader:
             crowded |= (many := self._crowded(connection, exactly))
             known = np.array([slotted(row.slot, np.array([row.key]))[0] for row in many])
             exactly = exactly[~np.isin(exactly[:, 0], known)] if many else exactly
+        if not (len(hits) or len(exactly)):
+            return _nothing(crowded)
         pairs = _joined(asked, asker, np.concatenate([hits, exactly]))
         equal = set(map(tuple, _joined(asked, asker, exactly).tolist()))
         return self._measured(connection, batch, pairs, equal)._replace(crowded=crowded)
@@ -156,7 +158,7 @@ class Reader:
         keys = distinct.astype(np.int32)
         for slot, (start, stop) in zip(slots, pairwise(edges), strict=True):
             parameters[f"keys{slot}"] = list_parameter(self._dialect, keys[start:stop].tolist())
-        rows = statement.run(connection, parameters).fetchall()
+        rows = statement.rows(connection, parameters)
         if not rows:
             return np.empty((0, 2), np.int64)
         hits = np.array(list(map(tuple, rows)), dtype=np.int64)
@@ -183,12 +185,10 @@ class Reader:
         stored: dict[int, bytes] = {}
         if len(pairs):
             wanted = self._here(ids=np.unique(pairs[:, 1]).tolist())
-            rows = self._sql.fingerprints.run(connection, wanted).fetchall()
-            stored = {row.id: row.fingerprint for row in rows}
+            stored = dict(self._sql.fingerprints.rows(connection, wanted))
             pairs = pairs[np.isin(pairs[:, 1], list(stored))]
         if not stored:
-            nothing = np.empty(0, np.int64)
-            return Found(nothing, nothing, nothing, np.empty(0, np.bool_))
+            return _nothing()
         ids, place = np.unique(pairs[:, 1], return_inverse=True)
         packed = b"".join(map(stored.__getitem__, ids.tolist()))
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self._width)
@@ -199,17 +199,16 @@ class Reader:
     def details(self, connection: Connection, claims: NDArray[np.int64]) -> dict[int, Row]:
         """The rows of claims, by their numbers."""
         wanted = self._here(ids=np.unique(claims).tolist())
-        return {row.id: Row._make(row) for row in self._sql.details.run(connection, wanted)}
+        rows = map(Row._make, self._sql.details.rows(connection, wanted))
+        return {row.id: row for row in rows}
 
     def newest(self, connection: Connection, owners: Iterable[int]) -> dict[int, int]:
         """The newest claim of each owner."""
-        rows = self._sql.newest.run(connection, self._here(owners=owners))
-        return {row.owner: row.id for row in rows}
+        return dict(self._sql.newest.rows(connection, self._here(owners=owners)))
 
     def texts(self, connection: Connection, claims: Iterable[int]) -> dict[int, bytes]:
         """The texts that are kept of claims, compressed, by the numbers of the claims."""
-        rows = self._sql.texts.run(connection, self._here(ids=claims))
-        return {row.claim: row.text for row in rows}
+        return dict(self._sql.texts.rows(connection, self._here(ids=claims)))
 
     def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
         """The claims of this very batch that an attempt whose answer was lost did commit."""
@@ -223,6 +222,11 @@ class Reader:
         parameters: dict[str, Any] = {"namespace": self._namespace}
         parameters |= {name: list_parameter(self._dialect, lists[name]) for name in lists}
         return parameters
+
+
+def _nothing(crowded: frozenset[KeyRow] = frozenset()) -> Found:
+    empty = np.empty(0, np.int64)
+    return Found(empty, empty, empty, np.empty(0, np.bool_), crowded)
 
 
 def _shared(hits: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -233,7 +233,7 @@ class Writer:
         if not claims:
             return
         numbers = {row["id"] for row in claims}
-        if self._sql.confirm.run(self._connection, self._here(numbers)).rowcount == len(numbers):
+        if self._sql.confirm.change(self._connection, self._here(numbers)) == len(numbers):
             return
         # A row that was confirmed before does not count as changed everywhere.
         present = self._present(numbers)

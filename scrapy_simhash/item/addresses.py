@@ -24,6 +24,8 @@ _ELSEWHERE = re.compile(
     r"photo|picture|prev|publisher|refer|seller|shop|site|source|src|store|thumb|user|video|audio",
     re.IGNORECASE,
 )
+# A path without a host, and without dots that lead upwards.
+_PATH = re.compile(r"/?\w(?!\S*(?:/\.|//|:))\S*+")
 _MEDIA = re.compile(
     r"\.(?:avif|bmp|css|gif|ico|jpe?g|js|mp[34]|png|svg|webp)(?:[?#]|$)", re.IGNORECASE
 )
@@ -49,10 +51,16 @@ def is_page(address: str, page_url: str) -> bool:
         return True
     # Items that list hundreds of links are common, and reading an address takes a while.
     tail = _tail(page_url)
-    is_plain = address.startswith(("http://", "https://", "/")) and "%" not in address
-    if tail and is_plain and tail not in address and len(address) > len("https:///"):
+    if tail and tail not in address and "%" not in address and _is_plain(address):
         return False
     return _place(_absolute(address, page_url)) == _place(page_url)
+
+
+def _is_plain(address: str) -> bool:
+    """Whether an address with a path ends, as far as that goes, in what stands in the address."""
+    if address.startswith(("http://", "https://", "/")) and len(address) > len("https:///"):
+        return True
+    return _PATH.fullmatch(address) is not None
 
 
 def own_address(
@@ -107,6 +115,7 @@ def _text(fields: Mapping[str, Any], key: str) -> str:
     return item_text(inside, list(inside))
 
 
+@lru_cache(maxsize=1024)
 def _absolute(address: str, page_url: str) -> str:
     try:
         return urljoin(page_url, address)
@@ -116,9 +125,9 @@ def _absolute(address: str, page_url: str) -> str:
 
 @lru_cache(maxsize=16)
 def _tail(page_url: str) -> str:
-    """What stands in every address of the page that says its path: the end of that."""
-    _, path, *_ = _place(page_url)
-    return path.rpartition("/")[2]
+    """What stands in every address that says the page's path: its end, or else the query."""
+    _, path, query, _ = _place(page_url)
+    return path.rpartition("/")[2] or query
 
 
 @lru_cache(maxsize=1024)

@@ -161,13 +161,18 @@ class _ItemPart:
         """
         if self._ignore and is_inside(name, self._ignore):
             return None
+        return self._keep(name_of(name), value)
+
+    def _keep(self, name: Name, value: Any) -> Any:
         kind = type(value)
         if kind is list:
-            return [kept for inner in value if (kept := self.keep(name, inner)) is not None] or None
+            return [
+                kept for inner in value if (kept := self._keep(name, inner)) is not None
+            ] or None
         if kind is dict:
-            inside = ((key, self.keep(f"{name}.{key}", inner)) for key, inner in value.items())
+            inside = ((key, self.keep(f"{name.text}.{key}", inner)) for key, inner in value.items())
             return {key: kept for key, kept in inside if kept is not None} or None
-        return None if value in _EMPTY or self._is_of_crawl(name_of(name), value) else value
+        return None if value in _EMPTY or self._is_of_crawl(name, value) else value
 
     def _is_of_crawl(self, name: Name, value: Any) -> bool:
         if type(value) is str and is_address(name, value):
@@ -188,11 +193,13 @@ def _digest(kind: str, fields: Mapping[str, Any], secret: bytes) -> bytes:
 def _written(value: Any) -> str:
     """A value with its type, exactly, lists as sets; no two values are written alike."""
     kind = type(value)
+    if kind is str:
+        return f"str:{len(value)}:{value}"
     if kind is dict:
         fields = sorted(value.items())
         return f"d({''.join([f'{len(key)}:{key}={_written(inner)}' for key, inner in fields])})"
     if kind is list:
-        return f"l({''.join(sorted(set(map(_written, value))))})"
+        return f"l({''.join(sorted({_written(inner) for inner in value}))})"
     text = value.hex() if kind is bytes else str(value)
     return f"{value.kind if kind is Printed else kind.__name__}:{len(text)}:{text}"
 
@@ -221,6 +228,9 @@ class _Prose:
 
     def _read_list(self, name: str, values: list[Any]) -> None:
         """Read a list as one value; of mappings in it, such as offers or comments, each field."""
+        read = name_of(name)
+        # Addresses are neither prose nor facts. Lists of hundreds of links are common.
+        values = [value for value in values if type(value) is not str or not _is_link(read, value)]
         columns = _columns(name, values)
         for column, cells in list(columns.items()):
             texts = [cell for cell in cells if type(cell) in _TEXTS]
@@ -257,6 +267,11 @@ class _Prose:
         if is_encoded(text) or _is_json(text) or is_address(name_of(name), text):
             return ""
         return text
+
+
+def _is_link(name: Name, text: str) -> bool:
+    """Whether a value is an address, as it stands and without any tags."""
+    return is_address(name, text) and "<" not in text
 
 
 def _is_json(text: str) -> bool:

@@ -142,7 +142,10 @@ class _Copier:
     def _list(self, value: Iterable[Any], depth: int) -> Any:
         if depth >= MAX_DEPTH:
             return self._unreadable(value)
-        copies = [self.copy(inner, depth + 1) for inner in self._take(value)]
+        copies = [
+            inner if type(inner) is str else self.copy(inner, depth + 1)
+            for inner in self._take(value)
+        ]
         if isinstance(value, AbstractSet):
             # Only the order of text matters, later.
             copies.sort(key=lambda copy: copy if isinstance(copy, str) else "")

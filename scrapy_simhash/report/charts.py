@@ -28,6 +28,9 @@ __all__ = ["Chart", "draw_charts"]
 
 _WIDE, _NARROW = 560, 300
 
+# The similarities that are drawn begin here, and so many bins make 1.
+_LEAST, _BINS = 0.5, 100
+
 
 class Chart(NamedTuple):
     """A chart with what it says in words and as a table."""
@@ -40,17 +43,7 @@ class Chart(NamedTuple):
     rows: Sequence[Sequence[Any]]
 
 
-_COLORS = {
-    "field": "kind",
-    "type": "nominal",
-    "scale": {
-        "domain": ["kept", "near-duplicates"],
-        "range": ["var(--kept)", "var(--dropped)"],
-    },
-    "legend": {"title": None, "orient": "top"},
-}
-_PAGES = {"title": "pages", "tickMinStep": 1, "tickCount": 5}
-_WHOLE = {"title": "distance in bits", "labelAngle": 0, "labelOverlap": True, "grid": False}
+_ITEMS = {"title": "items", "tickMinStep": 1, "tickCount": 5}
 
 # The colours are those of the page, so that they change with it.
 _CONFIG = {
@@ -72,18 +65,24 @@ _CONFIG = {
 }
 
 
+def _colors(kept: str, dropped: str) -> dict[str, Any]:
+    scale = {"domain": [kept, dropped], "range": ["var(--kept)", "var(--dropped)"]}
+    legend = {"title": None, "orient": "top"}
+    return {"field": "kind", "type": "nominal", "scale": scale, "legend": legend}
+
+
 def draw_charts(subject: Subject) -> dict[str, Chart]:
     """All charts, by their names in the template."""
-    charts = {"distances": _distances(subject)}
+    charts = {}
     kept = history.kept_times(subject.database, subject.namespace, subject.run)
-    dropped = np.array([drop.created for drop in subject.duplicates])
+    dropped = np.array([drop.created for drop in subject.drops])
     if len(kept) + len(dropped):
         charts["time"] = _over_time(kept, dropped)
+    if subject.nearest or any(drop.similarity < 1 for drop in subject.duplicates):
+        charts["similarities"] = _similarities(subject)
     if subject.duplicates:
         sites = Counter(site(drop.url) or "(no site)" for drop in subject.duplicates)
         charts["sites"] = _by_site(sites)
-    if subject.stats.get("checked"):
-        charts["cost"] = _cost(subject.stats)
     return charts
 
 
@@ -92,8 +91,8 @@ def _over_time(kept: NDArray[np.float64], dropped: NDArray[np.float64]) -> Chart
     first, last = times.min(), max(times.max(), times.min() + 1)
     edges = np.linspace(first, last, min(60, int(last - first) + 1) + 1)
     counts = {
-        "kept": np.histogram(kept, edges)[0].tolist(),
-        "near-duplicates": np.histogram(dropped, edges)[0].tolist(),
+        "new": np.histogram(kept, edges)[0].tolist(),
+        "repeated": np.histogram(dropped, edges)[0].tolist(),
     }
     values = [
         {"from": start * 1000, "to": end * 1000, "kind": kind, "count": count}
@@ -113,8 +112,8 @@ def _over_time(kept: NDArray[np.float64], dropped: NDArray[np.float64]) -> Chart
                     "axis": {"title": "time (UTC)", "grid": False, "labelOverlap": True},
                 },
                 "x2": {"field": "to"},
-                "y": {"field": "count", "type": "quantitative", "axis": _PAGES},
-                "color": _COLORS,
+                "y": {"field": "count", "type": "quantitative", "axis": _ITEMS},
+                "color": _colors("new", "repeated"),
             },
         },
         200,
@@ -122,107 +121,96 @@ def _over_time(kept: NDArray[np.float64], dropped: NDArray[np.float64]) -> Chart
     rows = [
         (format_time(start), one, other)
         for start, one, other in zip(
-            edges[:-1].tolist(), counts["kept"], counts["near-duplicates"], strict=True
+            edges[:-1].tolist(), counts["new"], counts["repeated"], strict=True
         )
     ]
     return Chart(
-        "Kept and dropped over time",
-        f"{len(kept):,} kept and {len(dropped):,} near-duplicates from {format_time(first)} to "
+        "New and repeated over time",
+        f"{len(kept):,} new and {len(dropped):,} repeated from {format_time(first)} to "
         f"{format_time(last)} UTC",
         wide,
         narrow,
-        ("from (UTC)", "kept", "near-duplicates"),
+        ("from (UTC)", "new", "repeated"),
         rows,
     )
 
 
-def _distances(subject: Subject) -> Chart:
-    dropped = Counter(drop.distance for drop in subject.duplicates)
-    # Beyond twice the threshold lies nothing that it could be set to.
-    far = max(2 * subject.limit + 2, 8)
-    kept = {distance: count for distance, count in subject.nearest.items() if distance <= far}
+def _similarities(subject: Subject) -> Chart:
+    """How near things were: those that are equal would hide all the others."""
+    bits, width = subject.namespace.bits, 1 / _BINS
+    # Sums of fractions: what is just at the edge of a bin may fall short by rounding.
+    found = np.array([drop.similarity for drop in subject.duplicates]) + 1e-9
+    equal = int((found >= 1).sum())
+    known = {distance: similarity_at(distance, bits) for distance in subject.nearest}
+    edges = np.linspace(_LEAST, 1, round((1 - _LEAST) * _BINS) + 1)
+    counts = {
+        "kept": np.histogram(
+            [min(1.0, known[distance] + 1e-9) for distance in known],
+            edges,
+            weights=[subject.nearest[distance] for distance in known],
+        )[0].astype(int),
+        "left out": np.histogram(found[found < 1], edges)[0],
+    }
     values = [
-        {"distance": distance, "kind": kind, "count": counted.get(distance, 0)}
-        for kind, counted in (("near-duplicates", dropped), ("kept", kept))
-        for distance in range(far + 1)
+        {"from": start, "to": start + width, "kind": kind, "count": count}
+        for kind, counted in counts.items()
+        for start, count in zip(edges[:-1].tolist(), counted.tolist(), strict=True)
     ]
+    least = subject.similarity
+    if least is None:
+        least = similarity_at(subject.limit, bits)
+    axis = {"title": "similarity", "format": ".2f", "grid": False, "labelOverlap": True}
     bars = {
-        "mark": {"type": "bar"},
+        "mark": {"type": "bar", "binSpacing": 0},
         "encoding": {
-            "x": {"field": "distance", "type": "ordinal", "axis": _WHOLE},
-            "y": {"field": "count", "type": "quantitative", "axis": _PAGES},
-            "color": _COLORS,
+            "x": {
+                "field": "from",
+                "type": "quantitative",
+                "bin": "binned",
+                "scale": {"domain": [_LEAST, 1]},
+                "axis": axis,
+            },
+            "x2": {"field": "to"},
+            "y": {"field": "count", "type": "quantitative", "axis": _ITEMS},
+            "color": _colors("kept", "left out"),
         },
     }
     threshold = {
-        "transform": [{"filter": f"datum.distance == {subject.limit} && datum.kind == 'kept'"}],
+        "data": {"values": [{"least": max(_LEAST, least)}]},
         "mark": {"type": "rule", "color": "var(--ink)", "strokeWidth": 2, "strokeDash": [5, 3]},
-        "encoding": {
-            "x": {"field": "distance", "type": "ordinal", "bandPosition": 1.05},
-        },
+        "encoding": {"x": {"field": "least", "type": "quantitative"}},
     }
     wide, narrow = _drawn({"data": {"values": values}, "layer": [bars, threshold]}, 200)
-    closest = min(kept, default=None)
-    words = (
-        "no page that was kept had another one near"
-        if closest is None
-        else f"the nearest pair that was kept is {closest} bits apart"
-    )
     return Chart(
-        "Distance to the nearest page",
-        f"Near-duplicates are up to {subject.limit} bits apart (dashed line); {words}",
+        "How similar they were",
+        f"From a similarity of {least:.2g} on (dashed line) things are near. {equal:,} of "
+        f"{len(found):,} copies have the very text of what is stored; they are not drawn here",
         wide,
         narrow,
-        ("distance in bits", "similarity about", "near-duplicates", "kept, at least"),
+        ("similarity from", "kept, about and at least", "left out"),
         [
-            (
-                distance,
-                f"{similarity_at(distance, subject.namespace.bits):.2f}",
-                dropped.get(distance, 0),
-                kept.get(distance, 0),
+            (f"{start:.2f}", *both)
+            for start, *both in zip(
+                edges[:-1].tolist(), *(counts[kind].tolist() for kind in counts), strict=True
             )
-            for distance in range(far + 1)
-            if dropped.get(distance) or kept.get(distance)
+            if any(both)
         ],
     )
 
 
 def _by_site(sites: Counter[str]) -> Chart:
     rows = [(shortened(name, 60), count) for name, count in sites.most_common(TOP)]
-    if rest := sites.total() - sum(count for _, count in rows):
-        rows.append(("all others", rest))
-    axis = {"title": "near-duplicates", "tickMinStep": 1}
+    axis = {"title": "copies", "tickMinStep": 1}
     wide, narrow = _bars(rows, axis, "var(--dropped)", 24 * len(rows))
-    top, count = rows[0]
+    (top, count), others = rows[0], len(sites) - len(rows)
+    rest = f"; {sites.total() - sum(n for _, n in rows):,} are from {others:,} others"
     return Chart(
-        "Near-duplicates by site",
-        f"{top} has the most, {count:,}",
+        "Sites that repeat",
+        f"{top} has the most, {count:,} of {sites.total():,}{rest if others else ''}",
         wide,
         narrow,
-        ("site", "near-duplicates"),
+        ("site", "copies"),
         rows,
-    )
-
-
-def _cost(stats: Mapping[str, float]) -> Chart:
-    checked = max(1.0, stats["checked"])
-    parts = [
-        (name, 1000 * stats.get(key, 0.0) / checked)
-        for name, key in (
-            ("text", "text_seconds"),
-            ("fingerprint", "fingerprint_seconds"),
-            ("index", "index/seconds"),
-        )
-    ]
-    wide, narrow = _bars(parts, {"title": "ms per page"}, "var(--kept)", 90)
-    return Chart(
-        "Time spent per page",
-        f"{sum(value for _, value in parts):.2f} ms per page in all; the index works in a thread "
-        "of its own",
-        wide,
-        narrow,
-        ("part", "ms per page"),
-        [(name, f"{value:.3f}") for name, value in parts],
     )
 
 
@@ -261,6 +249,8 @@ def _drawn(chart: Mapping[str, Any], height: int) -> tuple[Markup, Markup]:
                 "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
                 "config": _CONFIG,
                 "width": width,
+                # Letters of the browser may be wider than those that it is laid out for.
+                "padding": {"left": 16, "top": 5, "right": 5, "bottom": 5},
                 "autosize": {"type": "fit-x", "contains": "padding"},
                 "height": height,
                 **chart,

@@ -1,4 +1,4 @@
-"""Figures of a report: key figures, other thresholds, groups, patterns of URLs."""
+"""Figures of a report: key figures, other thresholds, groups, patterns of URLs, runs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from scrapy_simhash import history
-from scrapy_simhash.item.sites import same_site, site
-from scrapy_simhash.report.differs import in_words
+from scrapy_simhash.item.sites import site
+from scrapy_simhash.report.subject import sum_stats
+from scrapy_simhash.report.times import format_time
+from scrapy_simhash.report.verdict import skipped_counts
 from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, similarity_at
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from typing import Any
 
     from scrapy_simhash.report.subject import Subject
 
@@ -22,19 +24,20 @@ __all__ = [
     "TOP",
     "Figure",
     "Group",
-    "Kept",
     "Threshold",
+    "compared_runs",
     "key_figures",
     "list_groups",
-    "list_kept",
     "other_thresholds",
     "shares",
-    "skipped_counts",
     "url_pattern",
 ]
 
-#: Of sites and patterns of URLs so many are listed.
+#: Of sites, groups and patterns of URLs so many are listed.
 TOP = 15
+
+# Of so many runs, the newest, two can be compared.
+_RUNS = 100
 
 
 class Figure(NamedTuple):
@@ -42,7 +45,6 @@ class Figure(NamedTuple):
 
     name: str
     value: str
-    remark: str
 
 
 class Threshold(NamedTuple):
@@ -67,80 +69,53 @@ class Group(NamedTuple):
     """A page with its near-duplicates.
 
     Attributes:
-        name: its URL as it is shown, and searched for.
+        name: its URL as it is shown.
         link: its URL, if it is safe to follow.
+        claim: the number of its claim.
         duplicates: how many it has.
     """
 
     name: str
     link: str | None
+    claim: int
     duplicates: int
-
-
-class Kept(NamedTuple):
-    """A page that was kept beside another one, as it is shown: see :class:`Group`."""
-
-    name: str
-    link: str | None
-    other: str
-    other_link: str | None
-    reason: str
 
 
 def key_figures(subject: Subject) -> list[Figure]:
     """The numbers at the top of a report."""
-    stats = subject.stats
-    claims = sum(row.claims for row in subject.runs)
-    orphans = sum(row.orphans for row in subject.runs)
-    pending = sum(row.pending for row in subject.runs)
-    unchanged = subject.counts.get(history.SAME, 0)
-    total = sum(subject.counts.values()) - unchanged
-    checked = stats.get("checked", 0)
-    share = f"{stats.get('duplicates', 0) / checked:.1%} of what was checked" if checked else ""
-    still = f", {pending:,} pending" if pending else ""
+    stats, counts = subject.stats, subject.counts
+    unchanged = counts.get(history.SAME, 0)
+    copies = sum(counts.values()) - unchanged
+    near = sum(count for _, count in subject.kept.counts)
     found = [
-        Figure("Kept", f"{claims:,}", f"claims in the index{still}"),
-        Figure("Near-duplicates", f"{total:,}", share or "are remembered"),
+        ("checked", stats.get("checked", 0)),
+        ("claims stored", sum(row.claims for row in subject.runs)),
+        ("copies", copies),
+        ("unchanged", unchanged),
+        ("kept although near", near),
+        ("orphans", sum(row.orphans for row in subject.runs)),
     ]
-    if subject.duplicates:
-        same = sum(same_site(drop.url, drop.original or "") for drop in subject.duplicates)
-        on_site = same / len(subject.duplicates)
-        found += [
-            Figure("On the same site", f"{on_site:.1%}", "of the near-duplicates"),
-            Figure("Across sites", f"{1 - on_site:.1%}", "of the near-duplicates"),
-        ]
-    if near := sum(count for _, count in subject.kept.counts):
-        found.append(Figure("Kept all the same", f"{near:,}", "the text was near, the rest not"))
-    if unchanged:
-        found.append(Figure("Unchanged", f"{unchanged:,}", "fetched again and dropped"))
-    for title, name, remark in (
-        ("Checked", "checked", "pages or items, in all"),
-        ("Same page again", "same", "its owner's own earlier version"),
-        ("Released", "claims/released", "claimed, but not stored"),
-        ("Not checked", "failed_open", "the index did not answer"),
-    ):
-        if stats.get(name):
-            found.append(Figure(title, f"{stats[name]:,.0f}", remark))
-    remedy = "scrapy simhash restore --orphans" if orphans else "nothing was left uncovered"
-    found.append(Figure("Orphans", f"{orphans:,}", remedy))
-    keys = shortened(subject.namespace.plan, 80)
-    found.append(
-        Figure(
-            "Index",
-            f"{subject.namespace.size:,}",
-            f"claims, {keys}",
-        )
-    )
+    return [Figure(name, f"{value:,.0f}") for name, value in found if value or name == "copies"]
+
+
+def compared_runs(subject: Subject) -> list[dict[str, Any]]:
+    """What two runs can be compared by, the newest first."""
+    found = []
+    for row in subject.runs[:_RUNS]:
+        stats = sum_stats([row.stats])
+        counted = {
+            "checked": stats.get("checked", 0),
+            "new": stats.get("unique", 0),
+            "copies": stats.get("duplicates", 0),
+            "the same as before": stats.get("same", 0),
+            "kept although near": stats.get("kept/other_facts", 0),
+            "not compared": sum(count for _, count in skipped_counts(stats)),
+            "unchecked": stats.get("failed_open", 0),
+            "orphans": row.orphans,
+        }
+        name = f"{row.id}: {shortened(row.spider, 60)}, {format_time(row.opened)}"
+        found.append({"id": row.id, "name": name, "counts": counted})
     return found
-
-
-def skipped_counts(stats: Mapping[str, float]) -> list[tuple[str, int]]:
-    """Why pages were not compared, and how many."""
-    return [
-        (name.removeprefix("skipped/").replace("_", " "), int(value))
-        for name, value in sorted(stats.items())
-        if name.startswith("skipped/")
-    ]
 
 
 def other_thresholds(subject: Subject) -> list[Threshold]:
@@ -180,25 +155,10 @@ def _other_similarity(subject: Subject, similarity: float) -> Threshold:
 
 def list_groups(subject: Subject) -> list[Group]:
     """The pages with the most near-duplicates."""
+    found = history.largest_groups(subject.database, subject.namespace, subject.run, limit=TOP)
     return [
-        Group(shortened(url or f"claim {claim}, gone", 500), _link(url), count)
-        for claim, count, url in history.largest_groups(
-            subject.database, subject.namespace, subject.run
-        )
-    ]
-
-
-def list_kept(subject: Subject) -> list[Kept]:
-    """The newest of the pages that were kept although another one's text was near."""
-    return [
-        Kept(
-            shortened(pair.url or f"claim {pair.claim}", 500),
-            _link(pair.url),
-            shortened(pair.other or f"claim {pair.beside}, gone", 500),
-            _link(pair.other),
-            in_words(pair.differs),
-        )
-        for pair in subject.kept.pairs
+        Group(shortened(url or f"claim {claim}, gone", 500), _link(url), claim, count)
+        for claim, count, url in found
     ]
 
 

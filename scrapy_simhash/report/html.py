@@ -28,22 +28,23 @@ from scrapy_simhash.report.figures import (
     TOP,
     key_figures,
     list_groups,
-    list_kept,
     other_thresholds,
     shares,
-    skipped_counts,
     url_pattern,
 )
-from scrapy_simhash.report.packing import pack_differences, pack_table
+from scrapy_simhash.report.packing import pack
 from scrapy_simhash.report.subject import read_subject
 from scrapy_simhash.report.times import format_time
+from scrapy_simhash.report.verdict import in_sentences
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.report.subject import Subject
 
-__all__ = ["write_report"]
+__all__ = ["write_report", "write_subject"]
 
 
 def write_report(
@@ -71,8 +72,12 @@ def write_report(
         OSError: the file can't be written.
         IndexUnavailable: the database did not answer in time.
     """
-    subject = read_subject(database, namespace, run, limit, similarity)
-    replace_file(Path(path), _render(subject).encode())
+    write_subject(read_subject(database, namespace, run, limit, similarity), Path(path))
+
+
+def write_subject(subject: Subject, path: Path) -> None:
+    """Write the report on what was read; raises as :func:`write_report` does."""
+    replace_file(path, _render(subject).encode())
 
 
 def _render(subject: Subject) -> str:
@@ -83,7 +88,8 @@ def _render(subject: Subject) -> str:
     environment.filters["time"] = format_time
     environment.filters["shortened"] = shortened
     style, script = _template("report.css"), _template("report.js")
-    blocks, explained = pack_differences(subject)
+    packed = pack(subject)
+    verdict, *remarks = in_sentences(subject)
     return environment.from_string(
         _template("report.html")
     ).render(
@@ -91,30 +97,38 @@ def _render(subject: Subject) -> str:
         # Both are ours, and neither has a closing tag in it.
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
-        namespace=subject.namespace,
+        subject=subject,
         database=str(subject.database),
-        limit=subject.limit,
-        similarity=subject.similarity,
         run=subject.runs[0] if subject.run is not None else None,
-        runs=subject.runs,
         written=datetime.now(UTC).timestamp(),
+        verdict=verdict,
+        remarks=remarks,
         figures=key_figures(subject),
-        skipped=skipped_counts(subject.stats),
         charts=draw_charts(subject),
         others=other_thresholds(subject),
         patterns=shares(Counter(url_pattern(drop.url) for drop in subject.duplicates)),
         groups=list_groups(subject),
-        kept=[(count, in_words(differs)) for differs, count in subject.kept.counts[:TOP]],
-        kept_total=sum(count for _, count in subject.kept.counts),
-        kept_pairs=list_kept(subject),
+        kept=[(count, name, in_words(name)) for name, count in subject.kept.counts[:TOP]],
         total=sum(subject.counts.values()),
-        shown=len(subject.drops),
-        explained=len(explained),
-        without=len(subject.drops) - len(explained),
-        rows=pack_table(subject, explained),
-        blocks=blocks,
+        details=packed.details,
+        cost=_cost(subject.stats),
+        table=packed.table,
+        blocks=packed.blocks,
         longest=LONGEST,
     )
+
+
+def _cost(stats: Mapping[str, float]) -> list[tuple[str, str]]:
+    """What was spent on each thing that was checked, where that is known."""
+    checked = stats.get("checked")
+    if not checked:
+        return []
+    parts = (
+        ("text", "text_seconds"),
+        ("fingerprint", "fingerprint_seconds"),
+        ("index, in a thread of its own", "index/seconds"),
+    )
+    return [(name, f"{1000 * stats.get(key, 0) / checked:.2f} ms") for name, key in parts]
 
 
 def _policy(style: str, script: str) -> str:

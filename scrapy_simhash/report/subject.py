@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.transactions import Database
 
-__all__ = ["MOST_ROWS", "Subject", "read_subject"]
+__all__ = ["MOST_ROWS", "Subject", "read_subject", "sum_stats"]
 
 #: So many of the newest drops are in one file.
-MOST_ROWS = 50_000
+MOST_ROWS = 100_000
 
 
 class Subject(NamedTuple):
@@ -34,6 +34,7 @@ class Subject(NamedTuple):
         nearest: how many claims had their nearest other claim at each distance.
         kept: the claims that were made although another one's text was near.
         stats: the sums of the stats of the runs, without their prefix.
+        is_trial: whether it was a trial, of which nothing is kept.
     """
 
     database: Database
@@ -47,6 +48,7 @@ class Subject(NamedTuple):
     nearest: Mapping[int, int]
     kept: history.KeptBeside
     stats: Mapping[str, float]
+    is_trial: bool
 
     @property
     def duplicates(self) -> list[history.Drop]:
@@ -60,6 +62,8 @@ def read_subject(
     run: int | None,
     limit: int | None,
     similarity: float | None,
+    *,
+    is_trial: bool = False,
 ) -> Subject:
     """Read what a report is about; see `write_report` for what is asked for.
 
@@ -88,11 +92,13 @@ def read_subject(
         similarity,
         history.nearest_kept(database, namespace, run),
         history.kept_beside(database, namespace, run),
-        _sum_stats(row.stats for row in runs),
+        sum_stats(row.stats for row in runs),
+        is_trial,
     )
 
 
-def _sum_stats(stats: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+def sum_stats(stats: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """The sums of the stats of runs, without their prefix."""
     total: dict[str, float] = {}
     for one in stats:
         for name, value in one.items():

@@ -46,13 +46,16 @@ def _sentences(subject: Subject) -> Iterator[str]:
     met = (
         f"{checked:,} {what} checked" if checked else "No crawl has closed and counted what it met"
     )
-    parts = [_copies(dropped, checked, "left out")] if dropped or not reported else []
+    if subject.is_trial:
+        parts = [_copies(dropped, checked, "would be left out")]
+    else:
+        parts = [_copies(dropped, checked, "left out")] if dropped or not reported else []
     if reported:
-        parts.append(_copies(reported, checked, "that would be left out"))
+        parts.append(_copies(reported, checked, "found and stored all the same"))
     yield f"{met}: {', '.join(parts)}. {_where(subject)}".rstrip()
     if same:
         yield f"{same:,} more left out, as they had not changed since an earlier visit."
-    elif dropped:
+    elif dropped and not subject.is_trial:
         yield "Nothing else was left out."
     if near := sum(count for _, count in subject.kept.counts):
         reasons = [(count, f"because {in_words(name)}") for name, count in subject.kept.counts]

@@ -11,27 +11,27 @@ from w3lib.encoding import html_body_declared_encoding, read_bom, to_unicode
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-__all__ = ["parse_html"]
+__all__ = ["decode", "parse_html"]
 
 
 def parse_html(source: bytes | str) -> HtmlElement | None:
     """Parse a page, whatever it contains.
 
     Args:
-        source: The page. Bytes are decoded as `page_text` says; NUL characters are left out.
+        source: The page. Bytes are decoded by :func:`decode`; NUL characters are left out.
 
     Returns:
         Its root element, or None when the page holds no element and no text. libxml2 drops what
         is nested deeper than about 2,000 levels.
     """
-    text = source if isinstance(source, str) else _decode(source)
+    text = source if isinstance(source, str) else decode(source)
     # The declared encoding, if any, no longer holds; a lone surrogate has no place in UTF-8.
     body = text.replace("\0", "").encode("utf-8", "replace")
     root: HtmlElement | None = etree.fromstring(body, HTMLParser(encoding="utf-8", huge_tree=True))
     return root
 
 
-def _decode(body: bytes) -> str:
+def decode(body: bytes) -> str:
     """Decode a page as a browser would, but for pages in UTF-8 that declare something else.
 
     Text in another encoding is practically never valid UTF-8, so that is tried before the

@@ -26,6 +26,14 @@ def test_restore_gives_items_back(call, database, tmp_path):
     assert path.read_bytes() == before
 
 
+def test_restore_gives_single_items_back_by_their_numbers(call, database):
+    known = json.loads(call("show", "http://b.test/2", "--json", "--database", database)[1])
+    (drop,) = known["duplicate_of"]
+    out = call("restore", "--database", database, "--id", drop["id"])[1]
+    assert [json.loads(line)["url"] for line in out.splitlines()] == ["http://b.test/2"]
+    assert call("restore", "--database", database, "--id", 7)[1] == ""
+
+
 @pytest.mark.parametrize(
     ("options", "count"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from loopback import prose
@@ -97,3 +98,23 @@ def test_show_an_unknown_page(call, database):
     code, _, err = call("show", "http://c.test/", "--database", database)
     assert code == 2
     assert "nothing is known" in err
+
+
+def test_numbers_of_63_bits_are_strings_in_json(call, database):
+    known = json.loads(call("show", "http://b.test/2", "--json", "--database", database)[1])
+    (drop,) = known["duplicate_of"]
+    assert int(drop["id"]) > 1 << 53
+    assert isinstance(drop["claim"], str)
+    known = json.loads(call("show", "http://a.test/1", "--json", "--database", database)[1])
+    assert drop["claim"] == known["versions"][0]["claim"]
+    assert drop["id"] in {other["id"] for other in known["duplicates"]}
+
+
+def test_equal_texts_leave_no_tail_and_long_ones_are_cut_at_words(call, database):
+    out = call("show", "http://b.test/1", "--database", database)[1]
+    assert "The texts are equal" in out
+    out = call("show", "http://b.test/2", "--database", database)[1]
+    words = set(prose(1, 200).split())
+    (told,) = [line for line in out.splitlines() if "[…]" in line]
+    parts = re.sub(r"\[-.*?-\]|\{\+.*?\+\}|\[…\]", " ", told).split()
+    assert set(parts) <= words

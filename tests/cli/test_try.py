@@ -124,7 +124,7 @@ def test_it_says_what_would_be_left_out_and_leaves_nothing_behind(project, tried
     before = files(project)
     code, out, err = tried("shop", "-a", f"site={site}", "-a", "count=10")
     assert (code, err) == (0, "")
-    assert "shop: 10 pages, 10 items checked: 2 copies that would be left out (20.0%)" in out
+    assert "shop: 10 pages, 10 items checked: 2 copies would be left out (20.0%)" in out
     assert "All are from the same site." in out
     assert "1 kept although the text is near that of another: 1 because `price` differs." in out
     assert f"{site}/9" in out

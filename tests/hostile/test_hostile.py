@@ -28,8 +28,10 @@ from scrapy_simhash.item.times import is_moment
 from scrapy_simhash.text import density, page_facts
 from scrapy_simhash.text.blocks import CONTENT, walk
 from scrapy_simhash.text.html import parse_html
-from scrapy_simhash.text.limits import costs_too_much
+from scrapy_simhash.text.limits import is_too_complex
 from tests.hostile.attacks import COMPARED, ITEMS, PAGES, Attack, prose
+
+MANY = " ".join(f"a{number}" for number in range(600))
 
 
 def maker() -> DocumentMaker:
@@ -85,7 +87,7 @@ async def test_a_crawl_keeps_all_items(tmp_path):
 # What is not looked at
 
 
-@pytest.mark.parametrize("body", [b"<p>a b" * 60_000, b"<p>" + b"w" * (5 << 20), b"<!>" * 60_000])
+@pytest.mark.parametrize("body", [b"<p>a b" * 110_000, b"<p>" + b"w" * (5 << 20), b"<!>" * 110_000])
 def test_of_a_page_that_costs_too_much_no_tree_is_made(body: bytes) -> None:
     found = response(body)
     made = maker().of_item(Subject(Page(found, "n"), is_alone=True), {"url": found.url})
@@ -94,11 +96,10 @@ def test_of_a_page_that_costs_too_much_no_tree_is_made(body: bytes) -> None:
 
 
 def test_attributes_are_counted_before_parsing_and_not_after() -> None:
-    names = b" ".join(b"a%d" % number for number in range(600))
-    body = b"<p>" + b"word " * 20_000 + b"<p " + names + b">" + prose(1).encode()
-    assert costs_too_much(body, is_parsed=False) == "too_complex"
-    assert costs_too_much(body, is_parsed=True) is None
-    found = response(body)
+    page = f"<p>{'word ' * 20_000}<p {MANY}>{prose(1)}"
+    assert is_too_complex(page, is_parsed=False)
+    assert not is_too_complex(page, is_parsed=True)
+    found = response(page.encode())
     subject = Subject(Page(found, "n"), is_alone=True)
     assert maker().of_item(subject, {"url": found.url}) == "too_complex"
     assert found.css("p")
@@ -108,29 +109,72 @@ def test_attributes_are_counted_before_parsing_and_not_after() -> None:
 @pytest.mark.parametrize(
     ("tag", "count"),
     [
-        (b"<p a%d>", 1),
-        (b"<p a%d=1 b='>' c=\"<p d e f>\">", 3),
-        (b"<p\n\ta%d = 'x y z'/b/c >", 3),
-        (b"<p a%d='1'b='2'c>", 3),
+        ("<p a%d>", 1),
+        ("<p a%d=1 b='>' c=\"<p d e f>\">", 3),
+        ("<p\n\ta%d = 'x y z'/b/c >", 3),
+        ("<p a%d='1'b='2'c>", 3),
     ],
 )
-def test_attributes_are_counted_as_they_are_parsed(tag: bytes, count: int) -> None:
+def test_attributes_are_counted_as_they_are_parsed(tag: str, count: int) -> None:
     assert len(parse_html(tag % 0)[0][0].attrib) == count
-    start, end = tag.split(b"%d", 1)
-    rest = end.removesuffix(b">")
+    start, end = tag.split("%d", 1)
+    rest = end.removesuffix(">")
     # As many of the same kind in one tag as are just allowed, and one more.
-    for attributes, expected in ((499, None), (500 + count, "too_complex")):
-        inner = (
-            b" " + start.split(None, 1)[1] + b"%d" % n + rest for n in range(attributes // count)
-        )
-        body = b"word " * 20_000 + b"<p" + b"".join(inner) + b">"
-        assert costs_too_much(body, is_parsed=False) == expected
+    for attributes, expected in ((499, False), (500 + count, True)):
+        inner = (f" {start.split(None, 1)[1]}{n}{rest}" for n in range(attributes // count))
+        page = f"{'word ' * 20_000}<p{''.join(inner)}>"
+        assert is_too_complex(page, is_parsed=False) == expected
 
 
 def test_text_that_looks_like_tags_is_counted_by_its_angles_only() -> None:
-    text = b" 1 " * 50_000
-    assert costs_too_much(b"<" * 50_000 + text, is_parsed=False) is None
-    assert costs_too_much(b"<" * 50_001 + text, is_parsed=True) == "too_complex"
+    text = " 1 " * 100_000
+    assert not is_too_complex("<" * 100_000 + text, is_parsed=False)
+    assert is_too_complex("<" * 100_001 + text, is_parsed=True)
+
+
+SCRIPT = f"for(i=0;i<n;i++) {MANY}"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"<script>{SCRIPT}</script><p>a b",
+        f"<script>{SCRIPT}</script><p>a<SCRIPT type='a>b'>{SCRIPT}</SCRIPT>" * 2,
+        f"<!-- if a<b {MANY} --><p>a b",
+        f"<p title='a<b {MANY}'>a b",
+    ],
+)
+def test_what_only_looks_like_a_tag_has_no_attributes(page: str) -> None:
+    assert not is_too_complex(page + "word " * 20_000, is_parsed=False)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        f"<script>{SCRIPT}</script>",
+        f"<script>{SCRIPT} </script b>",
+        f"<script>a<b {' '.join('abcdefgh' * 62)} </script>",
+        "<textarea><script></textarea>",
+        "<!--><script>-->",
+        "<script a='\">",
+        "<script/>",
+        "<title><script></title>",
+        "<p a='<script>'>",
+    ],
+)
+def test_no_text_before_a_tag_hides_its_attributes(before: str) -> None:
+    """If it does hide the tag from the parser, it may do so here."""
+    page = f"{before}<p {MANY}>a b"
+    is_tag = any(len(element.attrib) > 500 for element in parse_html(page).iter("p"))
+    assert is_too_complex(page + "word " * 20_000, is_parsed=False) >= is_tag
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "cp037"])
+def test_no_encoding_hides_what_a_page_costs(encoding: str) -> None:
+    for page in ("<p>a b" * 110_000, f"<p>{'word ' * 20_000}<p {MANY}>", f"<\0p {MANY}>" * 40):
+        found = HtmlResponse("http://site.example/a", body=page.encode(encoding), encoding=encoding)
+        subject = Subject(Page(found, "n"), is_alone=True)
+        assert maker().of_item(subject, {"url": found.url}) == "too_complex"
 
 
 def test_a_page_that_shows_more_than_the_most_is_too_large() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import csv
 import json
 import re
+import shlex
 import shutil
 import sqlite3
 import zlib
@@ -13,12 +15,14 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
 from html.parser import HTMLParser
+from importlib import resources
 
 import pytest
 from loopback import PageSpider, crawl, prose, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
 from stored import changed, fill
 
+from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
@@ -98,7 +102,9 @@ def hostile(address, tmp_path):
     with closing(sqlite3.connect(tmp_path / "seen.db")) as connection, connection:
         for table, columns in WRITTEN.items():
             for column in columns:
-                connection.execute(f"UPDATE {table} SET {column} = ?", (evil,))
+                connection.execute(
+                    f"UPDATE {table} SET {column} = ? WHERE {column} IS NOT NULL", (evil,)
+                )
         connection.execute("UPDATE simhash_runs SET stats = ?", (json.dumps(stats),))
     return written(address, tmp_path, similarity=0.9)
 
@@ -167,7 +173,7 @@ def test_nothing_in_the_file_is_loaded_or_run(hostile):
         if tag == "a":
             assert attributes["href"].startswith(("http://", "https://", "#"))
     text = hostile.read_text("utf-8")
-    assert "hush-hush" not in text + json.dumps(rows_of(hostile))
+    assert "hush-hush" not in text + json.dumps(packed_in(hostile))
     assert "<img" not in text
     assert not set("\x1b\u202e\u2066\x00") & set(text)
     assert "window.harmed=1</script>" not in text
@@ -192,15 +198,15 @@ def test_a_run_that_is_not_there_leaves_the_old_file(address, tmp_path):
 
 def test_what_is_left_out_is_said(address, tmp_path, monkeypatch):
     monkeypatch.setattr(subject, "MOST_ROWS", 5)
-    monkeypatch.setattr(packing, "MOST_DIFFERENCES", 3)
+    monkeypatch.setattr(packing, "MOST_DETAILS", 4)
     monkeypatch.setattr(packing, "BLOCK", 2)
     with Index(address) as index:
         for number in range(8):
             text = prose(number, 150)
             remember(index, f"http://b.test/{number}", text, f"http://a.test/{number}", text)
     text = " ".join(written(address, tmp_path).read_text("utf-8").split())
-    assert "The newest 5 of 8 are in this file" in text
-    assert "4 of 5 have their difference here" in text
+    assert "The newest 5 of 8 that were left out are in this file" in text
+    assert "4 can be compared here, those least like their original first" in text
 
 
 def test_other_thresholds_are_counted(address, tmp_path):
@@ -209,8 +215,8 @@ def test_other_thresholds_are_counted(address, tmp_path):
         remember(index, "http://b.test/1", text, "http://a.test/1", text)
         remember(index, "http://b.test/2", f"{text} else", "http://a.test/1", text)
     page = written(address, tmp_path, similarity=0.9).read_text("utf-8")
-    assert re.search(r"0\.9 \(now\)</th><td>25</td><td>0</td><td>0</td>", page)
-    assert re.search(r"1</th><td>0</td><td>1</td><td>0</td>", page)
+    assert re.search(r"0\.9 \(now\)</th><td>0</td><td>0</td>", page)
+    assert re.search(r"1</th><td>1</td><td>0</td>", page)
 
 
 def test_other_distances_are_counted_where_the_distance_decides(address, tmp_path):
@@ -218,8 +224,8 @@ def test_other_distances_are_counted_where_the_distance_decides(address, tmp_pat
         text = prose(1, 200)
         remember(index, "http://b.test/1", text, "http://a.test/1", text)
     page = written(address, tmp_path, limit=3).read_text("utf-8")
-    assert re.search(r"distance 3 \(now\)</th><td>3</td><td>0</td><td>0</td>", page)
-    assert "Up to 3 of 64 bits may differ" in page
+    assert re.search(r"distance 3 \(now\)</th><td>0</td><td>0</td>", page)
+    assert "Near is up to 3 of 64 bits that differ" in page
 
 
 def test_what_was_kept_although_the_text_was_near_is_listed_with_the_reason(address, tmp_path):
@@ -230,17 +236,17 @@ def test_what_was_kept_although_the_text_was_near_is_listed_with_the_reason(addr
             url = f"http://a.test/{number}" if number < 29 else "javascript:window.harmed=1"
             document = index.document(prose(1), key=str(number), url=url, facts=facts)
             index.confirm(*index.execute(claims=[document]))
-    page = written(address, tmp_path)
+    page = written(address, tmp_path, similarity=0.9)
     text = page.read_text("utf-8")
-    assert "Kept although the text was near" in text
-    assert "<li>18 kept because <bdi>`price` differs</bdi></li>" in text
-    assert text.count("because <bdi>") == 2
-    assert 'href="http://a.test/28"' in text
-    assert 'href="http://a.test/5"' not in text
-    assert "javascript:window" not in {
-        attributes.get("href", "")[:17] for _, attributes in Elements(page).found
-    }
+    assert "Kept although the text is near" in text
+    assert "<li>18 because <bdi>`price` differs</bdi>" in text
     assert HARMFUL not in text
+    rows = [row for row in rows_of(page) if row["done"] == "kept"]
+    assert len(rows) == 29
+    assert {(row["similarity"], row["about"], row["id"]) for row in rows} == {
+        (0.9, "at least ", "")
+    }
+    assert [row["fields"] for row in rows].count(["price"]) == 18
 
 
 def test_nothing_is_said_of_what_was_kept_where_nothing_was(address, tmp_path):
@@ -249,10 +255,26 @@ def test_nothing_is_said_of_what_was_kept_where_nothing_was(address, tmp_path):
     assert "Kept although" not in written(address, tmp_path).read_text("utf-8")
 
 
+def packed_in(path, name="rows"):
+    """What the script unpacks."""
+    (packed,) = re.findall(rf'id="{name}">([^<]*)<', path.read_text("utf-8"))
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
+
+
+#: What is in a row, as the script names it.
+SCRIPT = resources.files("scrapy_simhash.report") / "templates" / "report.js"
+(NAMES,) = re.findall('const NAMES = "(.*)"', SCRIPT.read_text("utf-8"))
+
+
 def rows_of(path):
-    """The rows of the table, as the script unpacks them."""
-    (packed,) = re.findall(r'id="rows">([^<]*)<', path.read_text("utf-8"))
-    return json.loads(zlib.decompress(base64.b64decode(packed)))["rows"]
+    """The rows of the table, by the names that the script gives them."""
+    packed = packed_in(path)
+    rows = [dict(zip(NAMES.split(), row, strict=True)) for row in packed["rows"]]
+    for row in rows:
+        row["done"] = packed["actions"][row["action"]]
+        row["fields"] = [packed["fields"][place] for place in row["fields"]]
+        row["original"] = packed["originals"][row["original"]]
+    return rows
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -262,8 +284,8 @@ def test_rows_have_the_similarity_that_was_judged_by(address, tmp_path, kept):
         texts = fill(index)
     exact = [load_scheme().sketch(text).shingles for text in (texts[1], changed(texts[1], 3))]
     rows = rows_of(written(address, tmp_path))
-    assert [row[8] for row in rows] == [int(not kept)] * 2
-    assert rows[1][7] == pytest.approx(jaccard(*exact), abs=1e-4 if kept else 0.1)
+    assert [row["about"] for row in rows] == ["" if kept else "about "] * 2
+    assert rows[1]["similarity"] == pytest.approx(jaccard(*exact), abs=1e-4 if kept else 0.1)
 
 
 @pytest.mark.parametrize(
@@ -359,19 +381,19 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
     def steps(page):
         rows = page.locator("#body > tr")
         assert rows.count() == 3
-        assert "3 near-duplicates" in page.inner_text("#status")
+        assert page.inner_text("#status") == "3 decisions"
         # The farthest comes first; by the keyboard, the other way round.
-        page.locator("th[data-column=url] button").focus()
+        page.locator("th[data-column=title] button").focus()
         page.keyboard.press("Enter")
-        urls = page.locator("#body td[data-name=URL]").all_inner_texts()
+        urls = page.locator("#body td[data-name=Met]").all_inner_texts()
         assert urls == sorted(urls)
         page.keyboard.press("Enter")
-        assert page.locator("#body td[data-name=URL]").all_inner_texts() == urls[::-1]
-        assert page.get_attribute("th[data-column=url]", "aria-sort") == "descending"
+        assert page.locator("#body td[data-name=Met]").all_inner_texts() == urls[::-1]
+        assert page.get_attribute("th[data-column=title]", "aria-sort") == "descending"
 
         page.fill("#query", "/zh2")
         expect(rows).to_have_count(1)
-        assert page.inner_text("#status") == "1 of 3 near-duplicates"
+        assert page.inner_text("#status") == "1 of 3 decisions"
         page.locator("#body button").focus()
         page.keyboard.press("Enter")
         page.wait_for_selector(".texts")
@@ -382,16 +404,19 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
         assert page.locator(".texts").count() == 0
 
         page.fill("#query", "/b")
-        expect(page.locator("#body td[data-name=URL]")).to_contain_text("/b")
+        expect(page.locator("#body td[data-name=Met]")).to_contain_text("/b")
         page.locator("#body button").click()
-        page.wait_for_selector("ins")
+        page.wait_for_selector(".texts")
         assert page.locator("ins").all_inner_texts() == ["CHANGED "]
         page.locator(".fold").first.click()
         assert page.locator(".text").nth(1).inner_text().count("CHANGED") == 1
 
-        page.locator("button.search").first.click()
-        expect(page.locator("#query")).to_have_value(re.compile("/a$"))
-        assert page.evaluate("document.activeElement.id") == "query"
+        page.locator("button.group").first.click()
+        assert re.search("2 of 3 decisions, those near http://.*/a$", page.inner_text("#status"))
+        assert page.input_value("#query") == ""
+        assert page.evaluate("document.activeElement.id") == "decisions"
+        page.click("#all")
+        assert page.inner_text("#status") == "3 decisions"
 
     visit(path, steps)
 
@@ -400,12 +425,18 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
 def test_what_is_hostile_is_inert(hostile):
     def steps(page):
         rows = page.locator("#body > tr")
-        assert rows.count() == len(HOSTILE)
-        for number in range(len(HOSTILE)):
+        assert page.inner_text("#status") == f"{2 * len(HOSTILE)} decisions"
+        shown = rows.count()
+        for number in range(shown):
             rows = page.locator("#body > tr:has(button[aria-expanded=false])")
             rows.first.locator("button").click()
             expect(page.locator(".texts")).to_have_count(number + 1)
-        for button in page.locator("button.search").all():
+        page.click("#next")
+        for number in range(2 * len(HOSTILE) - shown):
+            rows = page.locator("#body > tr:has(button[aria-expanded=false])")
+            rows.first.locator("button").click()
+            expect(page.locator(".texts")).to_have_count(number + 1)
+        for button in page.locator("button.group, button.field").all():
             button.click()
         assert page.evaluate("window.harmed") is None
         assert page.locator("img, iframe, #body script").count() == 0
@@ -414,9 +445,11 @@ def test_what_is_hostile_is_inert(hostile):
             assert link.get_attribute("rel") == "noreferrer noopener"
         page.evaluate("location.hash = '#</script><img src=x onerror=window.harmed=1>'")
         assert page.evaluate("window.harmed") is None
-        page.fill("#query", "")
-        expect(page.locator("#body > tr")).to_have_count(len(HOSTILE))
+        page.click("#all")
+        page.click("th[data-column=title] button")
         shown = page.inner_text("#table")
+        page.click("#next")
+        shown += page.inner_text("#table")
         assert "{{7*7}}${7*7}<!--" in shown
         assert not set("\x1b\u202e\u2028") & set(shown)
         assert len(page.inner_text("body")) < 100_000
@@ -457,6 +490,8 @@ CONTRAST = """() => {
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_can_be_read(hostile, scheme):
     def steps(page):
+        # What was left out is more similar than what was kept must have been.
+        page.click("th[data-column=similarity] button")
         page.locator("#body button").first.click()
         page.wait_for_selector("ins")
         for details in page.locator("details").all():
@@ -488,3 +523,155 @@ def test_it_can_be_printed(hostile, tmp_path):
         return page.evaluate("getComputedStyle(document.querySelector('.scroll')).overflowX")
 
     assert visit(hostile, steps) == "visible"
+
+
+# What the page can do
+
+
+FIELDS = {"url": "http://b.test/1", "title": '=Snow, "deep"', "price": "5 EUR", "text": "words"}
+
+
+@pytest.fixture
+def told(address, tmp_path):
+    """Two runs that each left something out, once with its item, and a page that was kept."""
+
+    def facts(**fields):
+        return Facts.of({name: fold(name_of(name), value) for name, value in fields.items()})
+
+    text = prose(1, 200)
+    with Index(address, namespace="it's") as index:
+        said = facts(title=FIELDS["title"], price="4 EUR")
+        first = index.document(text, key="a", url="http://a.test/1", facts=said)
+        index.confirm(*index.execute(claims=[first]))
+        match = index.execute(claims=[index.document(text, key="b", url="b", facts=said)])[0].match
+        copy = index.document(
+            changed(text, 1),
+            key="b",
+            url=FIELDS["url"],
+            facts=facts(title=FIELDS["title"], price=FIELDS["price"], award="yes"),
+        )
+        kept = [Duplicate(copy, match, "drop", *pack(FIELDS | {"award": "yes"}))]
+        index.execute(duplicates=kept)
+        other = index.document(text, key="k", url="http://a.test/2", facts=facts(price="9 EUR"))
+        (verdict,) = index.execute(claims=[other])
+        assert verdict.differs == "price"
+        index.confirm(verdict)
+    with Index(address, namespace="it's") as index:
+        again = index.document(text, key="c", url="http://c.test/1")
+        index.execute(duplicates=[Duplicate(again, match, "drop", *pack({"url": again.url}))])
+    return written(address, tmp_path, similarity=0.9)
+
+
+@in_browser
+def test_rows_can_be_filtered_and_saved(told, tmp_path):
+    def steps(page):
+        status = page.locator("#status")
+        assert page.inner_text("#status") == "3 decisions"
+        for id_, label, count in (
+            ("#action", "kept (1)", 1),
+            ("#site", "b.test (1)", 1),
+            ("#field", "price (2)", 2),
+            ("#run", None, 2),
+        ):
+            index = None if label else 1
+            page.select_option(id_, label=label, index=index)
+            expect(status).to_have_text(f"{count} of 3 decisions")
+            page.click("#all")
+            expect(status).to_have_text("3 decisions")
+        # The copies are more similar than what was kept must have been.
+        page.fill("#least", "0.91")
+        expect(status).to_have_text("2 of 3 decisions")
+        page.fill("#least", "")
+        page.fill("#most", "0.91")
+        expect(status).to_have_text("1 of 3 decisions")
+        page.click("#all")
+        page.fill("#query", "SNOW")
+        expect(status).to_have_text("1 of 3 decisions")
+        files = []
+        for button in ("#csv", "#json"):
+            with page.expect_download() as waiting:
+                page.click(button)
+            files.append(tmp_path / waiting.value.suggested_filename)
+            waiting.value.save_as(files[-1])
+        page.click("button.field")
+        expect(status).to_have_text("2 of 3 decisions")
+        return files
+
+    table, document = visit(told, steps)
+    (row,) = csv.DictReader(table.read_text("utf-8-sig").splitlines())
+    assert row["title"] == f"'{FIELDS['title']}", "no spreadsheet may compute it"
+    (entry,) = json.loads(document.read_text("utf-8"))
+    assert entry["title"] == FIELDS["title"]
+    assert entry["id"] == row["id"]
+    assert (entry["original"], entry["differs"]) == ("http://a.test/1", ["price", "award"])
+
+
+@in_browser
+def test_a_row_shows_its_fields_beside_the_stored_ones_and_how_to_have_it_back(told):
+    def steps(page):
+        page.fill("#query", "b.test")
+        expect(page.locator("#body > tr")).to_have_count(1)
+        # The stored item is known to have the same title, as their hashes are equal.
+        assert page.locator("#body .title").all_inner_texts() == [FIELDS["title"]] * 2
+        page.click("#body button")
+        page.wait_for_selector(".texts")
+        marks = {
+            line.locator("th").inner_text(): line.locator("td").last.inner_text()
+            for line in page.locator(".wide-cell table tbody tr").all()
+        }
+        assert list(marks) == ["price", "award", "url", "title", "text"]
+        assert [marks[name] for name in ("price", "award", "title")] == [
+            "another value",
+            "no such field",
+            "the same",
+        ]
+        assert page.locator(".texts ins").all_inner_texts() == ["other0 "]
+        command = page.inner_text(".restore code")
+        page.locator(".restore button").click()
+        expect(page.locator(".restore span")).to_have_text(re.compile("copied|selected"))
+        return command
+
+    command = shlex.split(visit(told, steps))
+    assert command[:5] == ["scrapy", "simhash", "restore", "--namespace", "it's"]
+    (number,) = [row["id"] for row in rows_of(told) if row["title"]]
+    assert command[5:] == ["--id", number, "-o", "back.jsonl"]
+
+
+@in_browser
+def test_two_runs_are_compared(told):
+    def steps(page):
+        heads = [page.inner_text("#one"), page.inner_text("#other")]
+        lists = page.locator("#only > div").all_inner_texts()
+        return heads, lists
+
+    heads, (earlier, later) = visit(told, steps)
+    assert heads == ["run 1", "run 2"]
+    assert "Left out in run 1 only: 1" in earlier
+    assert "http://b.test/1" in earlier
+    assert "Left out in run 2 only: 1" in later
+    assert "http://c.test/1" in later
+
+
+@in_browser
+def test_each_control_has_a_name_and_headings_follow_each_other(told):
+    def steps(page):
+        page.click("#body button")
+        page.wait_for_selector(".wide-cell p")
+        # None of a hidden one, an empty one or one that is given twice.
+        return page.evaluate("""() => ({
+          nameless: [...document.querySelectorAll("input, select, button")]
+            .filter((e) => !e.ariaLabel && !e.textContent.trim() && !e.labels?.length).length,
+          twice: [...document.querySelectorAll("[id]")]
+            .filter((e) => document.querySelectorAll(`[id="${e.id}"]`).length > 1).length,
+          levels: [...document.querySelectorAll("h1, h2, h3, h4")].map((e) => +e.tagName[1]),
+        })""")
+
+    found = visit(told, steps)
+    assert (found["nameless"], found["twice"]) == (0, 0)
+    assert found["levels"][:2] == [1, 2]
+
+
+def test_the_verdict_is_in_words(told):
+    text = " ".join(told.read_text("utf-8").split())
+    assert "2 copies left out. All are from another site." in text
+    assert "1 kept although the text is near that of another: 1 because `price` differs." in text
