@@ -38,7 +38,7 @@ def _section(command: str) -> str:
     rows = [_row(action) for action in parser_of(command)._actions]
     said = COMMANDS[command]
     head = f"## {command}\n\n{said[0].upper()}{said[1:]}.\n"
-    return "\n".join([head, "| | |", "|---|---|", *rows, ""] if rows else [head])
+    return "\n".join([head, "| option | meaning |", "|---|---|", *rows, ""] if rows else [head])
 
 
 def _row(action: Action) -> str:
