@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["page_facts"]
 
 # The bounds of what is looked at, far above what a page made for readers holds.
-_ELEMENTS = 4096  # of all tags below, in the order of the page
+_ELEMENTS = 4096  # of all tags below, and of meta and script, in the order of the page
 _HEADINGS = 8
 _MARKED_UP = 64  # times and microdata whose surroundings are looked at
 _VALUE = 256  # the length of a value
@@ -143,8 +143,8 @@ class _Markup(NamedTuple):
 
     Attributes:
         metas: What meta elements say, by their names.
-        scripts: The sources of what may be JSON-LD.
-        has_items: Whether there is microdata.
+        scripts: The sources of JSON-LD.
+        has_items: Whether there may be microdata.
     """
 
     metas: dict[str, str]
@@ -163,7 +163,7 @@ def _markup(root: HtmlElement) -> _Markup:
 
 
 def _marked_up(root: HtmlElement) -> tuple[_Pairs, _Pairs, bool]:
-    """Return names and contents of meta elements, types and sources of scripts, True."""
+    """Return what `_Markup` is made of: meta elements, scripts by their types, True."""
     metas, scripts = [], []
     for element in islice(root.iter("{*}meta", "{*}script"), _ELEMENTS):
         if str(element.tag).endswith("script"):
