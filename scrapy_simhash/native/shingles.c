@@ -88,8 +88,8 @@ static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffe
 {
     const uint32_t *folds = table->buf;
     uint32_t last = (uint32_t)(table->len / 4 - 1);
-    uint64_t powers[WORD], power = 1, hash = 0, *made = room->hashes;
-    uint64_t place = 0, most = with->window < WORD ? (uint64_t)with->window : WORD;
+    uint64_t powers[WORD], power = 1, hash = 0;
+    uint64_t tokens = 0, place = 0, most = with->window < WORD ? (uint64_t)with->window : WORD;
 
     for (int exponent = 0; exponent < WORD; exponent++, power *= with->base)
         powers[exponent] = power;
@@ -104,15 +104,15 @@ static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffe
             folded = 0; /* what a picture is beside words */
         }
         hash += folded * powers[place];
-        *made = hash;
-        uint64_t inside = -(uint64_t)(folded != 0);
-        made += (place != 0) & ~inside;
+        room->hashes[tokens] = hash;
+        uint64_t inside = -(uint64_t)(folded != 0), next = (place + 1) & inside;
+        tokens += next < place; /* it is 0 where a word has ended */
         hash &= inside;
-        place = (place + 1) & inside;
+        place = next;
     }
-    Py_ssize_t tokens = made - room->hashes + (place != 0);
+    tokens += place != 0;
     memset(room->letters, 0, (size_t)tokens);
-    return tokens ? tokens : -1; /* pictures may be all there is */
+    return tokens ? (Py_ssize_t)tokens : -1; /* pictures may be all there is */
 }
 
 /* Hash each token, and note which are letters of a script without spaces. Returns how many. */
