@@ -24,6 +24,7 @@ typedef struct {
 
 /* As many of each as the text has characters, twice as many ends. */
 typedef struct {
+    Py_ssize_t length;
     uint64_t *hashes, *sorted;
     uint32_t *ends, *points;
     uint8_t *letters;
@@ -37,6 +38,7 @@ static void *take_room(Room *room, Py_ssize_t length)
     if (length >= PY_SSIZE_T_MAX / (Py_ssize_t)ROOM_A_CHARACTER || length > (1 << 30))
         return NULL;
     room->hashes = PyMem_Malloc((size_t)(length + 1) * ROOM_A_CHARACTER);
+    room->length = length;
     if (room->hashes) {
         room->sorted = room->hashes + length;
         room->ends = (uint32_t *)(room->sorted + length);
@@ -181,12 +183,13 @@ static void heap_sort(uint64_t *values, size_t count)
     }
 }
 
-/* Put hashes into once or twice as many buckets, so that few are out of order. */
+/* Put hashes into once to four times as many buckets, so that few are out of order. */
 static void sort_roughly(const Room *room, Py_ssize_t count)
 {
     uint32_t *ends = room->ends, start = 0;
+    Py_ssize_t enough = 2 * count < room->length ? 2 * count : room->length;
     int shift = 63;
-    while (((Py_ssize_t)1 << (64 - shift)) < count)
+    while (((Py_ssize_t)1 << (64 - shift)) < enough)
         shift--;
     size_t buckets = (size_t)1 << (64 - shift);
 
