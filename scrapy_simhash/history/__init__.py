@@ -19,6 +19,7 @@ from scrapy_simhash.history.drops import (
 from scrapy_simhash.history.kept import KeptBeside, KeptPair, kept_beside
 from scrapy_simhash.history.namespaces import NamespaceRow, NotFound, choose_namespace, namespaces
 from scrapy_simhash.history.pages import PageHistory, pages, texts, urls
+from scrapy_simhash.history.patterns import Pattern, claimed_urls, patterns
 from scrapy_simhash.history.runs import RunRow, runs
 
 __all__ = [
@@ -30,8 +31,10 @@ __all__ = [
     "NamespaceRow",
     "NotFound",
     "PageHistory",
+    "Pattern",
     "RunRow",
     "choose_namespace",
+    "claimed_urls",
     "count_drops",
     "damage",
     "documents",
@@ -42,6 +45,7 @@ __all__ = [
     "namespaces",
     "nearest_kept",
     "pages",
+    "patterns",
     "quarantined",
     "runs",
     "texts",

@@ -20,6 +20,7 @@ NAMES = [
     "show",
     "report",
     "tune",
+    "patterns",
     "restore",
     "prune",
     "reset",
