@@ -22,11 +22,13 @@ __all__ = [
     "as_given",
     "flag",
     "mapping",
+    "names",
     "namespace",
     "number",
     "number_of_bytes",
     "one_of",
     "optional_whole",
+    "prune",
     "report_file",
     "secret",
     "whole",
@@ -40,6 +42,9 @@ COMPARE: tuple[Compare, ...] = ("auto", "page", "item")
 
 #: What SIMHASH_QUARANTINE = True keeps, in bytes.
 _QUARANTINE = 1 << 30
+
+#: What SIMHASH_PRUNE = True asks for, in pages.
+_PRUNE = 20
 
 
 def as_given(given: Any) -> Any:
@@ -134,6 +139,28 @@ def number_of_bytes(given: Any) -> int:
     if size < 0:
         raise ValueError(allowed)
     return size
+
+
+def prune(given: Any) -> int | None:
+    """How many pages must speak for a part of addresses; True for the usual number, or none."""
+    if given in (True, "True", "true", "1"):
+        return _PRUNE
+    if given in (False, "False", "false", "0", "", None):
+        return None
+    try:
+        return whole(2)(given)
+    except ValueError:
+        raise ValueError("allowed are True, False or a whole number from 2 upwards") from None
+
+
+def names(given: Any) -> tuple[str, ...]:
+    """A list of names, on the command line separated by commas."""
+    if isinstance(given, str):
+        given = filter(None, map(str.strip, given.split(",")))
+    found = tuple(given)
+    if not all(isinstance(name, str) for name in found):
+        raise ValueError("a list of names is wanted")
+    return found
 
 
 def namespace(given: Any) -> str:

@@ -109,6 +109,8 @@ _TABLE = (
     Setting("SIMHASH_ON_ERROR", "pass", checks.one_of("pass", "close")),
     Setting("SIMHASH_TIMEOUT", 10.0, checks.number(0.1, 3600)),
     Setting("SIMHASH_QUARANTINE", True, checks.number_of_bytes),
+    Setting("SIMHASH_PRUNE", False, checks.prune),
+    Setting("SIMHASH_PRUNE_NEVER", [], checks.names),
     Setting("SIMHASH_TEXT_BUDGET", 256 << 20, checks.whole(0)),
     Setting("SIMHASH_EXPECTED_SIZE", 1_000_000, checks.whole(1, 10**12)),
     Setting("SIMHASH_EXPIRE", None, checks.optional_whole(0)),
@@ -152,6 +154,8 @@ class Settings:
     on_error: Literal["pass", "close"]
     timeout: float
     quarantine: int
+    prune: int | None
+    prune_never: tuple[str, ...]
     text_budget: int
     expected_size: int
     expire: int | None
