@@ -25,6 +25,7 @@ from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Subject, Tracker, is_item
 from scrapy_simhash.crawl.trouble import Trouble
+from scrapy_simhash.crawl.unmet import UnmetFields
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Duplicate, Verdict
@@ -67,6 +68,7 @@ class Deduplicator:
         self._trouble = Trouble(crawler, self._stats, closes=settings.on_error == "close")
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._trouble)
+        self._unmet = UnmetFields(settings)
         self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
         feeds = FeedCheck(crawler, self._stats)
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
@@ -80,6 +82,7 @@ class Deduplicator:
             (self._tracker.item_dropped, signals.item_dropped),
             (self._tracker.item_error, signals.item_error),
             (self._end.feeds.slot_closed, signals.feed_slot_closed),
+            (self._unmet.spider_closed, signals.spider_closed),
             (self._end.spider_closed, signals.spider_closed),
             (self._end.engine_stopped, signals.engine_stopped),
         ):
@@ -172,6 +175,7 @@ class Deduplicator:
         )
 
     async def _decide(self, subject: Subject, item: Any) -> Verdict:
+        self._unmet.see(item)
         document = self._documents.of_item(subject, item)
         if isinstance(document, str):
             return Verdict("skipped", reason=document)
