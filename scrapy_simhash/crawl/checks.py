@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from importlib.util import find_spec
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPARE",
     "Compare",
-    "as_given",
     "flag",
     "mapping",
+    "name",
     "names",
     "namespace",
     "number",
@@ -47,8 +48,10 @@ _QUARANTINE = 1 << 30
 _PRUNE = 20
 
 
-def as_given(given: Any) -> Any:
-    """Anything; what it may be depends on other settings."""
+def name(given: Any) -> str:
+    """A name or an import path; what it may be depends on other settings."""
+    if not isinstance(given, str) or not given:
+        raise ValueError("a name, or an import path as a string, is wanted")
     return given
 
 
@@ -110,7 +113,14 @@ def whole(low: int, high: float = math.inf) -> Callable[[Any], int]:
 def optional_whole(low: int, high: float = math.inf) -> Callable[[Any], int | None]:
     """A whole number, or None, which the command line can only give as text."""
     check = whole(low, high)
-    return lambda given: None if given in (None, "", "None") else check(given)
+
+    def check_or_none(given: Any) -> int | None:
+        try:
+            return None if given in (None, "", "None") else check(given)
+        except ValueError as error:
+            raise ValueError(f"{error}, or None") from None
+
+    return check_or_none
 
 
 def _float(given: Any) -> float:
@@ -122,7 +132,7 @@ def _float(given: Any) -> float:
 
 
 def _range(low: float, high: float) -> str:
-    return f"from {low:g} upwards" if math.isinf(high) else f"from {low:g} to {high:,g}"
+    return f"from {low:g} upwards" if math.isinf(high) else f"from {low:g} to {high:,.0f}"
 
 
 def number_of_bytes(given: Any) -> int:
@@ -188,6 +198,8 @@ def report_file(given: Any) -> Path | None:
     for needed in ("jinja2", "vl_convert"):
         if find_spec(needed) is None:
             raise ValueError("the report needs more packages: pip install 'scrapy-simhash[report]'")
+    if not isinstance(given, str | PathLike):
+        raise ValueError("the path of a file is wanted")  # noqa: TRY004 - as all that is wrong
     path = Path(given)
     try:
         is_there = path.parent.is_dir()

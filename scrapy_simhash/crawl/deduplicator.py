@@ -28,6 +28,7 @@ from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Subject, Tracker, is_item
 from scrapy_simhash.crawl.trouble import Trouble
+from scrapy_simhash.crawl.unmet import UnmetFields
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Duplicate, Verdict
@@ -71,6 +72,7 @@ class Deduplicator:
         self._trouble = Trouble(crawler, self._stats, closes=settings.on_error == "close")
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._trouble)
+        self._unmet = UnmetFields(settings)
         self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
         self.pruner: Pruner | None = None
         self._soft_404: SoftNotFound | None = None
@@ -93,6 +95,7 @@ class Deduplicator:
             (self._tracker.item_dropped, signals.item_dropped),
             (self._tracker.item_error, signals.item_error),
             (self._end.feeds.slot_closed, signals.feed_slot_closed),
+            (self._unmet.spider_closed, signals.spider_closed),
             (self._end.spider_closed, signals.spider_closed),
             (self._end.engine_stopped, signals.engine_stopped),
         ):
@@ -222,6 +225,7 @@ class Deduplicator:
         )
 
     async def _decide(self, subject: Subject, item: Any) -> Verdict:
+        self._unmet.see(item)
         if self._soft_404 is not None and await self._soft_404.is_one(subject.page):
             return Verdict("skipped", reason="soft_404")
         document = self._documents.of_item(subject, item)
