@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from website.pages import Page
 
 STATE = Path(".scrapy")  # what Scrapy and its plugins remember, the feeds and the logs
-SPIDERS = ("news", "town")
+SPIDERS = ("news", "town", "manual")
+NAMESPACE = "example"  # one for all spiders, and one report
 
 
 class Visit(NamedTuple):
@@ -79,6 +81,8 @@ KINDS = {
     "offer again": "offers with a session id",
     "meeting": "meetings",
     "events": "lists of events",
+    "chapter": "chapters of a manual",
+    "chapter again": "chapters again",
 }
 ROW = "{:<20}{:>6}{:>6}{:>9}{:>18}{:>17}"
 
@@ -119,10 +123,11 @@ def label(item: Mapping[str, Any]) -> str:
 
 
 def crawl(proxy: str, number: int, overrides: dict[str, Any]) -> Crawl:
-    """Run both spiders as `http_proxy=... scrapy crawl` would, and note what they drop."""
+    """Run all spiders as `http_proxy=... scrapy crawl` would, and note what they drop."""
     os.environ |= {"http_proxy": proxy, "no_proxy": ""}
     settings = get_project_settings()
-    settings.setdict({"LOG_FILE": f"{STATE}/crawl-{number}.log", **overrides}, priority="cmdline")
+    own = {"LOG_FILE": f"{STATE}/crawl-{number}.log", "SIMHASH_NAMESPACE": NAMESPACE}
+    settings.setdict(own | overrides, priority="cmdline")
     process = CrawlerProcess(settings)
     crawlers = [process.create_crawler(name) for name in SPIDERS]
     drops: list[Drop] = []
@@ -211,11 +216,19 @@ def main() -> int:
         problems.append("the second visit did not deliver the same items as the first")
     explain_drop(done[0].drops, by_url)
     explain_kept(done[0])
-    print(f"\nThe manifest, the feeds and the logs are in {STATE.resolve()}")
+    print(f"\nThe manifest, the feeds and the logs are in {STATE.resolve()}", flush=True)
+    write_report()
     if problems:
         print("\nThis is not as it should be:", *problems[:20], sep="\n  ")
         print(f"  {len(problems)} problems in all" if len(problems) > 20 else "")
     return 1 if problems else 0
+
+
+def write_report() -> None:
+    """Write the report on all visits; where it is, or what it needs, is said by the command."""
+    path = STATE.resolve() / "report.html"
+    command = ("simhash", "report", "--namespace", NAMESPACE, "-o", str(path))
+    subprocess.run([sys.executable, "-m", "scrapy", *command], check=False)
 
 
 def judge(visit: Visit, result: Crawl, truth: dict[str, Any], before: frozenset[str]) -> list[str]:
@@ -257,9 +270,9 @@ def introduce(truth: dict[str, Any]) -> None:
     """Say what the sites are made of."""
     kinds, things = truth["kinds"], truth["things"]
     print(
-        f"{sum(kinds.values())} pages of six newspapers, four shops and two councils, English and "
-        "Chinese, on this machine"
+        f"{sum(kinds.values())} pages in English and Chinese, on this machine, of six newspapers,"
     )
+    print("four shops, two councils and a manual")
     made_of = ", ".join(f"{kinds[kind]} {name}" for kind, name in KINDS.items())
     print(fill(made_of, 90, initial_indent="  ", subsequent_indent="  "))
     others = ", ".join(f"{count} {thing}s" for thing, count in things.items())
@@ -289,7 +302,7 @@ def explain_drop(drops: list[Drop], pages: dict[str, Page]) -> None:
 def explain_kept(result: Crawl) -> None:
     """Show an offer that was kept beside one with its text, and which fields kept such things."""
     lines = (STATE / "town-1.jsonl").read_text("utf-8").splitlines()
-    offers = [item for item in map(json.loads, lines) if "price" in item]
+    offers = [item for item in map(json.loads, lines) if "price" in item and not item["size"]]
     offers.sort(key=itemgetter("url"))
     twins = ((a, b) for a, b in combinations(offers, 2) if a["description"] == b["description"])
     for a, b in islice(twins, 1):

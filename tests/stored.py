@@ -38,6 +38,17 @@ def fill(index, *, action="drop"):
     return texts
 
 
+def meet(index, pages):
+    """Ask for a claim on a text at each address, and remember what is a duplicate."""
+    for url, seed in pages:
+        document = index.document(prose(seed), key=url, url=url)
+        (verdict,) = index.execute(claims=[document])
+        if verdict.kind == "duplicate":
+            index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
+        else:
+            index.confirm(verdict)
+
+
 def rows_of(database, query):
     """What a query gives of a file."""
     with closing(sqlite3.connect(database)) as connection:

@@ -38,6 +38,7 @@ def test_site_has_pages_of_every_kind() -> None:
     assert set(kinds) == {
         "list", "original", "copy", "print", "session", "revision", "digest",
         "empty", "blank", "binary", "mislabelled", "offer", "offer again", "meeting", "events",
+        "chapter", "chapter again",
     }  # fmt: skip
     assert Counter(page.outlet.language for page in catalogue()).keys() == {"en", "zh"}
 
@@ -114,7 +115,7 @@ def test_other_things_are_told_again_where_the_manifest_says_so() -> None:
     assert all(len(labels) == 1 for labels in said.values())
     assert len(set.union(*said.values())) == len(said)
     assert {kind: bool(groups & told_again) for kind, groups in kinds.items()} == {
-        "author": True, "offer": True, "event": True, "meeting": False,
+        "author": True, "offer": True, "event": True, "meeting": False, "chapter": True,
     }  # fmt: skip
     assert sum(map(len, truth["others"].values())) == sum(truth["things"].values())
 
@@ -243,6 +244,9 @@ def test_demo_finds_every_duplicate_and_loses_nothing(tmp_path: Path) -> None:
         check=False,
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
+    for field in ("price", "size", "date", "version"):
+        assert re.search(rf"\b{field} \(\d+\)", finished.stdout), field
+    assert f"Report: {project / '.scrapy/report.html'}" in finished.stderr
     truth = json.loads((project / ".scrapy/manifest.json").read_text("utf-8"))
     groups = truth["groups"]
     feeds = [
@@ -265,7 +269,7 @@ def things(project: Path, number: int) -> Counter[frozenset[str]]:
     group = {label: frozenset(labels) for labels in truth["others"].values() for label in labels}
     lines = [
         json.loads(line)
-        for name in ("news", "town")
+        for name in ("news", "town", "manual")
         for line in (project / f".scrapy/{name}-{number}.jsonl").read_text("utf-8").splitlines()
     ]
     return Counter(

@@ -30,6 +30,7 @@ class Offer:
     url: str
     name: str | None
     price: str | None
+    size: str | None
     description: str | None
 
 
@@ -51,3 +52,13 @@ class Event:
     name: str | None
     date: str | None
     place: str | None
+
+
+@dataclass
+class Chapter:
+    """One chapter of one version of a manual."""
+
+    url: str
+    title: str | None
+    version: str | None
+    body: str | None

@@ -28,7 +28,7 @@ class Outlet:
 
 @dataclass(frozen=True)
 class Thing:
-    """What a page tells beside a story or instead of one: an author, an event, an offer, a meeting.
+    """What a page tells beside a story or instead of one, such as an author, an event, an offer.
 
     Things with the same `group` are the same thing. One without a page of its own is told from
     others by all that is said of it.
@@ -73,4 +73,4 @@ class Page:
 
     def label(self, thing: Thing) -> str:
         """What an item of a thing on this page is known by."""
-        return self.url if thing.kind in {"offer", "meeting"} else thing.label
+        return self.url if thing.kind in {"offer", "meeting", "chapter"} else thing.label

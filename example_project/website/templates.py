@@ -10,7 +10,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from website.stories import Grammar
-from website.town import COUNCILS, prose
+from website.town import COUNCILS, MANUAL, prose
 
 if TYPE_CHECKING:
     from website.pages import Outlet, Page
@@ -27,6 +27,12 @@ _PARAGRAPH = {
     "chendu": '<div class="para"><span>{}</span></div>',
 }
 _RELATED = 6
+
+
+def _kind(outlet: Outlet) -> str:
+    if outlet == MANUAL:
+        return "manual"
+    return "council" if outlet in COUNCILS.values() else "shop"
 
 
 @cache
@@ -103,7 +109,7 @@ class Renderer:
         return f'<a class="next" href="/page/{page.number + 1}/">{page.number + 1}</a>'
 
     def _town(self, page: Page) -> str:
-        """A page of a shop or a council, which all look alike."""
+        """A page of a shop, a council or the manual, which all look alike."""
         says = prose(page.outlet.language)
         if page.kind == "list":
             content = self._list(page)
@@ -119,7 +125,7 @@ class Renderer:
             encoding=page.outlet.encoding,
             headline=escape(page.headline),
             site=escape(page.outlet.title),
-            about=escape(says["council" if page.outlet in COUNCILS.values() else "shop"]),
+            about=escape(says[_kind(page.outlet)]),
             content=content,
         )
 

@@ -1,4 +1,4 @@
-"""Two shops and a council in each language: the same prose many times, and never the same thing."""
+"""Two shops and a council in each language, and a manual: the same prose many times."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ COUNCILS = {
     "en": Outlet("council", "Marlow Quay Town Council", "en"),
     "zh": Outlet("zhenwu", "海城镇务公开", "zh"),
 }
+MANUAL = Outlet("manual", "The Tidewright manual", "en")
 EVENTS_PER_PAGE = 10
 
 
@@ -33,13 +34,14 @@ def prose(language: str) -> dict[str, Any]:
 
 
 def town_pages(*, later: bool) -> list[Page]:
-    """Every page of the shops and councils; `later`, when some prices have changed."""
+    """Every page of these sites; `later`, when some prices have changed."""
     sites = [
         _shop_pages(shop, number, later=later)
         for shops in SHOPS.values()
         for number, shop in enumerate(shops)
     ]
     sites += [_council_pages(council) for council in COUNCILS.values()]
+    sites.append(_manual_pages())
     fronts = [Page(pages[0].outlet, "/", "list", "", listed=tuple(pages)) for pages in sites]
     fronts = [replace(front, headline=front.outlet.title) for front in fronts]
     return fronts + [page for pages in sites for page in pages]
@@ -49,19 +51,13 @@ def _shop_pages(shop: Outlet, number: int, *, later: bool) -> list[Page]:
     """The maker's goods at the shop's prices; the last of the second shop once more, by session."""
     pages = []
     for article, goods in enumerate(prose(shop.language)["goods"], start=1):
-        price = goods["prices"][number]
         changed = later and number == 1 and "later" in goods
-        offer = Thing(
-            "offer",
-            f"{shop.name} {article}",
-            {
-                "name": goods["name"],
-                "price": goods["later"] if changed else price,
-                "text": goods["text"],
-            },
-            changed,
-        )
-        pages.append(Page(shop, f"/offer/{article}", "offer", goods["name"], things=(offer,)))
+        price = goods["later"] if changed else goods["prices"][number]
+        for size in goods.get("sizes", [""]):
+            fields = {"name": goods["name"], "price": price, "size": size, "text": goods["text"]}
+            offer = Thing("offer", f"{shop.name} {article} {size}", fields, changed)
+            path = f"/offer/{article}/{size}".rstrip("/")
+            pages.append(Page(shop, path, "offer", goods["name"], things=(offer,)))
     if number == 1:
         pages.append(replace(pages[-1], path=f"{pages[-1].path}?sid=5e0c1a77", kind="offer again"))
     return pages
@@ -84,4 +80,17 @@ def _council_pages(council: Outlet) -> list[Page]:
     for number, start in enumerate(range(0, len(events), EVENTS_PER_PAGE), start=1):
         shown = tuple(events[start : start + EVENTS_PER_PAGE])
         pages.append(Page(council, f"/events/{number}", "events", council.title, things=shown))
+    return pages
+
+
+def _manual_pages() -> list[Page]:
+    """The chapters of two versions, of which the latter is there under a second address as well."""
+    pages = []
+    for path, version in (("1.4", "1.4"), ("2.0", "2.0"), ("latest", "2.0")):
+        for says in prose(MANUAL.language)["chapters"]:
+            fields = {"title": says["title"], "version": version, "text": says["text"]}
+            chapter = Thing("chapter", f"{says['name']} {version}", fields)
+            kind = "chapter again" if path == "latest" else "chapter"
+            address = f"/{path}/{says['name']}"
+            pages.append(Page(MANUAL, address, kind, says["title"], things=(chapter,)))
     return pages

@@ -25,6 +25,7 @@ COMMANDS = {
     "show": "show everything known of a page",
     "report": "write the HTML report, one file that opens offline",
     "tune": "replay what is stored at other similarities, without crawling again",
+    "patterns": "show which parts of addresses only repeat what is found without them",
     "restore": "give back dropped items, as JSON Lines",
     "prune": "forget claims that were not met again for long",
     "reset": "forget a namespace with everything in it",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from importlib.util import find_spec
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,14 +20,16 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPARE",
     "Compare",
-    "as_given",
     "flag",
     "mapping",
+    "name",
+    "names",
     "namespace",
     "number",
     "number_of_bytes",
     "one_of",
     "optional_whole",
+    "prune",
     "report_file",
     "secret",
     "whole",
@@ -41,9 +44,14 @@ COMPARE: tuple[Compare, ...] = ("auto", "page", "item")
 #: What SIMHASH_QUARANTINE = True keeps, in bytes.
 _QUARANTINE = 1 << 30
 
+#: What SIMHASH_PRUNE = True asks for, in pages.
+_PRUNE = 20
 
-def as_given(given: Any) -> Any:
-    """Anything; what it may be depends on other settings."""
+
+def name(given: Any) -> str:
+    """A name or an import path; what it may be depends on other settings."""
+    if not isinstance(given, str) or not given:
+        raise ValueError("a name, or an import path as a string, is wanted")
     return given
 
 
@@ -105,7 +113,14 @@ def whole(low: int, high: float = math.inf) -> Callable[[Any], int]:
 def optional_whole(low: int, high: float = math.inf) -> Callable[[Any], int | None]:
     """A whole number, or None, which the command line can only give as text."""
     check = whole(low, high)
-    return lambda given: None if given in (None, "", "None") else check(given)
+
+    def check_or_none(given: Any) -> int | None:
+        try:
+            return None if given in (None, "", "None") else check(given)
+        except ValueError as error:
+            raise ValueError(f"{error}, or None") from None
+
+    return check_or_none
 
 
 def _float(given: Any) -> float:
@@ -117,7 +132,7 @@ def _float(given: Any) -> float:
 
 
 def _range(low: float, high: float) -> str:
-    return f"from {low:g} upwards" if math.isinf(high) else f"from {low:g} to {high:,g}"
+    return f"from {low:g} upwards" if math.isinf(high) else f"from {low:g} to {high:,.0f}"
 
 
 def number_of_bytes(given: Any) -> int:
@@ -134,6 +149,28 @@ def number_of_bytes(given: Any) -> int:
     if size < 0:
         raise ValueError(allowed)
     return size
+
+
+def prune(given: Any) -> int | None:
+    """How many pages must speak for a part of addresses; True for the usual number, or none."""
+    if given in (True, "True", "true", "1"):
+        return _PRUNE
+    if given in (False, "False", "false", "0", "", None):
+        return None
+    try:
+        return whole(2)(given)
+    except ValueError:
+        raise ValueError("allowed are True, False or a whole number from 2 upwards") from None
+
+
+def names(given: Any) -> tuple[str, ...]:
+    """A list of names, on the command line separated by commas."""
+    if isinstance(given, str):
+        given = filter(None, map(str.strip, given.split(",")))
+    found = tuple(given)
+    if not all(isinstance(name, str) for name in found):
+        raise ValueError("a list of names is wanted")
+    return found
 
 
 def namespace(given: Any) -> str:
@@ -161,6 +198,8 @@ def report_file(given: Any) -> Path | None:
     for needed in ("jinja2", "vl_convert"):
         if find_spec(needed) is None:
             raise ValueError("the report needs more packages: pip install 'scrapy-simhash[report]'")
+    if not isinstance(given, str | PathLike):
+        raise ValueError("the path of a file is wanted")  # noqa: TRY004 - as all that is wrong
     path = Path(given)
     try:
         is_there = path.parent.is_dir()

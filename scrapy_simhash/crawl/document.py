@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.item.says import Said
     from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = ["DocumentMaker", "Reason"]
+__all__ = ["DocumentMaker", "Reason", "Text"]
 
 #: Why something is not compared.
 Reason = Literal[
@@ -41,6 +41,7 @@ Reason = Literal[
     "not_text",
     "no_text",
     "no_main_text",
+    "soft_404",
     "too_complex",
     "too_large",
     "too_short",
@@ -58,7 +59,7 @@ _NOTHING = Facts()
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class Text:
     """A text that is compared, and what is said beside it."""
 
     text: str
@@ -117,7 +118,7 @@ class DocumentMaker:
         if reason := self._left_out(page):
             return reason
         with self._stats.spent("text_seconds"):
-            found = self._page(page)
+            found = self.page_text(page)
         return found if isinstance(found, str) else self._made(page.key, page, found, page.visit)
 
     def _left_out(self, page: Page) -> Reason | None:
@@ -141,7 +142,7 @@ class DocumentMaker:
             secret=self._secret,
         )
 
-    def _text(self, subject: Subject, said: Said) -> _Text | Reason | None:
+    def _text(self, subject: Subject, said: Said) -> Text | Reason | None:
         """The text that speaks for an item, why it can't; None if the item speaks as a whole."""
         page = subject.page
         compare = page.compare or self._settings.compare
@@ -149,24 +150,24 @@ class DocumentMaker:
         if is_of_page and (
             compare == "page" or (compare == "auto" and subject.is_alone and not said.text)
         ):
-            found = self._page(page)
+            found = self.page_text(page)
             if isinstance(found, str):
                 return found
             # Of what a page gives beside others it does not speak.
             facts = said.facts.joined(found.facts) if subject.is_alone else said.facts
-            return _Text(found.text, facts, found.rest if subject.is_alone else None)
+            return Text(found.text, facts, found.rest if subject.is_alone else None)
         if not said.text:
             return None
         rest = None
         if is_of_page and subject.is_alone and self._settings.on_duplicate == "skip":
             # The next such page is judged before there are items.
-            found = self._page(page)
+            found = self.page_text(page)
             if not isinstance(found, str):
-                return _Text(said.text, said.facts.joined(found.facts), found.rest)
-        return _Text(said.text, said.facts, rest)
+                return Text(said.text, said.facts.joined(found.facts), found.rest)
+        return Text(said.text, said.facts, rest)
 
-    def _page(self, page: Page) -> _Text | Reason:
-        """The main text of a page."""
+    def page_text(self, page: Page) -> Text | Reason:
+        """The main text of a page, or why it is none that could be compared."""
         if not isinstance(page.response, HtmlResponse):
             return "not_text"
         if is_too_large(page.response.body):
@@ -197,7 +198,7 @@ class DocumentMaker:
             now=time.time(),
             secret=self._secret,
         )
-        return _Text(says.text, said.facts, says.rest)
+        return Text(says.text, said.facts, says.rest)
 
     def _exact(self, subject: Subject, said: Said) -> Document | Reason:
         """An item as a whole."""
@@ -220,7 +221,7 @@ class DocumentMaker:
             exact=True,
         )
 
-    def _by_text(self, subject: Subject, said: Said, found: _Text) -> Document | Reason:
+    def _by_text(self, subject: Subject, said: Said, found: Text) -> Document | Reason:
         key, visit = self._owner(subject, said)
         document = self._made(key, subject.page, found, visit)
         if not isinstance(document, str):
@@ -228,7 +229,7 @@ class DocumentMaker:
             document.digest = digest_on(said, subject.page.url)
         return document
 
-    def _made(self, key: str, page: Page, found: _Text, visit: int | None) -> Document | Reason:
+    def _made(self, key: str, page: Page, found: Text, visit: int | None) -> Document | Reason:
         settings, text = self._settings, found.text
         if not text.strip():
             self._stats.count_text(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.loading import load_object
@@ -57,7 +57,9 @@ def _class(given: Any) -> type:
 def _names(given: Any) -> tuple[str, ...]:
     if isinstance(given, str):
         given = [given]
-    names = tuple(given)
+    names = tuple(given) if isinstance(given, Iterable) else ()
     if not names or not all(isinstance(name, str) and name for name in names):
-        raise ValueError("a list of field names, or a dictionary of item class to such a list")
+        raise ValueError(
+            "a list of field names is wanted, or a dictionary of item class to such a list"
+        )
     return names

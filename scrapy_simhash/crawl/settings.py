@@ -99,7 +99,7 @@ _TABLE = (
     Setting("SIMHASH_SIMILARITY", 0.9, checks.number(0.7, 1)),
     Setting("SIMHASH_DISTANCE", None, checks.optional_whole(0, 160)),
     Setting("SIMHASH_CANDIDATES", "auto", checks.one_of("auto", "bands", "blocks")),
-    Setting("SIMHASH_SCHEME", "shingles", checks.as_given),
+    Setting("SIMHASH_SCHEME", "shingles", checks.name),
     Setting("SIMHASH_SCHEME_OPTIONS", {}, checks.mapping),
     Setting("SIMHASH_EXTRACTOR", "density", load_extractor),
     Setting("SIMHASH_MIN_FEATURES", 8, checks.whole(1, 10_000)),
@@ -109,6 +109,8 @@ _TABLE = (
     Setting("SIMHASH_ON_ERROR", "pass", checks.one_of("pass", "close")),
     Setting("SIMHASH_TIMEOUT", 10.0, checks.number(0.1, 3600)),
     Setting("SIMHASH_QUARANTINE", True, checks.number_of_bytes),
+    Setting("SIMHASH_PRUNE", False, checks.prune),
+    Setting("SIMHASH_PRUNE_NEVER", [], checks.names),
     Setting("SIMHASH_TEXT_BUDGET", 256 << 20, checks.whole(0)),
     Setting("SIMHASH_EXPECTED_SIZE", 1_000_000, checks.whole(1, 10**12)),
     Setting("SIMHASH_EXPIRE", None, checks.optional_whole(0)),
@@ -152,6 +154,8 @@ class Settings:
     on_error: Literal["pass", "close"]
     timeout: float
     quarantine: int
+    prune: int | None
+    prune_never: tuple[str, ...]
     text_budget: int
     expected_size: int
     expire: int | None
@@ -174,11 +178,13 @@ class Settings:
             SettingError: a value is wrong, or a name is unknown; names the setting, the value and
                 what is allowed.
         """
-        for name in settings:
-            if str(name).startswith("SIMHASH_") and name not in DEFAULTS:
-                close = difflib.get_close_matches(str(name), DEFAULTS, 1)
-                hint = f"; did you mean {close[0]}?" if close else ""
-                raise SettingError(f"there is no setting {name}{hint}")
+        unknown = [
+            name
+            for name in map(str, settings)
+            if name.startswith("SIMHASH_") and name not in DEFAULTS
+        ]
+        if unknown:
+            raise SettingError(f"there is no setting {', nor '.join(map(_with_hint, unknown))}")
         values = {setting.field: setting.read(settings) for setting in _TABLE}
         return cls(**_together(values))
 
@@ -288,6 +294,12 @@ def _own_file(*, make_folder: bool) -> Path:
     # Scrapyd runs all projects in one folder, and says which one it is.
     project = "" if closest_scrapy_cfg() else os.environ.get("SCRAPY_PROJECT", "")
     return folder / (f"index-{quote(project, safe='')}.db" if project else "index.db")
+
+
+def _with_hint(name: str) -> str:
+    """A name that no setting has, and the nearest that one has."""
+    close = difflib.get_close_matches(name, DEFAULTS, 1)
+    return f"{name} (did you mean {close[0]}?)" if close else name
 
 
 def _together(values: dict[str, Any]) -> dict[str, Any]:

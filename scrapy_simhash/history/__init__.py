@@ -20,6 +20,7 @@ from scrapy_simhash.history.fields import Field, fields
 from scrapy_simhash.history.kept import KeptBeside, KeptPair, kept_beside
 from scrapy_simhash.history.namespaces import NamespaceRow, NotFound, choose_namespace, namespaces
 from scrapy_simhash.history.pages import PageHistory, pages, texts, urls
+from scrapy_simhash.history.patterns import Pattern, claimed_urls, patterns
 from scrapy_simhash.history.runs import RunRow, runs
 
 __all__ = [
@@ -32,8 +33,10 @@ __all__ = [
     "NamespaceRow",
     "NotFound",
     "PageHistory",
+    "Pattern",
     "RunRow",
     "choose_namespace",
+    "claimed_urls",
     "count_drops",
     "damage",
     "documents",
@@ -45,6 +48,7 @@ __all__ = [
     "namespaces",
     "nearest_kept",
     "pages",
+    "patterns",
     "quarantined",
     "runs",
     "texts",

@@ -83,6 +83,17 @@ class Core(Protocol):
     def body(self, element: type, root: Any, visible: bytes, /) -> str | None:
         """`text.density.body`, as `page`."""
 
+    def markup(
+        self, element: type, root: Any, most: int, /
+    ) -> tuple[list[tuple[str, str]], list[tuple[str, str]], bool] | None:
+        """`text.page_facts._marked_up` of an HTML element, as `page`.
+
+        Args:
+            element: lxml's class of elements.
+            root: one of them.
+            most: how many meta and script elements are looked at.
+        """
+
 
 # A text with one of each kind of character: separator, letters, ideograph, letter of a script
 # without spaces and its mark, picture, what may compose, what is invisible, what is beyond.

@@ -7,6 +7,22 @@
 
 #include "core.h"
 
+int is_element(PyObject *type, PyObject *object)
+{
+    if (PyType_Check(type) && PyObject_TypeCheck(object, (PyTypeObject *)type))
+        return 1;
+    PyErr_SetString(PyExc_TypeError, "no element");
+    return 0;
+}
+
+PyObject *left_to_the_pure_path(PyObject *made)
+{
+    if (made || !PyErr_ExceptionMatches(PyExc_UnicodeDecodeError))
+        return made;
+    PyErr_Clear();
+    return Py_NewRef(Py_None);
+}
+
 static PyMethodDef methods[] = {
     {"shingles", core_shingles, METH_VARARGS, NULL},
     {"majority", core_majority, METH_VARARGS, NULL},
@@ -14,6 +30,7 @@ static PyMethodDef methods[] = {
     {"bands", core_bands, METH_VARARGS, NULL},
     {"page", core_page, METH_VARARGS, NULL},
     {"body", core_body, METH_VARARGS, NULL},
+    {"markup", core_markup, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -290,22 +290,6 @@ static PyObject *cut_page(PyObject *root, const Rules *rules)
     return made;
 }
 
-static PyObject *left_to_the_pure_path(PyObject *made)
-{
-    if (made || !PyErr_ExceptionMatches(PyExc_UnicodeDecodeError))
-        return made;
-    PyErr_Clear();
-    return Py_NewRef(Py_None);
-}
-
-static int is_element(PyObject *type, PyObject *root)
-{
-    if (PyType_Check(type) && PyObject_TypeCheck(root, (PyTypeObject *)type))
-        return 1;
-    PyErr_SetString(PyExc_TypeError, "no element");
-    return 0;
-}
-
 PyObject *core_page(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *type, *root, *made = NULL;

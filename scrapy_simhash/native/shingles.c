@@ -24,6 +24,7 @@ typedef struct {
 
 /* As many of each as the text has characters, twice as many ends. */
 typedef struct {
+    Py_ssize_t length;
     uint64_t *hashes, *sorted;
     uint32_t *ends, *points;
     uint8_t *letters;
@@ -37,6 +38,7 @@ static void *take_room(Room *room, Py_ssize_t length)
     if (length >= PY_SSIZE_T_MAX / (Py_ssize_t)ROOM_A_CHARACTER || length > (1 << 30))
         return NULL;
     room->hashes = PyMem_Malloc((size_t)(length + 1) * ROOM_A_CHARACTER);
+    room->length = length;
     if (room->hashes) {
         room->sorted = room->hashes + length;
         room->ends = (uint32_t *)(room->sorted + length);
@@ -88,8 +90,8 @@ static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffe
 {
     const uint32_t *folds = table->buf;
     uint32_t last = (uint32_t)(table->len / 4 - 1);
-    uint64_t powers[WORD], power = 1, hash = 0, *made = room->hashes;
-    uint64_t place = 0, most = with->window < WORD ? (uint64_t)with->window : WORD;
+    uint64_t powers[WORD], power = 1, hash = 0;
+    uint64_t tokens = 0, place = 0, most = with->window < WORD ? (uint64_t)with->window : WORD;
 
     for (int exponent = 0; exponent < WORD; exponent++, power *= with->base)
         powers[exponent] = power;
@@ -104,15 +106,15 @@ static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffe
             folded = 0; /* what a picture is beside words */
         }
         hash += folded * powers[place];
-        *made = hash;
-        uint64_t inside = -(uint64_t)(folded != 0);
-        made += (place != 0) & ~inside;
+        room->hashes[tokens] = hash;
+        uint64_t inside = -(uint64_t)(folded != 0), next = (place + 1) & inside;
+        tokens += next < place; /* it is 0 where a word has ended */
         hash &= inside;
-        place = (place + 1) & inside;
+        place = next;
     }
-    Py_ssize_t tokens = made - room->hashes + (place != 0);
+    tokens += place != 0;
     memset(room->letters, 0, (size_t)tokens);
-    return tokens ? tokens : -1; /* pictures may be all there is */
+    return tokens ? (Py_ssize_t)tokens : -1; /* pictures may be all there is */
 }
 
 /* Hash each token, and note which are letters of a script without spaces. Returns how many. */
@@ -181,12 +183,13 @@ static void heap_sort(uint64_t *values, size_t count)
     }
 }
 
-/* Put hashes into once or twice as many buckets, so that few are out of order. */
+/* Put hashes into once to four times as many buckets, so that few are out of order. */
 static void sort_roughly(const Room *room, Py_ssize_t count)
 {
     uint32_t *ends = room->ends, start = 0;
+    Py_ssize_t enough = 2 * count < room->length ? 2 * count : room->length;
     int shift = 63;
-    while (((Py_ssize_t)1 << (64 - shift)) < count)
+    while (((Py_ssize_t)1 << (64 - shift)) < enough)
         shift--;
     size_t buckets = (size_t)1 << (64 - shift);
 

@@ -1,32 +1,14 @@
 /* A tree that lxml has parsed to blocks of text: text/blocks.py.
  *
- * Of libxml2 and lxml only what has not changed since libxml2 2.0 and lxml 5 is read, the first
- * fields of their structures; none of their functions is called. While a pointer into the tree is
- * held nothing of Python runs. What is unusual is left to the pure path: an answer of None.
+ * While a pointer into the tree is held nothing of Python runs. What is unusual is left to the pure
+ * path: an answer of None.
  */
 
 #include "tree.h"
 
+#include "node.h"
+
 #define SEEN 64
-
-enum { ELEMENT = 1, TEXT = 3, CDATA = 4, PI = 7, COMMENT = 8, HTML_DOCUMENT = 13 };
-
-typedef struct node {
-    void *private;
-    int type;
-    const char *name;
-    struct node *children, *last, *parent, *next, *prev, *document;
-    void *space;
-    const char *content;     /* of an element or a text */
-    struct node *attributes; /* of an element; each of them begins as a node does */
-} Node;
-
-typedef struct {
-    PyObject_HEAD
-    PyObject *document;
-    Node *node;
-    PyObject *tag;
-} Element;
 
 typedef struct {
     Py_ssize_t start;
@@ -71,7 +53,7 @@ static int action_of(Actions *actions, const Node *node)
 /* Add the text that begins with a node: what lxml calls the text of an element, or the tail. */
 static void add_text(Walk *walk, const Node *node, int in_links)
 {
-    for (; node && (node->type == TEXT || node->type == CDATA); node = node->next) {
+    for (; node && is_text(node); node = node->next) {
         if (!node->content)
             continue;
         walk->is_odd |= !add_to_line(&walk->line, &walk->text, node->content);
@@ -92,35 +74,14 @@ static void end_piece(Walk *walk, int kind)
     memset(&walk->links, 0, sizeof walk->links);
 }
 
-/* The value of an attribute; NULL where there is none. */
-static const char *value_of(Walk *walk, const Node *element, const char *name)
-{
-    const Node *attribute = element->attributes;
-    while (attribute && (attribute->space || strcmp(attribute->name, name) != 0))
-        attribute = attribute->next;
-    if (!attribute)
-        return NULL;
-    const Node *value = attribute->children;
-    if (!value)
-        return "";
-    if (value->next || value->type != TEXT || !value->content) {
-        walk->is_odd = 1;
-        return "";
-    }
-    return value->content;
-}
-
-static int is_in_tree(int type)
-{
-    return type == ELEMENT || type == COMMENT || type == PI;
-}
-
 static int is_docbook(Walk *walk, const Node *element)
 {
     const Node *child = element->children;
-    while (child && !is_in_tree(child->type))
+    while (child && !is_in_tree(child))
         child = child->next;
-    const char *name = child && child->type == ELEMENT ? value_of(walk, child, "class") : NULL;
+    const char *name = NULL;
+    if (child && child->type == ELEMENT)
+        name = value_of(child, "class", &walk->is_odd);
     return name && !strcmp(name, "titlepage");
 }
 
@@ -128,10 +89,11 @@ static void add_span(Walk *walk, const Node *element, Py_ssize_t start, int kind
 {
     Span span = {start, count_pieces(walk), 0, 0, 0, kind == BESIDE, kind < LEAF};
     if (element->attributes && !span.is_marked) {
-        const char *names[] = {value_of(walk, element, "class"), value_of(walk, element, "id")};
+        int *is_odd = &walk->is_odd;
+        const char *names[] = {value_of(element, "class", is_odd), value_of(element, "id", is_odd)};
         int is_sidebar = (names[0] && !strcmp(names[0], "sidebar")) ||
                          (names[1] && !strcmp(names[1], "sidebar"));
-        span.is_marked = marks(walk->words, names, value_of(walk, element, "style"),
+        span.is_marked = marks(walk->words, names, value_of(element, "style", is_odd),
                                is_sidebar && is_docbook(walk, element));
     }
     append(&walk->spans, &span, sizeof span);
@@ -140,8 +102,8 @@ static void add_span(Walk *walk, const Node *element, Py_ssize_t start, int kind
 /* The first node from there on that is in lxml's tree. Others than text end the walk. */
 static const Node *next_in_tree(Walk *walk, const Node *node)
 {
-    for (; node && !is_in_tree(node->type); node = node->next)
-        walk->is_odd |= node->type != TEXT && node->type != CDATA;
+    for (; node && !is_in_tree(node); node = node->next)
+        walk->is_odd |= !is_text(node);
     return node;
 }
 
@@ -210,13 +172,12 @@ static void cut(Walk *walk, const Node *root, Actions *actions)
 
 void walk_tree(Walk *walk, PyObject *root, const Table *table, const Table *words)
 {
-    const Node *node = ((Element *)root)->node;
+    const Node *node = node_of(root);
     Actions actions = {.table = table};
     Span page = {0, 0, 0, 0, 0, 0, 1};
 
     walk->words = words;
-    walk->is_odd = !node || node->type != ELEMENT || !node->document ||
-                   node->document->type != HTML_DOCUMENT;
+    walk->is_odd = !node;
     if (walk->is_odd)
         return;
     cut(walk, node, &actions);

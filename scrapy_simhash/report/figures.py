@@ -113,8 +113,9 @@ def compared_runs(subject: Subject) -> list[dict[str, Any]]:
             "unchecked": stats.get("failed_open", 0),
             "orphans": row.orphans,
         }
-        name = f"{row.id}: {shortened(row.spider, 60)}, {format_time(row.opened)}"
-        found.append({"id": row.id, "name": name, "counts": counted})
+        spider = shortened(row.spider, 60)
+        name = f"{row.id}: {spider}, {format_time(row.opened)}"
+        found.append({"id": row.id, "spider": spider, "name": name, "counts": counted})
     return found
 
 

@@ -14,7 +14,7 @@ from scrapy_simhash.text.blocks import CONTENT, PACKED_WORDS, RESCUE, VISIBLE
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-__all__ = ["body", "read"]
+__all__ = ["body", "markup", "read"]
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +33,15 @@ def body(root: HtmlElement) -> str | None:
     if native.core is None or not _reads_trees():
         return None
     return native.core.body(etree._Element, root, VISIBLE.packed)
+
+
+def markup(
+    root: HtmlElement, most: int
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]], bool] | None:
+    """The same of `page_facts._marked_up`."""
+    if native.core is None or not _reads_trees():
+        return None
+    return native.core.markup(etree._Element, root, most)
 
 
 @cache

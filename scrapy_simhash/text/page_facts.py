@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lxml import etree
 
 from scrapy_simhash.features.tokens import tokens
+from scrapy_simhash.text import compiled
 from scrapy_simhash.text.blocks import BLOCK, BOILERPLATE, CONTENT, SKIP, SPACE, is_marked
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
+    _Pairs = list[tuple[str, str]]
+
 __all__ = ["page_facts"]
 
 # The bounds of what is looked at, far above what a page made for readers holds.
-_ELEMENTS = 4096  # of all tags below, in the order of the page
+_ELEMENTS = 4096  # of all tags below, and of meta and script, in the order of the page
 _HEADINGS = 8
 _MARKED_UP = 64  # times and microdata whose surroundings are looked at
 _VALUE = 256  # the length of a value
@@ -70,7 +73,8 @@ _OTHERS = re.compile(r"Action|Breadcrumb|Comment|List|Organi[sz]ation|Person|Rat
 # Between a value and the heading of the page, the marks of another thing.
 _TEASER = {*BOILERPLATE, "a", "article", "header", "li"}
 
-_TAGS = [f"{{*}}{tag}" for tag in ("title", "h1", "h2", "meta", "time", "script")]
+_TAGS = [f"{{*}}{tag}" for tag in ("title", "h1", "h2", "time")]
+_JSON_LD = "application/ld+json"
 _ITEMPROPS = etree.XPath("descendant-or-self::*[@itemprop]")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|2[01])\d\d(?!\d)")
 _FRACTION = re.compile(r"\d+\.\d+")
@@ -103,7 +107,8 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
         as such.
     """
     elements = _elements(root)
-    metas = _metas(elements["meta"])
+    markup = _markup(root)
+    metas = markup.metas
     titles = _titles(elements, metas)
     surroundings = _ancestors(titles.element)
     names = [titles.title, titles.heading, metas.get("og:title", "")]
@@ -112,8 +117,8 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
         ("page:title", titles.title),
         ("page:heading", titles.heading),
         ("page:language", _language(root, metas)),
-        *_json_properties(elements["script"], names),
-        *_microdata(root, surroundings),
+        *_json_properties(markup.scripts, names),
+        *(_microdata(root, surroundings) if markup.has_items else ()),
         *((_META[name], value) for name, value in metas.items() if name in _META),
     ):
         if usual := _usual(name, value):
@@ -133,14 +138,42 @@ def _elements(root: HtmlElement) -> defaultdict[str, list[HtmlElement]]:
     return elements
 
 
-def _metas(elements: list[HtmlElement]) -> dict[str, str]:
-    metas: dict[str, str] = {}
-    for element in elements:
+class _Markup(NamedTuple):
+    """What is made for programs.
+
+    Attributes:
+        metas: What meta elements say, by their names.
+        scripts: The sources of JSON-LD.
+        has_items: Whether there may be microdata.
+    """
+
+    metas: dict[str, str]
+    scripts: list[str]
+    has_items: bool
+
+
+def _markup(root: HtmlElement) -> _Markup:
+    made = compiled.markup(root, _ELEMENTS)
+    metas, scripts, has_items = _marked_up(root) if made is None else made
+    named: dict[str, str] = {}
+    for name, content in metas:
+        named.setdefault(name.lower(), content[:_READ])
+    sources = [source for kind, source in scripts if kind.strip().lower() == _JSON_LD]
+    return _Markup(named, sources, has_items)
+
+
+def _marked_up(root: HtmlElement) -> tuple[_Pairs, _Pairs, bool]:
+    """Return what `_Markup` is made of: meta elements, scripts by their types, True."""
+    metas, scripts = [], []
+    for element in islice(root.iter("{*}meta", "{*}script"), _ELEMENTS):
+        if str(element.tag).endswith("script"):
+            scripts.append((element.get("type", ""), element.text or ""))
+            continue
         name = element.get("property") or element.get("name") or element.get("http-equiv")
         content = element.get("content")
         if name and content:
-            metas.setdefault(name.lower(), content[:_READ])
-    return metas
+            metas.append((name, content))
+    return metas, scripts, True
 
 
 class _Titles(NamedTuple):
@@ -245,7 +278,7 @@ def _microdata(root: HtmlElement, surroundings: set[HtmlElement]) -> Iterator[tu
             yield from dict.fromkeys(facts, value or _said(element)).items()
 
 
-def _json_properties(scripts: list[HtmlElement], names: list[str]) -> Iterator[tuple[str, str]]:
+def _json_properties(scripts: list[str], names: list[str]) -> Iterator[tuple[str, str]]:
     """Yield what JSON-LD says about the page, known by its headline or by one of its names."""
     for thing in islice(_things(scripts), _JSON_THINGS):
         if _OTHERS.search(_scalar(thing.get("@type"))):
@@ -262,13 +295,10 @@ def _json_properties(scripts: list[HtmlElement], names: list[str]) -> Iterator[t
                         yield fact, unescape(_scalar(value)[:_READ])
 
 
-def _things(scripts: list[HtmlElement]) -> Iterator[dict[str, Any]]:
+def _things(scripts: list[str]) -> Iterator[dict[str, Any]]:
     """Yield the things that JSON-LD is about, without those that they refer to."""
     left = _JSON
-    for script in scripts:
-        if script.get("type", "").strip().lower() != "application/ld+json":
-            continue
-        source = script.text or ""
+    for source in scripts:
         if len(source) > left:
             continue
         left -= len(source)

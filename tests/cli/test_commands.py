@@ -21,6 +21,7 @@ NAMES = [
     "show",
     "report",
     "tune",
+    "patterns",
     "restore",
     "prune",
     "reset",

@@ -543,6 +543,8 @@ WRONG = {
     "SIMHASH_TEXT_BUDGET": -1,
     "SIMHASH_EXPIRE": -1,
     "SIMHASH_RESET": "perhaps",
+    "SIMHASH_PRUNE": 1.5,
+    "SIMHASH_PRUNE_NEVER": [5],
     "SIMHASH_ENABLED": "perhaps",
     "SIMHASH_LOG_LEVEL": "LOUD",
     "SIMHASH_NAMESPACE": "{crawler}",

@@ -90,49 +90,49 @@ def decomposed_letters(size: int) -> bytes:
 
 
 @page(5_000_000, "too_complex")
-@page(290_000, "too_short")
+@page(590_000, "too_short")
 def small_paragraphs(size: int) -> bytes:
     return b"<p>a b" * (size // 6)
 
 
 @page(5_000_000, "too_complex")
-@page(720_000, "too_short")
+@page(1_440_000, "too_short")
 def small_marked_boxes(size: int) -> bytes:
     return b"<div class=nav id=x>a b</div>" * (size // 29)
 
 
 @page(5_000_000, "too_complex")
-@page(230_000, "too_short")
+@page(460_000, "too_short")
 def small_cells(size: int) -> bytes:
     return b"<table>" + b"<tr><td>1<td>2" * (size // 14)
 
 
 @page(5_000_000, "too_complex")
-@page(240_000, "too_short")
+@page(490_000, "too_short")
 def line_breaks(size: int) -> bytes:
     return b"<p>" + b"a<br>" * (size // 5)
 
 
 @page(5_000_000, "too_complex")
-@page(390_000, "too_short")
+@page(790_000, "too_short")
 def links(size: int) -> bytes:
     return b"<a href=/>b</a> " * (size // 16)
 
 
 @page(5_000_000, "too_complex")
-@page(330_000, "too_short")
+@page(660_000, "too_short")
 def buttons(size: int) -> bytes:
     return b"<button>a <b>b</b></button>" * (size // 27)
 
 
 @page(5_000_000, "too_complex")
-@page(290_000, "too_short")
+@page(590_000, "too_short")
 def navs_in_noscript(size: int) -> bytes:
     return b"<noscript>" + b"<p>a b<nav>c</nav>" * (size // 18)
 
 
 @page(5_000_000, "too_complex")
-@page(390_000, "too_short")
+@page(790_000, "too_short")
 def comments(size: int) -> bytes:
     return b"<p>" + b"<!---->" * (size // 8) + b"word " * 99
 
@@ -147,7 +147,7 @@ def classes(size: int) -> bytes:
 
 
 @page(5_000_000, "too_complex")
-@page(300_000, "too_short")
+@page(890_000, "too_short")
 def nested_boxes(size: int) -> bytes:
     return b"<div>a b " * (size // 9)
 
@@ -275,7 +275,7 @@ def linked(name: str, *data: str) -> bytes:
     return html(story(name), "".join(scripts))
 
 
-@page(240_000, COMPARED)
+@page(490_000, COMPARED)
 def linked_things(size: int) -> bytes:
     thing = '{"@type":"Product","name":"x","offers":[{"price":1}]}'
     return linked("things", '{"@graph":[' + ",".join([thing] * (size // 53)) + "]}")

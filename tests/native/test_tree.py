@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_simhash import native
-from scrapy_simhash.text import compiled
+from scrapy_simhash.text import compiled, page_facts
 from scrapy_simhash.text.blocks import CONTENT, PACKED_WORDS, RESCUE, VISIBLE, width
 from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
@@ -167,7 +167,7 @@ def story_with(attribute, value):
         "<aside><div><p>{}</div><p>{}</aside><p>{}<a>{}</a>",
         "<div class=nav>{}</div><main><p>{}</main><p><a>{}</a><a>{}</a>",
         "<main><p>{}</main><ul>{items}</ul>",
-        "<div><p>{}</div><ul>{links}</ul><div><p>{}</div>",
+        "<div><p>{}<p>{}</div><ul>{links}</ul><div><p>{}</div>",
     ],
 )
 def test_what_is_long_enough_is_the_same_everywhere(page):
@@ -181,12 +181,54 @@ def test_what_is_long_enough_is_the_same_everywhere(page):
         check(parse_html("<body>" + page.format(*texts, items=items, links=links)))
 
 
+programs = st.one_of(
+    st.builds(
+        "<{}{}{}>{}".format,
+        st.sampled_from(["meta", "meta", "script", "p", "svg:meta", "title", "h1"]),
+        st.lists(
+            st.builds(
+                " {}='{}'".format,
+                st.sampled_from(["name", "property", "http-equiv", "x:name", "itemprop", "id"]),
+                st.sampled_from(["", "og:title", "OG:Title", "product:price:amount", "price", "é"]),
+            ),
+            max_size=2,
+        ).map("".join),
+        st.sampled_from([" content='1.50'", " content", " type='Application/LD+JSON '", ""]),
+        st.sampled_from(["", '{"@type": "Product", "sku": "é1"}</script>', "a title", "<!--c-->"]),
+    ),
+    st.sampled_from(
+        ["</script>", "</p>", "<b>c</b>", "<template><meta name=a content=b></template>"]
+    ),
+)
+
+
+@given(st.lists(programs, max_size=20).map("".join), st.integers(0, 40), st.integers(0, 9))
+@settings(deadline=None)
+def test_what_is_made_for_programs_is_read_in_the_same_way(page, place, most):
+    root = parse_html(page)
+    if root is None:
+        return
+    elements = list(root.iter("*"))
+    for element in (root, elements[place % len(elements)]):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(page_facts, "_ELEMENTS", most)
+            metas, scripts, _ = page_facts._marked_up(element)
+            with path(None):
+                facts = page_facts.page_facts(element)
+            with path(COMPILED):
+                assert page_facts.page_facts(element) == facts
+        has_items = bool(page_facts._ITEMPROPS(element))
+        scripts = [(kind, source) for kind, source in scripts if "+" in kind]
+        assert COMPILED.markup(etree._Element, element, most) == (metas, scripts, has_items)
+
+
 def test_what_is_unusual_is_left_to_the_pure_path():
     root = lxml.html.fromstring("<div><p>a</p></div>")
     root.append(etree.Entity("nbsp"))
     for tree in (root, etree.XML("<div><p>a</p></div>")):
         assert COMPILED.page(etree._Element, tree, RULES) is None
         assert COMPILED.body(etree._Element, tree, VISIBLE.packed) is None
+    assert COMPILED.markup(etree._Element, etree.XML("<meta name='a' content='b'/>"), 9) is None
     xml = etree.XML("<html><body><p>a story</p></body></html>")
     with path(COMPILED):
         assert (read(xml).text, body(xml)) == ("a story", "a story")
@@ -206,6 +248,8 @@ def test_what_is_unusual_is_left_to_the_pure_path():
 def test_arguments_that_can_not_be_are_an_error(element, root, packed):
     with pytest.raises((TypeError, ValueError)):
         COMPILED.body(element, root, packed)
+    with pytest.raises(TypeError):
+        COMPILED.markup("type", root, 9)
     for place in range(4):
         rules = (*RULES[:place], packed, *RULES[place + 1 :])
         with pytest.raises((TypeError, ValueError)):

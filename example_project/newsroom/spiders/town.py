@@ -39,6 +39,7 @@ class TownSpider(CrawlSpider):
             url=response.url,
             name=response.css("h1::text").get(),
             price=response.css(".price::text").get(),
+            size=response.css(".size::text").get(),
             description=response.css(".description p::text").get(),
         )
 

@@ -363,7 +363,9 @@
     byId("only").replaceChildren(onlyIn(one, other), onlyIn(other, one));
   };
   if (runs.length > 1) {
-    for (const [id, chosen] of [["earlier", 1], ["later", 0]]) {
+    // The newest run, and the one of its spider before it.
+    const before = runs.findIndex((run, place) => place && run.spider === runs[0].spider);
+    for (const [id, chosen] of [["earlier", before > 0 ? before : 1], ["later", 0]]) {
       const option = (run, place) => make("option", run.name, { value: String(place) });
       byId(id).replaceChildren(...runs.map(option));
       byId(id).value = String(chosen);

@@ -1,0 +1,114 @@
+"""``scrapy simhash patterns``, and what another package does with its rules."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from loopback import answering, crawl
+from repeating_site import EverythingSpider, RepeatingSite
+from scrapy.utils.defer import deferred_f_from_coro_f
+from stored import meet
+
+from scrapy_simhash.index.index import Index
+
+SITE = RepeatingSite(products=16, sessions=6, months=15, per_page=4, pages=2)
+
+
+@pytest.fixture
+def seen(tmp_path):
+    """Sessions and months that repeat, and ids that do not; a site that writes to terminals."""
+    path = tmp_path / "seen.db"
+    pages = [(f"http://www.a.test/p/{n}?id={n}&sid={s}", n) for n in (1, 2) for s in range(3)]
+    pages += [(f"http://a.test/p/{n}?id={n}", n) for n in (3, 4)]
+    pages += [(f"http://a.test/events/2031/{month}", "events") for month in range(1, 6)]
+    pages += [(f"http://evil.test/\x1b[31m?\u202esid={session}", "evil") for session in range(5)]
+    pages += [(f"http://evil.test/a|b/?sid={session}", "evil") for session in range(5)]
+    with Index(f"sqlite:///{path}", namespace="n") as index:
+        meet(index, pages)
+    return path
+
+
+def test_what_says_nothing_is_shown_with_its_counts(call, seen):
+    code, out, err = call("patterns", "--database", seen, "--least", 4)
+    assert (code, err) == (0, "")
+    (row,) = [line for line in out.splitlines() if "www.a.test/p/?sid" in line]
+    assert [cell.strip() for cell in row.split("│")[1:5]] == ["www.a.test/p/?sid", "6", "4", "2"]
+    assert "a.test/events/*" in out
+    assert "?id" not in out.replace("?id=", "")
+    assert not set("\x1b\u202e") & set(out)
+
+
+def test_fewer_pages_than_asked_for_show_nothing(call, seen):
+    out = call("patterns", "--database", seen, "--least", 40)[1]
+    assert out == "No part of an address has repeated what is known 40 times and never else.\n"
+
+
+def test_for_programs(call, seen, tmp_path):
+    path = tmp_path / "rules.json"
+    out = call("patterns", "--database", seen, "--least", 4, "--json", "--rules", path)[1]
+    found = json.loads(out)
+    by_part = {one["part"]: one for one in found["says_nothing"]}
+    assert by_part["www.a.test/p/?sid"]["spared"] == 4
+    # Neither a date nor a place that would match others has a rule.
+    (rule,) = [rule for rule in found["rules"] if "a.test" in str(rule["urlPattern"])]
+    assert rule == {
+        "urlPattern": {"include": ["www.a.test/p/"]},
+        "processor": "queryRemoval",
+        "args": ["sid"],
+        "order": 100,
+    }
+    assert not any("a|b" in str(rule) for rule in found["rules"])
+    assert json.loads(path.read_text("utf-8")) == found["rules"]
+    code, _, err = call("patterns", "--database", seen, "--rules", path)
+    assert code == 2
+    assert "is there already" in err
+
+
+def test_no_rule_for_a_place_that_another_one_contradicts_whom_rules_do_not_tell_apart(call, seen):
+    with Index(f"sqlite:///{seen}", namespace="n") as index:
+        meet(index, [(f"http://a.test/P/9?sid={seed}", seed) for seed in ("one", "other")])
+    out = call("patterns", "--database", seen, "--least", 4, "--json")[1]
+    assert "www.a.test/p/" not in str(json.loads(out)["rules"])
+
+
+@pytest.fixture
+def no_list(monkeypatch):
+    """What matches the rules asks the network for the list of public suffixes otherwise."""
+    extractor = pytest.importorskip("tldextract.tldextract").TLD_EXTRACTOR
+    monkeypatch.setattr(extractor, "suffix_list_urls", ())
+
+
+@pytest.mark.usefixtures("no_list")
+@deferred_f_from_coro_f
+async def test_the_rules_spare_downloads_and_lose_nothing(call, tmp_path):
+    pytest.importorskip("duplicate_url_discarder", reason="its rules are tried with the package")
+    asked: list[str] = []
+
+    def find(target: str) -> bytes | None:
+        asked.append(target)
+        return SITE.find(target)
+
+    async def things(site: str, name: str, **settings: object) -> set[str]:
+        asked.clear()
+        url = f"sqlite:///{tmp_path / name}"
+        done = await crawl(EverythingSpider, {"SIMHASH_DATABASE_URL": url} | settings, site=site)
+        assert done.errors == 0
+        return {item["thing"] for item in done.items}
+
+    with answering(find) as site:
+        assert await things(site, "first.db") == SITE.things()
+        without = len(asked)
+        rules = tmp_path / "rules.json"
+        database = tmp_path / "first.db"
+        code, out, _ = call("patterns", "--database", database, "--least", 10, "--rules", rules)
+        assert code == 0, out
+        addons = {"scrapy_simhash.Addon": 500, "duplicate_url_discarder.Addon": 600}
+        given = {"ADDONS": addons, "DUD_LOAD_RULE_PATHS": [str(rules)]}
+        assert await things(site, "second.db", **given) == SITE.things()
+    (include,) = json.loads(rules.read_text("utf-8"))[0]["urlPattern"]["include"]
+    assert f"http://{include}" == f"{site}/product/"
+    products = [target for target in asked if "/product/" in target]
+    # One of each, in each size that there is.
+    assert len(products) == SITE.products + SITE.products // 4
+    assert len(asked) < without

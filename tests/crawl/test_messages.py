@@ -1,0 +1,33 @@
+"""What is said of a setting that is wrong: its name, its value, what is allowed."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy.settings import Settings as ScrapySettings
+
+from scrapy_simhash.crawl.settings import DEFAULTS, Settings
+from scrapy_simhash.exceptions import SettingError
+
+#: Of these the value is, or may hold, a password.
+SECRET = {"SIMHASH_DATABASE_URL", "SIMHASH_ENGINE_OPTIONS", "SIMHASH_SECRET"}
+
+
+def said(given):
+    with pytest.raises(SettingError) as raised:
+        Settings.read(ScrapySettings(given))
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("name", sorted(DEFAULTS))
+def test_a_wrong_value_is_named_with_what_is_allowed(name):
+    wrong = {"SIMHASH_ENABLED": [], "SIMHASH_RESET": []}.get(name, -5.5)
+    words = said({name: wrong})
+    assert words.startswith(f"{name}: " if name in SECRET else f"{name} = {wrong!r}: ")
+    assert any(word in words for word in ("allowed", "wanted", "the name of an extractor"))
+    assert "object" not in words
+
+
+def test_all_names_that_no_setting_has_are_told_with_the_nearest():
+    words = said({"SIMHASH_SIMILARTY": 1, "SIMHASH_ON_DUPLICATES": 1, "SIMHASH_Q": 1})
+    assert "SIMHASH_SIMILARTY (did you mean SIMHASH_SIMILARITY?)" in words
+    assert "nor SIMHASH_ON_DUPLICATES (did you mean SIMHASH_ON_DUPLICATE?)" in words

@@ -1,0 +1,110 @@
+"""Which parts of addresses only repeated what is found without them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+from loopback import prose
+from servers import ENGINES, empty_database
+from stored import meet
+
+from scrapy_simhash import history
+from scrapy_simhash.index.index import Index
+
+
+def read(database):
+    found = history.patterns(database, history.choose_namespace(database, None))
+    return {one.part: one for one in found}
+
+
+@pytest.fixture
+def patterns_of(tmp_path):
+    def patterns_of(pages):
+        with Index(f"sqlite:///{tmp_path / 'seen.db'}", namespace="n") as index:
+            meet(index, pages)
+            return read(index.database)
+
+    return patterns_of
+
+
+def sessions(count, *, number=1):
+    return [(f"http://a.test/p/{number}?sid={session}", number) for session in range(count)]
+
+
+def test_a_session_id_repeats(patterns_of):
+    pages = [*sessions(5), *sessions(3, number=2), ("http://a.test/p/3?sid=9", 3)]
+    (found,) = patterns_of(pages).values()
+    assert found.part == "a.test/p/?sid"
+    assert (found.pages, found.compared, found.groups, found.repeats) == (9, 8, 2, 6)
+    assert (found.new, found.empty) == (3, 0)
+    assert found.example in {url for url, _ in pages}
+
+
+def test_one_page_that_is_another_contradicts(patterns_of):
+    found = patterns_of([*sessions(9), ("http://a.test/p/1?sid=9", 7)])
+    assert (found["a.test/p/?sid"].contradicted, found["a.test/p/?sid"].repeats) == (1, 0)
+
+
+def test_a_parameter_that_says_which_one_it_is_contradicts_itself(patterns_of):
+    found = patterns_of(
+        [(f"http://a.test/p?id={number}&sid={number}", number) for number in (1, 2)]
+    )
+    assert found["a.test/p?id"].compared == 0
+    found = patterns_of([(f"http://b.test/p?id={number}&sid=5", number) for number in (3, 4, 3)])
+    assert found["b.test/p?id"].contradicted == 1
+
+
+def test_duplicates_of_different_things_did_not_fall_together(patterns_of):
+    # The pages of a mirror are all duplicates, and its ids say everything.
+    known = [(f"http://a.test/{number}", number) for number in range(4)]
+    mirror = [(f"http://mirror.test/p?id={number}", number) for number in range(4)]
+    found = patterns_of(known + mirror)["mirror.test/p?id"]
+    assert (found.contradicted, found.repeats) == (1, 0)
+    assert (found.pages, found.new, found.empty) == (4, 0, 4)
+
+
+def test_the_same_name_elsewhere_is_another_part(patterns_of):
+    found = patterns_of(
+        [*sessions(3), ("http://a.test/q/1?sid=1", 5), ("http://a.test/q/1?sid=2", 6)]
+    )
+    assert (found["a.test/p/?sid"].repeats, found["a.test/q/?sid"].repeats) == (2, 0)
+
+
+def test_an_address_that_was_met_often_counts_once(patterns_of):
+    found = patterns_of(3 * sessions(2))["a.test/p/?sid"]
+    assert (found.pages, found.compared, found.repeats) == (2, 2, 1)
+
+
+def test_a_calendar_repeats_at_the_end_of_its_path(patterns_of):
+    pages = [(f"http://a.test/events/2031/{month}", "events") for month in range(1, 13)]
+    found = patterns_of(pages)["a.test/events/*"]
+    assert (found.compared, found.repeats) == (12, 11)
+
+
+def test_what_nothing_stands_for_says_nothing(tmp_path):
+    with Index(f"sqlite:///{tmp_path / 'seen.db'}", namespace="n") as index:
+        document = index.document(prose(1), key="1", url="http://a.test/p?sid=1")
+        (first,) = index.execute(claims=[document])
+        meet(index, [("http://a.test/p?sid=2", 1)])
+        index.execute(release=[first.claim])
+        assert read(index.database) == {}
+
+
+def test_of_many_rows_the_newest_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(import_module("scrapy_simhash.history.patterns"), "_PAGE", 2)
+    with Index(f"sqlite:///{tmp_path / 'seen.db'}", namespace="n") as index:
+        meet(index, sessions(8))
+        namespace = history.choose_namespace(index.database, None)
+        (every,) = history.patterns(index.database, namespace)
+        (newest,) = history.patterns(index.database, namespace, limit=3)
+    assert (every.pages, newest.pages) == (8, 4)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_answers_the_same(tmp_path, engine):
+    with empty_database(engine, tmp_path) as url:
+        address = url.render_as_string(hide_password=False)
+        with Index(address, namespace="n") as index:
+            meet(index, sessions(4))
+            assert read(index.database)["a.test/p/?sid"].repeats == 3

@@ -1,0 +1,53 @@
+"""What of an address may say nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_simhash.item.parts import Address
+
+
+@pytest.mark.parametrize(
+    ("url", "parts", "rest"),
+    [
+        ("http://a.test/product/5?sid=1", ["a.test/product/?sid"], "http://a.test/product/5?"),
+        ("http://A.test/p?b=1&a=&b=2", ["a.test/p?a", "a.test/p?b"], "http://a.test/p?"),
+        ("http://a.test?p=5#top", ["a.test/?p"], "http://a.test?"),
+        ("http://me:pw@a.test/p?x", ["a.test/p?x"], "http://a.test/p?"),
+        ("http://a.test/2031/05/slug?x=1", ["a.test/*/?x"], "http://a.test/2031/05/slug?"),
+        ("http://a.test/events/2031/05/", ["a.test/events/*"], "http://a.test/events?"),
+        ("http://a.test/events/2031-05-03", ["a.test/events/*"], "http://a.test/events?"),
+        ("http://a.test/shop/hats/color=red", ["a.test/shop/*"], "http://a.test/shop/hats?"),
+        ("http://a.test/product/5", [], "http://a.test/product/5?"),
+        ("http://a.test/2031/05", [], "http://a.test/2031/05?"),
+    ],
+)
+def test_parts_have_the_name_of_their_place(url, parts, rest):
+    address = Address.of(url)
+    assert address.parts() == parts
+    assert address.without(parts) == rest
+
+
+def test_one_part_leaves_the_others():
+    address = Address.of("http://a.test/events/2031/05?b=1&a=2")
+    assert address.without(["a.test/events/?a"]) == "http://a.test/events/2031/05?b=1"
+    assert address.without(["a.test/events/*"]) == "http://a.test/events?a=2&b=1"
+
+
+def test_order_of_parameters_and_a_slash_at_the_end_make_no_other_address():
+    one, other = (Address.of(f"http://a.test/{rest}") for rest in ("p/?a=1&b=2", "p?b=2&a=1"))
+    assert one.without(()) == other.without(())
+
+
+@pytest.mark.parametrize("url", ["", "page 5", "ftp://a.test/p?x=1", "http://[/", "http:///p?x=1"])
+def test_what_is_no_address_has_no_parts(url):
+    assert Address.of(url) is None
+
+
+def test_what_is_too_much_of_an_address_has_no_parts():
+    assert Address.of("http://a.test/?" + "a" * 2000) is None
+    assert Address.of("http://a.test/?" + "&".join(map(str, range(17)))) is None
+
+
+def test_a_path_of_many_dates_takes_no_long_time():
+    assert Address.of("http://a.test/" + "2031/05/" * 240 + "x").parts() == []
