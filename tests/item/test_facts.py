@@ -443,3 +443,11 @@ def test_the_numbers_of_another_text_replace_the_first() -> None:
     assert conflict(said, said.with_numbers("4 of 3"), same_site=True) is None
     assert conflict(said, said.with_numbers("4 of 4"), same_site=True) == "(numbers)"
     assert conflict(said, said.with_numbers("4 of 4"), same_site=False) is None
+
+
+def test_facts_of_an_item_and_of_its_page_are_those_of_both():
+    item, page = facts({"price": "€1.00"}), facts({"title": "Jacket"})
+    joined = item.joined(page)
+    assert joined == facts({"price": "€1.00", "title": "Jacket"})
+    assert sorted(joined.names.values()) == ["price", "title"]
+    assert item.joined(item) == item, "what both say is said once"
