@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["CrawlDatabase", "connect", "learn_from_index"]
 
 #: A crawl learns from the newest so many claims and duplicates, and knows so many pages of its own.
-_KNOWN, _OWN = 20_000, 300_000
+_KNOWN, _OWN = 50_000, 300_000
 
 
 def connect(crawler: Crawler, settings: Settings, signs: Signs) -> CrawlDatabase:

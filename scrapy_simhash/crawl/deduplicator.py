@@ -82,12 +82,13 @@ class Deduplicator:
                 crawler, self._documents.page_text, self._stats, settings.timeout
             )
         feeds = FeedCheck(crawler, self._stats)
-        self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
+        self._tracker = Tracker(crawler, settings, self._settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._trouble)
         self._end = CrawlEnd(
             crawler, settings, self._worker, self._claims, self._stats, feeds=feeds
         )
         if self.pruner is not None:
+            crawler.signals.connect(self.pruner.spider_idle, signals.spider_idle)
             crawler.signals.connect(self.pruner.say_what_was_left_out, signals.spider_closed)
         for handler, signal in (
             (self.spider_opened, signals.spider_opened),
@@ -223,6 +224,13 @@ class Deduplicator:
         return NearDuplicateItem(
             _words(verdict.kind, document, match), match, self._settings.log_level
         )
+
+    def _settle(self, subject: Subject, stored: bool) -> None:
+        self._claims.settle(subject, stored)
+        verdict = subject.verdict
+        if self.pruner is not None and verdict is not None and verdict.claim and not stored:
+            with self._trouble.guard():
+                self.pruner.not_stored(subject.page)
 
     async def _decide(self, subject: Subject, item: Any) -> Verdict:
         self._unmet.see(item)

@@ -102,9 +102,7 @@ class Pruner:
         request = page.response.request if page.response is not None else None
         if request is None:
             return
-        first, *_ = request.meta.get("redirect_urls") or [request.url]
-        is_plain = request.method == "GET" and not page.is_left_alone
-        address = Address.of(first) if is_plain else None
+        address = _address(page)
         if len(self._visits) >= _MOST_PAGES:
             # Of the oldest one something was never judged.
             del self._visits[next(iter(self._visits))]
@@ -188,6 +186,11 @@ class Pruner:
         if wrong:
             self._take_back(set(wrong))
 
+    def not_stored(self, page: Page) -> None:
+        """Something that a page gave is not stored after all: what repeats it is wanted again."""
+        if address := _address(page):
+            self.repeats.forget(address)
+
     # Requests
 
     def leaves_out(self, request: Request) -> list[str]:
@@ -226,6 +229,21 @@ class Pruner:
         )
         for part in wrong:
             del self._dropped[part]
+        self._put_back(back)
+
+    def spider_idle(self) -> None:
+        """Handles the signal: make what repeats nothing that is stored."""
+        back = [
+            request
+            for _, request in self._held
+            if (address := Address.of(request.url)) and not self.repeats.repeating(address)
+        ]
+        if back:
+            gone = set(map(id, back))
+            self._held = [held for held in self._held if id(held[1]) not in gone]
+            self._put_back(back)
+
+    def _put_back(self, back: Iterable[Request]) -> None:
         engine = self._crawler.engine
         for request in back:
             if engine is not None and engine.spider is not None:
@@ -248,6 +266,15 @@ class Pruner:
             self._stats.get("prune/dropped") - self._stats.get("prune/put_back"),
             "\n".join(lines),
         )
+
+
+def _address(page: Page) -> Address | None:
+    """Under which a page was asked for; None where nothing is to be learned of it."""
+    request = page.response.request if page.response is not None else None
+    if request is None or request.method != "GET" or page.is_left_alone:
+        return None
+    first, *_ = request.meta.get("redirect_urls") or [request.url]
+    return Address.of(first)
 
 
 def _kind(part: str) -> str:

@@ -115,8 +115,8 @@ class Repeats:
                     wrong.append(name)
                 self._remember(others, gave)
         self._remember(whole, gave)
-        says_nothing = [name for name in self._proven(address) if self._is_same(self._parts[name])]
-        self._remember(hash((_ANY, address.without(says_nothing))), gave)
+        rest = address.without(self._saying_nothing(address))
+        self._remember(hash((_ANY, rest)), gave)
         return wrong
 
     def give_up(self, names: Iterable[str]) -> list[str]:
@@ -129,6 +129,15 @@ class Repeats:
                     wrong.append(name)
                 part.same = part.nothing = None
         return wrong
+
+    def forget(self, address: Address) -> None:
+        """A page is as if it had not been fetched: nothing that it gave is stored."""
+        whole = address.without(())
+        for form in ((), *((name,) for name in address.parts()), self._saying_nothing(address)):
+            rest = address.without(form)
+            for name in (_ANY, *form):
+                self._met.pop(hash((name, rest)), None)
+        self._met.pop(hash(whole), None)
 
     def repeating(self, address: Address) -> list[str]:
         """The parts for which a request may be left out; none if it may show something new."""
@@ -144,13 +153,12 @@ class Repeats:
         part.asked += 1
         return part.asked % every == 0
 
-    def proven(self) -> list[str]:
-        """The names of all parts that pages have spoken for often enough."""
-        return [name for name, part in self._parts.items() if self._is_proven(part)]
-
     def _proven(self, address: Address) -> list[str]:
         parts = ((name, self._parts.get(name)) for name in address.parts())
         return [name for name, part in parts if part is not None and self._is_proven(part)]
+
+    def _saying_nothing(self, address: Address) -> list[str]:
+        return [name for name in self._proven(address) if self._is_same(self._parts[name])]
 
     def _is_proven(self, part: _Part) -> bool:
         return bool(self._proven_of(part))

@@ -206,6 +206,29 @@ async def test_only_what_an_address_leads_to_without_its_part_is_left_out(settin
     assert len(done.items) == 11
 
 
+class Fails:
+    """Stores all but what one address gave."""
+
+    async def process_item(self, item):
+        if item["url"].endswith("/6?sid=0"):
+            await asyncio.sleep(0.2)
+            raise ValueError("an error in a pipeline")
+        return item
+
+
+@deferred_f_from_coro_f
+async def test_what_would_repeat_something_that_is_not_stored_is_fetched(settings):
+    class Spider(VersionsSpider):
+        links = [f"/{n}?sid={s}" for n in range(7) for s in range(2)]  # noqa: RUF012
+
+    given = settings | {"ITEM_PIPELINES": {Fails: 500}}
+    with answering(lambda target: article(target.partition("?")[0])) as site:
+        done = await crawl(Spider, given | {"SIMHASH_PRUNE": 2}, [f"{site}/start"])
+    # It was left out while the first one was on its way.
+    assert done.stats["prune/put_back"] == 1
+    assert "/6?sid=1" in done.urls
+
+
 @deferred_f_from_coro_f
 async def test_what_is_found_only_behind_a_page_that_repeats_is_found(settings):
     class Spider(VersionsSpider):
