@@ -31,8 +31,8 @@ from scrapy_simhash.cli.tune import tuned
 from scrapy_simhash.crawl.addon import Addon
 from scrapy_simhash.crawl.pipeline import SimhashPipeline
 from scrapy_simhash.report.differs import in_words
-from scrapy_simhash.report.subject import read_subject
-from scrapy_simhash.report.verdict import in_sentences
+from scrapy_simhash.report.subject import read_subject, sum_stats
+from scrapy_simhash.report.verdict import in_sentences, skipped_in_words
 from scrapy_simhash.visible import shortened, visible
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _PLACE = 100
 _FIELDS = 15
 
 # The name of a field of an item: others are of the page, or of the text.
-_IS_FIELD = re.compile(r"[^(#:]+")
+_IS_FIELD = re.compile(r"[\w .-]+")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -149,10 +149,7 @@ def _crawl(settings: ScrapySettings, options: Options) -> tuple[Crawler, Mapping
     Raises:
         CommandError: there is no such spider, it could not be started, or it gave no items.
     """
-    is_asyncio = "asyncio" in settings["TWISTED_REACTOR"] and not settings.getbool(
-        "FORCE_CRAWLER_PROCESS"
-    )
-    process = (AsyncCrawlerProcess if is_asyncio else CrawlerProcess)(settings)
+    process = _process(settings)
     # That nothing stores is meant, and what was kept is told below.
     for module in ("storing", "end"):
         logging.getLogger(f"scrapy_simhash.crawl.{module}").setLevel(logging.ERROR)
@@ -182,7 +179,22 @@ def _crawl(settings: ScrapySettings, options: Options) -> tuple[Crawler, Mapping
             f"the spider {options.spider!r} gave no items ({_fetched(crawler)}), and it is items "
             "that are compared; -s LOG_LEVEL=INFO shows what it did, --pages lets it go on longer"
         )
+    stats = sum_stats([_stats(crawler)])
+    if not any(stats.get(kind) for kind in ("unique", "duplicates", "same")):
+        raise CommandError(
+            f"the spider {options.spider!r} gave items ({_fetched(crawler)}), of which none could "
+            f"be compared: {skipped_in_words(stats)}. {_longest(fields)}"
+        )
     return crawler, fields
+
+
+def _process(settings: ScrapySettings) -> AsyncCrawlerProcess | CrawlerProcess:
+    """The one that Scrapy's own commands would crawl in."""
+    is_asyncio = "asyncio" in (settings["TWISTED_REACTOR"] or "")
+    is_forced = settings.getbool("FORCE_CRAWLER_PROCESS")
+    if (is_asyncio and not is_forced) or not settings.getbool("TWISTED_REACTOR_ENABLED", True):
+        return AsyncCrawlerProcess(settings)
+    return CrawlerProcess(settings)
 
 
 def _known(names: list[str], name: str) -> str:
@@ -196,9 +208,19 @@ def _known(names: list[str], name: str) -> str:
     raise CommandError(f"there is no spider {name!r}; {there}")
 
 
-def _fetched(crawler: Crawler) -> str:
+def _longest(fields: Mapping[str, int]) -> str:
+    longest = sorted(fields.items(), key=lambda field: -field[1])[:_FIELDS]
+    listed = ", ".join(f"{shortened(name, 40)} ({length:,})" for name, length in longest)
+    return f"The fields, with the characters of their longest value: {listed}"
+
+
+def _stats(crawler: Crawler) -> dict[str, Any]:
     assert crawler.stats is not None  # noqa: S101 - Scrapy has made them
-    get = crawler.stats.get_value
+    return crawler.stats.get_stats()
+
+
+def _fetched(crawler: Crawler) -> str:
+    get = _stats(crawler).get
     pages, errors = get("response_received_count", 0), get("log_count/ERROR", 0)
     said = f"{pages:,} {'page' if pages == 1 else 'pages'}"
     return f"{said}, {errors:,} {'error' if errors == 1 else 'errors'} logged" if errors else said
@@ -213,13 +235,11 @@ def _print_verdict(
     for sentence in others:
         console.print(Text(sentence))
     if not any(subject.stats.get(f"text/{size}") for size in ("8_to_31", "from_32")):
-        longest = sorted(fields.items(), key=lambda field: -field[1])[:_FIELDS]
-        listed = ", ".join(f"{shortened(name, 40)} ({length:,})" for name, length in longest)
         console.print(
             Text(
                 "Neither items nor pages have a text that is long enough to be compared, so only "
                 "equal items are copies. A field is text from 32 different pairs of neighbouring "
-                f"words on. The fields, with the characters of their longest value: {listed}."
+                f"words on. {_longest(fields)}"
             )
         )
     if subject.kept.counts:
@@ -263,7 +283,11 @@ def _print_settings(
 ) -> None:
     """What is to be put into the settings of the project."""
     before = settings.getdict("ITEM_PIPELINES")
-    unheard = [str(name) for name, order in before.items() if order is not None and order < _PLACE]
+    unheard = [
+        str(name)
+        for name, order in before.items()
+        if order is not None and order < _PLACE and not str(name).endswith("SimhashPipeline")
+    ]
     console.print(
         Text(
             "Nothing was stored: no feed was written, no item pipeline ran but SimhashPipeline, "

@@ -9,6 +9,7 @@ nothing else.
 from __future__ import annotations
 
 import base64
+import re
 from collections import Counter
 from datetime import UTC, datetime
 from functools import cache
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from scrapy_simhash.durable import replace_file
 from scrapy_simhash.report.charts import draw_charts
@@ -87,6 +88,7 @@ def _render(subject: Subject) -> str:
     environment.filters["number"] = lambda number: f"{number:,}"
     environment.filters["time"] = format_time
     environment.filters["shortened"] = shortened
+    environment.filters["code"] = _code
     style, script = _template("report.css"), _template("report.js")
     packed = pack(subject)
     verdict, *remarks = in_sentences(subject)
@@ -116,6 +118,12 @@ def _render(subject: Subject) -> str:
         blocks=packed.blocks,
         longest=LONGEST,
     )
+
+
+def _code(text: str) -> Markup:
+    """A text in which what stands between backticks is set as code."""
+    # Escaped before, so that no tag but ours is in it.
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
 def _cost(stats: Mapping[str, float]) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.report.subject import Subject
 
-__all__ = ["in_sentences", "skipped_counts"]
+__all__ = ["in_sentences", "skipped_counts", "skipped_in_words"]
 
 # Of what kept items apart, and of what could not be compared, so many are named.
 _NAMED = 5
@@ -60,10 +60,8 @@ def _sentences(subject: Subject) -> Iterator[str]:
     if near := sum(count for _, count in subject.kept.counts):
         reasons = [(count, f"because {in_words(name)}") for name, count in subject.kept.counts]
         yield f"{near:,} kept although the text is near that of another: {_listed(reasons)}."
-    if skipped := skipped_counts(stats):
-        reasons = [(count, f"as {_SKIPPED.get(name, name)}") for name, count in skipped]
-        total = sum(count for _, count in skipped)
-        yield f"{total:,} stored without a comparison: {_listed(reasons)}."
+    if skipped := sum(count for _, count in skipped_counts(stats)):
+        yield f"{skipped:,} stored without a comparison: {skipped_in_words(stats)}."
     if unchecked := int(stats.get("failed_open", 0)):
         yield f"{unchecked:,} stored unchecked, as the index did not answer."
     if orphans := sum(row.orphans for row in subject.runs):
@@ -82,6 +80,13 @@ def skipped_counts(stats: Mapping[str, float]) -> list[tuple[str, int]]:
         if name.startswith(prefix)
     ]
     return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def skipped_in_words(stats: Mapping[str, float]) -> str:
+    """Why items were not compared: "3 as the text is too short"."""
+    return _listed(
+        [(count, f"as {_SKIPPED.get(name, name)}") for name, count in skipped_counts(stats)]
+    )
 
 
 def _items(count: int) -> str:

@@ -59,6 +59,13 @@ class Short(Shop):
         yield {"title": "a name", "n": response.url}
 
 
+class Bare(Shop):
+    name = "bare"
+
+    def parse(self, response):
+        yield {"url": response.url}
+
+
 class Empty(Shop):
     name = "empty"
 
@@ -155,8 +162,12 @@ def test_where_nothing_has_a_text_the_fields_are_named(tried, site):
     ("arguments", "words"),
     [
         (["shp"], "there is no spider 'shp'; did you mean 'shop'?"),
-        (["another"], "there is no spider 'another'; there are empty, shop, short"),
+        (["another"], "there is no spider 'another'; there are bare, empty, shop, short"),
         (["empty", "-a", "site=data:,", "-a", "count=1"], "'empty' gave no items (1 page)"),
+        (
+            ["bare", "-a", "site=data:text/html,", "-a", "count=2"],
+            "none could be compared: 2 as neither item nor page says anything. The fields, with",
+        ),
         (["shop", "-a", "site"], "'site': NAME=VALUE is wanted"),
         (["shop", "-o", "nowhere/r.html"], "there is no folder nowhere"),
         (["shop", "-s", "SIMHASH_SIMILARITY=3"], "SIMHASH_SIMILARITY = '3'"),

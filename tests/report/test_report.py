@@ -239,7 +239,7 @@ def test_what_was_kept_although_the_text_was_near_is_listed_with_the_reason(addr
     page = written(address, tmp_path, similarity=0.9)
     text = page.read_text("utf-8")
     assert "Kept although the text is near" in text
-    assert "<li>18 because <bdi>`price` differs</bdi>" in text
+    assert "<li>18 because <bdi><code>price</code> differs</bdi>" in text
     assert HARMFUL not in text
     rows = [row for row in rows_of(page) if row["done"] == "kept"]
     assert len(rows) == 29
@@ -674,4 +674,7 @@ def test_each_control_has_a_name_and_headings_follow_each_other(told):
 def test_the_verdict_is_in_words(told):
     text = " ".join(told.read_text("utf-8").split())
     assert "2 copies left out. All are from another site." in text
-    assert "1 kept although the text is near that of another: 1 because `price` differs." in text
+    assert (
+        "1 kept although the text is near that of another: 1 because <code>price</code> differs"
+        in text
+    )

@@ -1,0 +1,69 @@
+"""The fields of dropped items, beside what is known of the stored ones."""
+
+from __future__ import annotations
+
+import pytest
+from loopback import prose
+
+from scrapy_simhash import history
+from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.names import name_of
+
+SAYS = {"title": "Snow", "price": "5 EUR", "offer.size": "M"}
+ITEM = {"url": "http://b.test/1", "title": "Snow", "price": "6 EUR", "offer": {"size": "M"}}
+
+
+def facts(said):
+    return Facts.of({name: fold(name_of(name), value) for name, value in said.items()})
+
+
+def marks(index, number):
+    namespace = history.choose_namespace(index.database, None)
+    found = history.fields(index.database, namespace, [number])[number]
+    return {field.name: field.mark for field in found}
+
+
+@pytest.fixture
+def index():
+    with Index("sqlite://") as index:
+        yield index
+
+
+def remember(index, said, *packed):
+    """A copy of what has SAYS that says this; its number."""
+    first = index.document(prose(1), key="a", url="http://a.test/1", facts=facts(SAYS))
+    index.confirm(*index.execute(claims=[first]))
+    (verdict,) = index.execute(
+        claims=[index.document(prose(1), key="b", url="http://b.test/1", facts=facts(SAYS))]
+    )
+    copy = index.document(prose(1), key="b", url="http://b.test/1", facts=facts(said))
+    dropped = Duplicate(copy, verdict.match, "drop", *packed)
+    index.execute(duplicates=[dropped])
+    return dropped.id
+
+
+def test_each_field_is_the_same_another_or_missing(index):
+    said = SAYS | {"price": "6 EUR", "award": "yes", "page:title": "Snow"}
+    number = remember(index, said, *pack(ITEM | {"award": "yes", "empty": None}))
+    assert marks(index, number) == {
+        "url": "",
+        "title": "same",
+        "price": "differs",
+        "offer.size": "same",
+        "award": "missing",
+        "page:title": "missing",
+    }
+
+
+def test_an_amount_without_a_currency_may_be_the_same(index):
+    number = remember(index, SAYS | {"price": "5.00"}, *pack(ITEM | {"price": "5.00"}))
+    assert marks(index, number)["price"] == "same"
+
+
+def test_what_was_not_kept_or_is_damaged_has_no_fields(index):
+    assert marks(index, remember(index, SAYS)) == {}
+    assert marks(index, remember(index, SAYS, b"damaged", "builtins.dict")) == {}
