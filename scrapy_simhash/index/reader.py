@@ -149,10 +149,17 @@ class Reader:
         asked: NDArray[np.int64],
         slots: range,
     ) -> NDArray[np.int64]:
-        """The key rows that are there, as pairs of what was asked and a claim."""
+        """The key rows that are there, as pairs of what was asked and a claim.
+
+        Args:
+            connection: in a transaction.
+            statement: finds them.
+            asked: in ascending order.
+            slots: of these keys.
+        """
         if not asked.size:
             return np.empty((0, 2), np.int64)
-        distinct = np.unique(asked)
+        distinct = asked[np.concatenate([[True], asked[1:] != asked[:-1]])]
         edges = np.searchsorted(distinct, [slot << 32 for slot in (*slots, slots.stop)])
         parameters: dict[str, Any] = {"namespace": self._namespace}
         keys = distinct.astype(np.int32)
@@ -198,7 +205,7 @@ class Reader:
 
     def details(self, connection: Connection, claims: NDArray[np.int64]) -> dict[int, Row]:
         """The rows of claims, by their numbers."""
-        wanted = self._here(ids=np.unique(claims).tolist())
+        wanted = self._here(ids=sorted(set(claims.tolist())))
         rows = map(Row._make, self._sql.details.rows(connection, wanted))
         return {row.id: row for row in rows}
 

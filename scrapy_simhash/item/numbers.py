@@ -59,7 +59,8 @@ _AMOUNT_LENGTH = 64
 # Letters of scripts that put spaces between words; a number right behind one belongs to a word.
 _LETTERS = "A-Za-z_ªµºÀ-ჿሀ-῿Ⱡ-ⷿꙀ-ꯥ"
 _IN_TEXT = re.compile(
-    rf"(?<![0-9{_LETTERS}])(?<![{_LETTERS}]-)(?<![0-9][.,:'’])(?:(?<![^\s(])[-−])?\d+(?:[.,:'’]\d+)*",
+    # Most characters begin no number; to see that first halves the time.
+    rf"(?=[0-9−-])(?<![0-9{_LETTERS}])(?<![{_LETTERS}]-)(?<![0-9][.,:'’])(?:(?<![^\s(])[-−])?\d+(?:[.,:'’]\d+)*",
     re.ASCII,
 )
 _GROUPED = re.compile(r"(-?\d{1,3})((?:[,'’]\d{3})+)(\.\d+)?", re.ASCII)

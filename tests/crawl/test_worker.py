@@ -140,6 +140,27 @@ async def test_what_is_asked_while_it_works_is_committed_together(worker, sessio
 
 
 @deferred_f_from_coro_f
+async def test_the_event_loop_is_called_once_for_all_answers_of_a_transaction(
+    worker, session, monkeypatch
+):
+    loop = asyncio.get_running_loop()
+    call, calls = loop.call_soon_threadsafe, []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return call(*arguments)
+
+    monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
+    session.gate.clear()
+    asked = [asyncio.ensure_future(worker.claim("n", document(name))) for name in "abcd"]
+    await asyncio.sleep(0.1)
+    session.gate.set()
+    await asyncio.gather(*asked)
+    assert len(calls) == len(session.calls) == 1
+    await close(worker)
+
+
+@deferred_f_from_coro_f
 async def test_namespaces_are_kept_apart(worker, session):
     session.gate.clear()
     asked = [asyncio.ensure_future(worker.claim(name, document())) for name in "xyx"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from claims import article, assert_no_trace, claim_version, edited, remember, rows
 from servers import ENGINES, empty_database
-from sqlalchemy import event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import event, text
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement
@@ -145,10 +145,7 @@ def test_processes_that_start_at_once_on_an_empty_database_never_both_claim(
 def test_a_driver_that_is_not_known_gets_everything_from_sqlalchemy(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def execute(self: CompiledStatement, connection: Any, parameters: Any) -> Any:
-        return connection.execute(self._statement, parameters)
-
-    monkeypatch.setattr(CompiledStatement, "run", execute)
+    monkeypatch.setattr(CompiledStatement, "_form", lambda _self, _connection: None)
     index = Index(db, text_budget=3000, item_budget=3000)
     verdicts = index.claim_many({"text": article(n), "key": str(n)} for n in range(70))
     match = remember(index, 1)
@@ -160,3 +157,19 @@ def test_a_driver_that_is_not_known_gets_everything_from_sqlalchemy(
     index.release(*verdicts)
     assert len(index) == 0
     assert rows(db, schema.keys) == 0
+
+
+def test_more_rows_than_one_statement_takes_are_all_inserted(db: Database) -> None:
+    index = Index(db)
+    verdicts = index.claim_many({"text": article(n), "key": str(n)} for n in range(64))
+    assert [verdict.kind for verdict in verdicts] == ["unique"] * 64
+    assert rows(db, schema.claims) == rows(db, schema.texts) == len(index) == 64
+    assert rows(db, schema.keys) == 64 * index.lookup.keys.slots
+
+
+def test_an_error_of_the_driver_is_one_of_sqlalchemy(db: Database) -> None:
+    statement = CompiledStatement(text("SELECT nothing FROM nowhere WHERE 'secret' = :word"))
+    with pytest.raises(IndexUnavailable) as raised:
+        db.read(lambda connection: statement.rows(connection, {"word": "secret"}))
+    assert isinstance(raised.value.__cause__, DBAPIError)
+    assert raised.value.__cause__.hide_parameters

@@ -1,0 +1,74 @@
+"""What a crawl loads: nothing that only another setting, or a command, needs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+#: Each takes a while to load, or some megabytes, and is needed by few crawls.
+OTHERS = (
+    "jieba",
+    "jinja2",
+    "numpy.ma",
+    "numpy.random",
+    "psycopg",
+    "pymysql",
+    "rapidfuzz",
+    "rich",
+    "rjieba",
+    "scrapy_simhash.classic",
+    "scrapy_simhash.cli",
+    "scrapy_simhash.feed",
+    "scrapy_simhash.history",
+    "scrapy_simhash.report",
+    "sqlalchemy.orm",
+    "trafilatura",
+    "vl_convert",
+    "xxhash",
+)
+
+CRAWL = """
+import json, sys
+from scrapy import Spider
+from scrapy.crawler import CrawlerProcess
+
+loaded = {}
+
+class Texts(Spider):
+    name = "texts"
+
+    async def start(self):
+        words = "Nobody in the town knew who had closed the sluice on the evening before the flood"
+        yield {"text": " ".join(f"{word}{n}" for n in range(4) for word in words.split())}
+
+    def closed(self, reason):
+        loaded["items"] = self.crawler.stats.get_value("simhash/unique")
+
+folder = sys.argv[1]
+process = CrawlerProcess({
+    "ADDONS": {"scrapy_simhash.Addon": 500},
+    "FEEDS": {f"{folder}/items.jsonl": {"format": "jsonlines"}},
+    "LOG_LEVEL": "ERROR",
+    "SIMHASH_DATABASE_URL": f"sqlite:///{folder}/index.db",
+    "TELNETCONSOLE_ENABLED": False,
+})
+process.crawl(Texts)
+process.start()
+print(json.dumps({**loaded, "modules": sorted(sys.modules)}))
+"""
+
+
+def test_a_crawl_loads_nothing_that_it_does_not_need(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", CRAWL, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["items"] == 1
+    assert "sqlalchemy" in found["modules"]
+    assert [name for name in OTHERS if name in found["modules"]] == []
