@@ -59,7 +59,8 @@ _AMOUNT_LENGTH = 64
 # Letters of scripts that put spaces between words; a number right behind one belongs to a word.
 _LETTERS = "A-Za-z_ªµºÀ-ჿሀ-῿Ⱡ-ⷿꙀ-ꯥ"
 _IN_TEXT = re.compile(
-    rf"(?<![0-9{_LETTERS}])(?<![{_LETTERS}]-)(?<![0-9][.,:'’])(?:(?<![^\s(])[-−])?\d+(?:[.,:'’]\d+)*",
+    # What can't begin a number is passed over at the first look.
+    rf"(?=[-−0-9])(?<![0-9{_LETTERS}])(?<![{_LETTERS}]-)(?<![0-9][.,:'’])(?:(?<![^\s(])[-−])?\d+(?:[.,:'’]\d+)*",
     re.ASCII,
 )
 _GROUPED = re.compile(r"(-?\d{1,3})((?:[,'’]\d{3})+)(\.\d+)?", re.ASCII)
@@ -168,7 +169,7 @@ def numbers_in(text: str) -> list[str]:
         # NFKC makes eighteen characters of this word, and eight of that, and none is a digit.
         text = text.replace("\ufdfa", "\u0645").replace("\ufdfb", "\u0647")
         text = unicodedata.normalize("NFKC", stream_safe(text))
-    if "ago" in text or "前" in text:
+    if " ago" in text or "前" in text:
         text = _AGO.sub(" ", text)
     if any(sign in text for sign in _SIGNS_OF_THAT):
         text = _MADE_ANEW.sub(" ", text)
