@@ -17,7 +17,6 @@ version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
-suppress_warnings = ["toc.not_readable"]
 nitpicky = True
 # What signatures name and no page describes: private types, and those of other packages.
 nitpick_ignore_regex = [("py:.*", r"(?!scrapy_simhash\.\w+$).*")]

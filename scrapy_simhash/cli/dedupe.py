@@ -152,13 +152,15 @@ def _as_corpus(project: Project, options: Namespace, files: _Files, what: What) 
     secret = secret_of(settings.secret or feed)
     plan = project.plan(secret, facts=options.facts)
     sketcher = Sketcher(sources, _reader(project, sources[0], feed, plan, what), plan, criteria)
+    # What the sketches hang on; the id of a scheme tells its secret from others.
+    compared = [plan.scheme.id, plan.keys.id, str(plan.rule), str(settings.min_features)]
     with _shown() as show:
         return dedupe_corpus(
             sources,
             Targets(output, outputs[1] if outputs[1:] else None, groups),
             sketcher,
             output.with_name(f"{output.name}.work"),
-            options=[*what.noted(), str(plan.rule), plan.keys.id, options.prefer or ""],
+            options=[*what.noted(), *compared, options.prefer or ""],
             processes=options.workers or usable_cores(),
             advance=lambda phase, done: show(done, phase),
         )

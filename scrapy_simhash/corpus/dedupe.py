@@ -133,26 +133,33 @@ def dedupe_corpus(
         check_free(targets.paths())
     folder.mkdir(mode=0o700, exist_ok=True)
     progress.save(noted)
-    if progress.state == "sketching":
-        records = _records(sources, progress.lengths.documents)
-        parts = sketch_all(sketcher, records, processes)
-        with closing(records), closing(parts):
-            _append(parts, folder, progress, advance)
-        progress.state = "sketched"
-        progress.save(noted)
-    plan, criteria = sketcher.plan, len(sketcher.criteria)
-    sketches = Sketches.open(folder, progress.lengths, plan, criteria)
-    if progress.state == "sketched":
-        order = order_of(sketches.rows["rank"])
-        decisions = decide_corpus(sketches, plan, order, partial(advance, "Deciding"))
-        replace_file(folder / "decided", _packed(decisions))
-        progress.state = "decided"
-        progress.save(noted)
-    decisions = _unpacked(folder / "decided")
-    if progress.state == "decided":
-        _write(sources, targets, sketches, decisions, advance)
-        progress.state = "written"
-        progress.save(noted)
+    try:
+        if progress.state == "sketching":
+            records = _records(sources, progress.lengths.documents)
+            parts = sketch_all(sketcher, records, processes)
+            with closing(records), closing(parts):
+                _append(parts, folder, progress, advance)
+            progress.state = "sketched"
+            progress.save(noted)
+        plan, criteria = sketcher.plan, len(sketcher.criteria)
+        sketches = Sketches.open(folder, progress.lengths, plan, criteria)
+        if progress.state == "sketched":
+            order = order_of(sketches.rows["rank"])
+            decisions = decide_corpus(sketches, plan, order, partial(advance, "Deciding"))
+            replace_file(folder / "decided", _packed(decisions))
+            progress.state = "decided"
+            progress.save(noted)
+        decisions = _unpacked(folder / "decided")
+        if progress.state == "decided":
+            _write(sources, targets, sketches, decisions, advance)
+            progress.state = "written"
+            progress.save(noted)
+    except FeedError:
+        # What was read has to change, and then nothing that is known of it is of use.
+        for path in targets.paths():
+            _part_of(path).unlink(missing_ok=True)
+        shutil.rmtree(folder)
+        raise
     for path in targets.paths():
         _publish(path)
     counts = _counts(sketches, decisions)

@@ -16,7 +16,7 @@ import numpy as np
 
 from scrapy_simhash.corpus.meeting import meet
 from scrapy_simhash.index.batch import crowd_key
-from scrapy_simhash.index.decide import decide, met_with
+from scrapy_simhash.index.decide import apart, decide, met_with
 from scrapy_simhash.index.reader import CROWD
 from scrapy_simhash.simhash.measure import hamming, jaccard, similarity_at
 
@@ -117,10 +117,12 @@ class _Greedy:
         self._plan = plan
         self._order = order
         later, self._earlier, self._shared = meet(sketches, order, plan)
-        self._fingerprints = np.ascontiguousarray(sketches.rows["fingerprint"])
+        self._fingerprints = sketches.fingerprints
         self._is_listed = _listed_together(sketches)[order]
-        decided_later = self._shared.any(axis=1) | self._is_listed
-        self.places = np.union1d(np.flatnonzero(decided_later), later)
+        self._shares: NDArray[np.bool_] = np.any(self._shared, axis=1)
+        is_open = self._shares | self._is_listed
+        is_open[later] = True
+        self.places = np.flatnonzero(is_open)
         self._starts = np.searchsorted(later, self.places)
         self._stops = np.searchsorted(later, self.places, "right")
         self._kept = np.ones(len(order), np.bool_)
@@ -156,6 +158,8 @@ class _Greedy:
 
         If all its bands are crowded its fingerprint is one more.
         """
+        if not self._shares[place]:
+            return []
         slots, number = self._plan.keys.slots, int(self._order[place])
         own = self._sketches.keys[number]
         keys = [(slot, int(own[slot])) for slot in np.flatnonzero(self._shared[place]).tolist()]
@@ -190,14 +194,14 @@ class _Greedy:
                 yield from self._standing.get(key, ())
 
     def _met(self, place: int, mine: Row, other: int) -> Met:
-        numbers = [int(self._order[one]) for one in (place, other)]
-        prints = [self._fingerprints[number] for number in numbers]
-
         def similarity() -> tuple[float | None, bool]:
-            ours, theirs = map(self._sketches.shingles, numbers)
+            ours, theirs = (
+                self._sketches.shingles(int(self._order[one])) for one in (place, other)
+            )
             return (jaccard(ours, theirs) if ours.size and theirs.size else None), False
 
-        return met_with(mine, self._row(other), int(hamming(*prints)), similarity)
+        claim = self._row(other)
+        return met_with(mine, claim, apart(mine, claim), similarity)
 
     def _claim(self, place: int, mine: Row, keys: Iterable[tuple[int, int]]) -> None:
         for key in keys:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.corpus.plan import Plan
     from scrapy_simhash.index.verdict import Document
 
-__all__ = ["NOTHING", "Part", "SketchFiles", "Sketches", "make_part"]
+__all__ = ["NOTHING", "Part", "SketchFiles", "Sketches", "make_part", "row_type"]
 
 #: The basis of what has nothing to compare.
 NOTHING = -1
@@ -36,7 +36,7 @@ _DIGEST = 16
 _FILES = ("rows", "keys", "shingles", "said")
 
 
-def _row_type(width: int, criteria: int) -> np.dtype[np.void]:
+def row_type(width: int, criteria: int) -> np.dtype[np.void]:
     """What is kept of each document beside its keys, in bytes of one length.
 
     `shingles` and `said` say where what belongs to it ends in the files of these names. In the
@@ -44,8 +44,8 @@ def _row_type(width: int, criteria: int) -> np.dtype[np.void]:
     """
     return np.dtype(
         [
-            ("fingerprint", np.uint8, (width,)),
-            ("digest", np.uint8, (_DIGEST,)),
+            ("fingerprint", f"V{width}"),
+            ("digest", f"V{_DIGEST}"),
             ("owner", np.int64),
             ("fetch", np.int64),
             ("shingles", np.int64),
@@ -60,11 +60,28 @@ def _row_type(width: int, criteria: int) -> np.dtype[np.void]:
     )
 
 
+class _Packed(NamedTuple):
+    """A row of that type."""
+
+    fingerprint: bytes
+    digest: bytes
+    owner: int
+    fetch: int
+    shingles: int
+    said: int
+    rank: Any
+    size: int
+    facts: int
+    rest: int
+    basis: int
+    has_digest: bool
+
+
 class Part(NamedTuple):
     """The sketches of some documents that follow each other.
 
     Attributes:
-        rows: shape (documents,), see `_row_type`.
+        rows: shape (documents,), see `row_type`.
         keys: shape (documents, slots + 1), int32: those of the text, and that of the item as a
             whole. 0 where there is none, which the row says.
         shingles: of all of them, one after the other.
@@ -89,7 +106,7 @@ def make_part(
         ranks: of each, how much it is wanted by each criterion, the less the more.
         plan: what they are compared by.
     """
-    rows = np.zeros(len(documents), _row_type(plan.width, len(ranks[0]) if ranks else 0))
+    rows = np.zeros(len(documents), row_type(plan.width, len(ranks[0]) if ranks else 0))
     keys = np.zeros((len(documents), plan.keys.slots + 1), np.int32)
     shingles, said, names = [np.empty(0, np.uint64)], list[bytes](), dict[int, str]()
     ends = [0, 0]
@@ -116,10 +133,9 @@ def make_part(
 
 
 def _fill(row: Any, document: Document, width: int) -> None:
-    fingerprint = (document.sketch.fingerprint or 0).to_bytes(width, "big")
-    row["fingerprint"] = np.frombuffer(fingerprint, np.uint8)
+    row["fingerprint"] = (document.sketch.fingerprint or 0).to_bytes(width, "big")
     if (digest := digest_of(document)) is not None:
-        row["digest"] = np.frombuffer(digest, np.uint8)
+        row["digest"] = digest
         row["has_digest"] = True
     row["owner"] = owner_of(document.key)
     row["fetch"] = document.fetch
@@ -202,6 +218,7 @@ class Sketches:
         self._shingles = shingles
         self._said = said
         self._names = names
+        self._ends = rows["said"]
 
     @classmethod
     def open(cls, folder: Path, lengths: Lengths, plan: Plan, criteria: int) -> Self:
@@ -214,7 +231,7 @@ class Sketches:
             return np.memmap(path, kind, "r", shape=(count,)) if count else np.empty(0, kind)
 
         return cls(
-            mapped("rows", _row_type(plan.width, criteria)),
+            mapped("rows", row_type(plan.width, criteria)),
             mapped("keys", np.int32).reshape(-1, plan.keys.slots + 1),
             mapped("shingles", np.uint64),
             mapped("said", np.uint8),
@@ -227,6 +244,12 @@ class Sketches:
         said = np.frombuffer(part.said, np.uint8)
         return cls(part.rows, part.keys, part.shingles, said, part.names)
 
+    @property
+    def fingerprints(self) -> NDArray[np.uint8]:
+        """Shape (documents, bytes), big-endian: a copy, in memory."""
+        packed = np.ascontiguousarray(self.rows["fingerprint"]).view(np.uint8)
+        return packed.reshape(len(self.rows), self.rows.dtype["fingerprint"].itemsize)
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -237,7 +260,7 @@ class Sketches:
 
     def url(self, number: int) -> str:
         """Where a document was found."""
-        return self._blobs(number)[2].decode()
+        return self._blobs(number, _Packed._make(self.rows[number].item()))[2].decode()
 
     def facts(self, row: Row) -> Facts | None:
         """The facts of a row of :meth:`row`, with their names."""
@@ -250,28 +273,28 @@ class Sketches:
             number: of the document.
             place: when it is decided on, from 0 on.
         """
-        mine = self.rows[number]
-        facts, rest, url = self._blobs(number)
+        mine = _Packed._make(self.rows[number].item())
+        facts, rest, url = self._blobs(number, mine)
         return Row(
             namespace=0,
             id=place + 1,
-            owner=int(mine["owner"]),
+            owner=mine.owner,
             token=place,
             visit=0,
             generation=0,
-            fetch=int(mine["fetch"]),
+            fetch=mine.fetch,
             run=0,
             state=CONFIRMED,
-            basis=int(mine["basis"]),
-            fingerprint=mine["fingerprint"].tobytes(),
-            size=int(mine["size"]),
+            basis=mine.basis,
+            fingerprint=mine.fingerprint,
+            size=mine.size,
             nearest=None,
             created=0.0,
             seen=0.0,
             key="",
             url=url.decode(),
             packed_keys=None,
-            digest=mine["digest"].tobytes() if mine["has_digest"] else None,
+            digest=mine.digest if mine.has_digest else None,
             facts=facts,
             minhash=None,
             rest=rest,
@@ -279,15 +302,13 @@ class Sketches:
             differs=None,
         )
 
-    def _blobs(self, number: int) -> tuple[bytes | None, bytes | None, bytes]:
-        mine = self.rows[number]
-        start = int(self.rows["said"][number - 1]) if number else 0
-        said = self._said[start : int(mine["said"])].tobytes()
-        facts, rest = int(mine["facts"]), int(mine["rest"])
-        first = max(facts, 0)
-        second = first + max(rest, 0)
+    def _blobs(self, number: int, mine: _Packed) -> tuple[bytes | None, bytes | None, bytes]:
+        start = int(self._ends[number - 1]) if number else 0
+        said = self._said[start : mine.said].tobytes()
+        first = max(mine.facts, 0)
+        second = first + max(mine.rest, 0)
         return (
-            None if facts < 0 else said[:first],
-            None if rest < 0 else said[first:second],
+            None if mine.facts < 0 else said[:first],
+            None if mine.rest < 0 else said[first:second],
             said[second:],
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from scrapy_simhash.feed.compressed import without_suffix
@@ -95,14 +95,23 @@ class WarcFile:
         yield _Archive(stream)
 
     def _records(self) -> Generator[_Record]:
-        warc = _fastwarc()
+        warc, before = _fastwarc(), -1
         try:
             with self.path.open("rb") as stream:
                 archive = warc.ArchiveIterator(stream, parse_http=True, auto_decode="all")
                 for record in archive:
+                    self._check_place(record.stream_pos, before)
+                    before = record.stream_pos
                     yield _Record(record.stream_pos, _page(record, warc.WarcRecordType))
+        except FeedError:
+            raise
         except (OSError, ValueError) as error:
             raise FeedError(f"{self.path}: no WARC that can be read ({error})") from error
+
+    def _check_place(self, start: int, before: int) -> None:
+        """Refuse records that can't be told apart by where they stand in the file."""
+        if start == before:
+            raise FeedError(f"{self.path}: compressed as a whole, not record by record: unpack it")
 
 
 class _Archive:
@@ -115,16 +124,11 @@ class _Archive:
         """Copy the pages of another archive that are wanted, and all that is no page or not."""
         end = _Record(source.path.stat().st_size, None)
         with source.path.open("rb") as stream:
-            for record, following in pairwise([*source._records(), end]):
+            for record, following in pairwise(chain(source._records(), [end])):
                 is_wanted = rest if record.page is None else next(wanted, False)
-                if not is_wanted:
-                    continue
-                if record.start == following.start:
-                    raise FeedError(
-                        f"{source.path}: compressed as a whole, not record by record: unpack it"
-                    )
-                stream.seek(record.start)
-                self._copy(stream, following.start - record.start)
+                if is_wanted:
+                    stream.seek(record.start)
+                    self._copy(stream, following.start - record.start)
 
     def _copy(self, stream: BinaryIO, size: int) -> None:
         while size and (block := stream.read(min(size, _BLOCK))):

@@ -11,7 +11,7 @@ import numpy as np
 from scrapy_simhash.db.schema import EXACT, PENDING
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.index.batch import KeyRow, crowd_key, pack_keys
-from scrapy_simhash.index.decide import decide, met_with, stands_for
+from scrapy_simhash.index.decide import apart, decide, met_with, stands_for
 from scrapy_simhash.index.reader import Found
 from scrapy_simhash.index.verdict import Claim, Match, Verdict
 from scrapy_simhash.item.sites import same_site
@@ -191,10 +191,10 @@ def _compared(
         if (row := rows.get(claim)) is None:
             continue
         mine = batch.rows[number]
-        apart = _apart(mine, row) if distance < 0 else distance
+        known = apart(mine, row) if distance < 0 else distance
         shingles = batch.documents[number].sketch.shingles
         similarity = partial(lookup.judge.similarity, shingles, mine, row)
-        met[number].append(met_with(mine, row, apart, similarity))
+        met[number].append(met_with(mine, row, known, similarity))
     lookup.judge.forget()
     return met
 
@@ -288,9 +288,3 @@ def _nearest(found: Found, limit: int) -> dict[int, int]:
     ):
         nearest[number] = min(distance, nearest.get(number, distance))
     return nearest
-
-
-def _apart(mine: Row, other: Row) -> int:
-    fingerprints = (mine.fingerprint, other.fingerprint)
-    one, two = (int.from_bytes(fingerprint, "big") for fingerprint in fingerprints)
-    return (one ^ two).bit_count()

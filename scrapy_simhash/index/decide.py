@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import FactsMode, SameUrl
     from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = ["Decision", "Met", "Rule", "are_equal", "decide", "difference", "met_with", "stands_for"]
+__all__ = [
+    "Decision",
+    "Met",
+    "Rule",
+    "apart",
+    "are_equal",
+    "decide",
+    "difference",
+    "met_with",
+    "stands_for",
+]
 
 #: The share of what the smaller of two pages of one site shows that the larger one must show too.
 #: Tables of contents of one manual have .11 to .60, print views .97, session copies .81.
@@ -203,6 +213,12 @@ def stands_for(claim: Row, mine: Row) -> Row:
         generation=mine.generation,
         fetch=mine.fetch,
     )
+
+
+def apart(mine: Row, claim: Row) -> int:
+    """The distance of the fingerprints of two documents."""
+    one, two = (int.from_bytes(row.fingerprint, "big") for row in (mine, claim))
+    return (one ^ two).bit_count()
 
 
 def _counted(number: int, claim: Row, made: Mapping[int, Row]) -> bool:

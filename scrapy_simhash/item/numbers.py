@@ -169,7 +169,7 @@ def numbers_in(text: str) -> list[str]:
         # NFKC makes eighteen characters of this word, and eight of that, and none is a digit.
         text = text.replace("\ufdfa", "\u0645").replace("\ufdfb", "\u0647")
         text = unicodedata.normalize("NFKC", stream_safe(text))
-    if "ago" in text or "前" in text:
+    if " ago" in text or "前" in text:
         text = _AGO.sub(" ", text)
     if any(sign in text for sign in _SIGNS_OF_THAT):
         text = _MADE_ANEW.sub(" ", text)

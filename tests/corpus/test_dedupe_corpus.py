@@ -141,6 +141,31 @@ def test_an_archive_keeps_its_records_to_the_byte(call, tmp_path, suffix):
     assert dropped.read_bytes() == b"".join(pages[1::2])
 
 
+def test_an_archive_that_is_compressed_as_a_whole_is_refused(call, tmp_path):
+    pytest.importorskip("fastwarc")
+    source = tmp_path / "in.warc.gz"
+    urls = [f"http://a.test/{number}" for number in range(3)]
+    source.write_bytes(gzip.compress(b"".join(response(url, article(url)) for url in urls)))
+    code, _, err = call("dedupe", source, "-o", tmp_path / "out.warc.gz")
+    assert code == 2
+    assert "record by record" in err
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_what_is_wrong_can_be_put_right(call, tmp_path):
+    """What can't be read leaves nothing behind that would have to be removed."""
+    items, kept = feed_of(9)
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(jsonl(items) + b"nothing\n")
+    code, _, err = call("dedupe", source, "-o", output, "--ignore", "n")
+    assert code == 2
+    assert "line 10" in err
+    assert list(tmp_path.iterdir()) == [source]
+    source.write_bytes(jsonl(items))
+    assert call("dedupe", source, "-o", output, "--ignore", "n")[0] == 0
+    assert output.read_bytes() == jsonl([items[number] for number in kept])
+
+
 def test_a_folder_and_a_pattern_are_one_corpus(call, tmp_path, monkeypatch):
     items, kept = feed_of(30)
     folder = tmp_path / "in"

@@ -6,59 +6,15 @@ import random
 
 import numpy as np
 import pytest
+from corpora import documents_of, items, sketches_of
 from loopback import prose
 
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import Sketches, make_part
-from scrapy_simhash.feed.documents import ItemReader, What
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.simhash.shingles import Shingles
 
 SECRET = bytes(range(16))
-
-
-def items(count: int, seed: int):
-    """Items of many kinds, in groups of all sizes.
-
-    Copies with more or fewer changes, other facts, on other sites; short texts; rows without a
-    text; things that a page lists; and pages of a template, which crowd their bands.
-    """
-    chance = random.Random(seed)
-    texts = [prose(f"{seed} {number}", chance.choice([6, 12, 60, 120])) for number in range(40)]
-    template = prose(f"{seed} template", 150)
-    for number in range(count):
-        site, kind = chance.choice("abcd"), chance.random()
-        item = {"url": f"http://{site}.test/{chance.randrange(count)}"}
-        if kind < 0.1:
-            yield item | {"name": f"Ann {chance.randrange(20)}", "age": chance.randrange(3)}
-            continue
-        if kind < 0.2:
-            item |= {"url": f"http://{site}.test/list", "link": f"/thing/{chance.randrange(200)}"}
-            item["text"] = f"{template} {prose(number, 3)}"
-        elif kind < 0.35:
-            item["text"] = f"{template} {prose(number, 20)}"
-        elif kind < 0.6:
-            item["text"] = prose(f"{seed} alone {number}", 60)
-        else:
-            words = chance.choice(texts).split()
-            for _ in range(chance.choice([0, 0, 1, 2, 4, 8])):
-                words[chance.randrange(len(words))] = f"other{chance.randrange(50)}"
-            item["text"] = " ".join(words)
-        if chance.random() < 0.3:
-            item["title"] = f"Title {chance.randrange(3)}"
-        if chance.random() < 0.2:
-            item["price"] = f"{chance.randrange(3)}.50 EUR"
-        yield item
-
-
-def documents_of(plan: Plan, given):
-    reader = ItemReader("feed", plan.scheme, What(), plan.secret, min_features=8, max_text=10**6)
-    return [reader.document(item, number) for number, item in enumerate(given)]
-
-
-def sketches_of(documents, plan: Plan) -> Sketches:
-    return Sketches.of(make_part(documents, [()] * len(documents), plan))
 
 
 def kept_by_index(documents, order, **options):

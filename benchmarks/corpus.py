@@ -1,0 +1,308 @@
+"""How long a corpus takes, how much memory, and what is found: here, and with other tools.
+
+    python -m benchmarks.corpus                         # 20,000 texts of 5 KB; every way in turn
+    python -m benchmarks.corpus --documents 1000000 --ways here
+    python -m benchmarks.corpus --sketches 10000000     # the decision alone, on made-up sketches
+
+A fifth of the texts are copies of an earlier one, with up to 1.7 % of their words replaced. Each
+way is a process of its own that reads JSON lines and says how many it keeps; time is that of the
+wall, beside it the seconds that all its processes have computed, and the most memory they had at
+one time (files that are mapped are counted, though the system can take it back). The others get
+what a loop around them gets: pairs of words, 128 permutations, the same similarity. They verify no
+similarity and know no facts. `pip install rensa datasketch datatrove` for those that are wanted;
+Spark needs Java.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+import psutil
+
+from scrapy_simhash import native
+from scrapy_simhash.corpus.greedy import decide_corpus
+from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.sketches import Sketches, row_type
+from scrapy_simhash.corpus.workers import usable_cores
+from scrapy_simhash.db.schema import TEXT
+from scrapy_simhash.simhash.shingles import Shingles
+
+SIMILARITY = 0.9
+WORDS = 800
+
+
+def make_corpus(path: Path, count: int) -> int:
+    """Write JSON lines; gives how many of them are copies."""
+    chance = random.Random(7)
+    letters = "aaeeiioobcdfglmnprst"
+    words = ["".join(chance.choices(letters, k=chance.randint(2, 9))) for _ in range(20_000)]
+    words += map(str, range(50))
+    originals: list[str] = []
+    with path.open("w") as file:
+        for number in range(count):
+            if number % 5 == 4:
+                text = chance.choice(originals).split()
+                for _ in range(chance.randint(0, WORDS // 60)):
+                    text[chance.randrange(WORDS)] = "changed"
+            else:
+                text = chance.choices(words, k=WORDS)
+                originals.append(" ".join(text))
+                # A copy may come long after what it is a copy of.
+                if len(originals) > 5000:
+                    originals.pop(chance.randrange(5000))
+            item = {"url": f"http://s{number % 997}.test/{number}", "text": " ".join(text)}
+            file.write(json.dumps(item) + "\n")
+    return count // 5
+
+
+class Cost(NamedTuple):
+    """What a way has taken: seconds of the wall and of all cores, MiB; and what it kept."""
+
+    wall: float
+    computed: float
+    memory: float
+    kept: int
+
+
+def cost_of(command: list[str]) -> Cost:
+    """Run a command that prints how many it keeps, and look at its processes."""
+    began = time.monotonic()
+    process = psutil.Popen(command, stdout=subprocess.PIPE)
+    computed: dict[int, float] = {}
+    most = 0
+    while process.poll() is None:
+        memory = 0
+        for one in [process, *process.children(recursive=True)]:
+            try:
+                times = one.cpu_times()
+                computed[one.pid] = times.user + times.system
+                memory += one.memory_info().rss
+            except psutil.Error:
+                continue
+        most = max(most, memory)
+        time.sleep(0.05)
+    wall = time.monotonic() - began
+    kept = int(process.stdout.read().split()[-1])
+    return Cost(wall, sum(computed.values()), most / 2**20, kept)
+
+
+def here(source: Path, folder: Path, processes: int) -> int:
+    """The command of this package."""
+    output = folder / f"here-{processes}.jsonl"
+    command = [sys.executable, "-m", "scrapy", "simhash", "dedupe", str(source), "-o", str(output)]
+    command += ["--workers", str(processes), "--json", "-s", f"SIMHASH_SIMILARITY={SIMILARITY}"]
+    said = subprocess.run(command, check=True, capture_output=True).stdout
+    return json.loads(said)["kept"]
+
+
+def pairs_of(text: str) -> list[str]:
+    """The pairs of neighbouring words, for those who need to be told."""
+    words = text.split()
+    return [f"{one} {other}" for one, other in pairwise(words)]
+
+
+def texts_of(source: Path):
+    """The texts of JSON lines."""
+    with source.open() as file:
+        for line in file:
+            yield json.loads(line)["text"]
+
+
+def by_rensa(source: Path, _folder: Path, _processes: int) -> int:
+    """A loop around rensa, in Rust."""
+    from rensa import RMinHash, RMinHashLSH
+
+    index, kept = RMinHashLSH(threshold=SIMILARITY, num_perm=128, num_bands=16), {}
+    for number, text in enumerate(texts_of(source)):
+        made = RMinHash(num_perm=128, seed=1)
+        made.update(pairs_of(text))
+        if all(made.jaccard(kept[near]) < SIMILARITY for near in index.query(made)):
+            index.insert(number, made)
+            kept[number] = made
+    return len(kept)
+
+
+def by_datasketch(source: Path, _folder: Path, _processes: int) -> int:
+    """A loop around datasketch, in numpy."""
+    from datasketch import MinHash, MinHashLSH
+
+    index, kept = MinHashLSH(threshold=SIMILARITY, num_perm=128), 0
+    for number, text in enumerate(texts_of(source)):
+        made = MinHash(num_perm=128)
+        made.update_batch([pair.encode() for pair in pairs_of(text)])
+        if not index.query(made):
+            index.insert(number, made)
+            kept += 1
+    return kept
+
+
+def by_datatrove(source: Path, folder: Path, processes: int) -> int:
+    """The four steps of datatrove."""
+    from datatrove.executor import LocalPipelineExecutor
+    from datatrove.pipeline.dedup import (
+        MinhashDedupBuckets,
+        MinhashDedupCluster,
+        MinhashDedupFilter,
+        MinhashDedupSignature,
+    )
+    from datatrove.pipeline.dedup.minhash import MinhashConfig
+    from datatrove.pipeline.readers import JsonlReader
+    from datatrove.pipeline.writers import JsonlWriter
+
+    # It shares work by files.
+    parts = folder / "parts"
+    parts.mkdir()
+    streams = [(parts / f"{number}.jsonl").open("w") for number in range(processes)]
+    with source.open() as lines:
+        for number, line in enumerate(lines):
+            streams[number % processes].write(line)
+    for stream in streams:
+        stream.close()
+    config = MinhashConfig(n_grams=2, num_buckets=16, hashes_per_bucket=8)
+    read = JsonlReader(str(parts))
+    signatures, buckets, removed = (str(folder / name) for name in ("sigs", "buckets", "removed"))
+    output = folder / "datatrove"
+    steps = [
+        ([read, MinhashDedupSignature(signatures, config)], processes),
+        ([MinhashDedupBuckets(signatures, buckets, config=config)], config.num_buckets),
+        ([MinhashDedupCluster(buckets, removed, config=config)], 1),
+        (
+            [read, MinhashDedupFilter(removed), JsonlWriter(str(output), compression=None)],
+            processes,
+        ),
+    ]
+    for number, (step, tasks) in enumerate(steps):
+        logs = str(folder / f"logs{number}")
+        LocalPipelineExecutor(step, tasks, processes, logging_dir=logs).run()
+    return sum(len(path.read_bytes().splitlines()) for path in output.iterdir())
+
+
+def by_spark(source: Path, _folder: Path, processes: int) -> int:
+    """A session on this machine, Java and all."""
+    from pyspark.sql import SparkSession
+
+    from scrapy_simhash.spark import deduplicate
+
+    session = (
+        SparkSession.builder.master(f"local[{processes}]")
+        .config("spark.pyspark.python", sys.executable)
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "4g")
+        .getOrCreate()
+    )
+    rows = session.read.json(str(source)).selectExpr("monotonically_increasing_id() id", "*")
+    kept: int = deduplicate(rows, "id").where("kept").count()
+    session.stop()
+    return kept
+
+
+WAYS = {
+    "here": here,
+    "spark": by_spark,
+    "rensa": by_rensa,
+    "datasketch": by_datasketch,
+    "datatrove": by_datatrove,
+}
+
+
+MODULES = {"spark": "pyspark"}
+
+
+def compare_ways(names: list[str], count: int, processes: int) -> None:
+    """Print a row for each way."""
+    with TemporaryDirectory(prefix="simhash-") as name:
+        source = Path(name) / "in.jsonl"
+        copies = make_corpus(source, count)
+        size = source.stat().st_size / count
+        print(
+            f"{count:,} texts of {size:,.0f} bytes, {copies:,} copies, core: {native.in_use}\n\n"
+            "| way | processes | documents/s | s computed per 1,000 | MiB | left out |\n"
+            "|---|---|---|---|---|---|"
+        )
+        for way in names:
+            if way != "here" and find_spec(MODULES.get(way, way)) is None:
+                print(f"| {way} | is not installed | | | | |")
+                continue
+            many = [processes] if way in {"spark", "datatrove"} else [1]
+            for workers in sorted({1, processes}) if way == "here" else many:
+                inside = ["--way", way, "--source", name, "--processes", str(workers)]
+                cost = cost_of([sys.executable, "-m", "benchmarks.corpus", *inside])
+                print(
+                    f"| {way} | {workers} | {count / cost.wall:,.0f} | "
+                    f"{1000 * cost.computed / count:.2f} | {cost.memory:,.0f} | "
+                    f"{count - cost.kept:,} |",
+                    flush=True,
+                )
+
+
+def decide_sketches(count: int) -> None:
+    """The decision alone: as many made-up sketches, a tenth of them copies of an earlier one."""
+    plan = Plan.make(Shingles(), bytes(16), similarity=SIMILARITY)
+    random_ = np.random.default_rng(7)
+    rows = np.zeros(count, row_type(plan.width, 0))
+    drawn = random_.bytes(plan.width * count)
+    rows["fingerprint"] = np.frombuffer(drawn, rows.dtype["fingerprint"])
+    keys = random_.integers(-(2**31), 2**31, (count, plan.keys.slots + 1), np.int32)
+    # Few shingles: comparing them is not what is measured.
+    shingles = np.sort(random_.integers(0, 2**64, (count, 16), np.uint64), axis=1)
+    copies = np.flatnonzero(np.arange(count) % 10 == 9)
+    of = (copies * random_.random(len(copies))).astype(np.int64)
+    of -= of % 10 == 9
+    for column in (rows["fingerprint"], keys, shingles):
+        column[copies] = column[of]
+    rows["shingles"] = 16 * np.arange(1, count + 1)
+    rows["size"], rows["basis"] = 100, TEXT
+    rows["facts"] = rows["rest"] = -1
+    said = np.empty(0, np.uint8)
+    sketches = Sketches(rows, keys, shingles.ravel(), said, {})
+    before = psutil.Process().memory_info().rss
+    began, computed = time.monotonic(), time.process_time()
+    decisions = decide_corpus(sketches, plan)
+    wall, computed = time.monotonic() - began, time.process_time() - computed
+    peak = _peak() - before
+    print(
+        f"{count:,} sketches: {wall:.1f} s ({computed:.1f} s computed), "
+        f"{before / 2**20:,.0f} MiB of sketches, {peak / 2**20:,.0f} MiB more at most, "
+        f"{(~decisions.kept).sum():,} left out of {len(copies):,} copies"
+    )
+
+
+def _peak() -> int:
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--documents", type=int, default=20_000)
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--processes", type=int, default=usable_cores())
+    parser.add_argument("--sketches", type=int)
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    parser.add_argument("--source", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.sketches:
+        decide_sketches(given.sketches)
+    elif given.way:
+        print(WAYS[given.way](given.source / "in.jsonl", given.source, given.processes))
+    else:
+        compare_ways(given.ways, given.documents, given.processes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""A DataFrame of Spark is decided on as a corpus on one machine, in the same order."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import numpy as np
+import pytest
+from corpora import documents_of, items, sketches_of
+
+from scrapy_simhash.corpus.greedy import decide_corpus
+from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.prefer import criteria_of, order_of
+from scrapy_simhash.simhash.shingles import Shingles
+
+SECRET = bytes(range(16))
+
+
+@pytest.fixture(scope="module")
+def session():
+    pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("there is no Java")
+    with pytest.MonkeyPatch.context() as patch:
+        # Its processes find the package, and the tests' own modules, where this one does.
+        patch.setenv("PYTHONPATH", ":".join(filter(None, sys.path)))
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        made = (
+            pyspark.sql.SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.sql.shuffle.partitions", "2")
+            .getOrCreate()
+        )
+        yield made
+        made.stop()
+
+
+def frame(session, given):
+    names = ("url", "link", "text", "name", "age", "title", "price")
+    schema = ", ".join(f"{name} {'int' if name == 'age' else 'string'}" for name in names)
+    rows = [(number, *(item.get(name) for name in names)) for number, item in enumerate(given)]
+    return session.createDataFrame(rows, f"id long, {schema}")
+
+
+@pytest.mark.parametrize(("count", "prefer"), [(5000, ""), (600, "own-site=c.test,shortest-url")])
+def test_rows_are_decided_on_as_on_one_machine(session, count, prefer):
+    from scrapy_simhash.spark import deduplicate
+
+    given = list(items(count, seed=1))
+    plan = Plan.make(Shingles(), SECRET)
+    criteria = criteria_of(prefer) if prefer else []
+    sketches = sketches_of(documents_of(plan, given), plan, given, criteria)
+    made = decide_corpus(sketches, plan, order_of(sketches.rows["rank"]))
+
+    df = deduplicate(frame(session, given), "id", prefer=prefer, secret=SECRET.hex())
+    rows = sorted(df.collect(), key=lambda row: row.id)
+    assert [row.id for row in rows] == list(range(count))
+    assert [row.kept for row in rows] == made.kept.tolist()
+    matches = [-1 if row.match is None else row.match for row in rows]
+    assert matches == made.matches.tolist()
+    assert [row.differs or "" for row in rows] == [made.reasons[one] for one in made.differs]
+    similarities = [np.nan if row.similarity is None else row.similarity for row in rows]
+    assert np.array_equal(np.float32(similarities), made.similarities, equal_nan=True)
+    assert all(row.group == (row.id if row.kept else row.match) for row in rows)
+
+
+def test_what_can_not_be_asked_of_a_frame_is_said(session):
+    from scrapy_simhash.spark import deduplicate
+
+    df = frame(session, [{"text": "a"}])
+    with pytest.raises(ValueError, match="whole numbers"):
+        deduplicate(df, "text")
+    with pytest.raises(ValueError, match="'kept' already"):
+        deduplicate(df.withColumnRenamed("name", "kept"), "id")
+    with pytest.raises(ValueError, match="allowed are own-site"):
+        deduplicate(df, "id", prefer="best")
