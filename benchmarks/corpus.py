@@ -9,14 +9,15 @@ way is a process of its own that reads JSON lines and says how many it keeps; ti
 wall, beside it the seconds that all its processes have computed, and the most memory they had at
 one time (files that are mapped are counted, though the system can take it back). The others get
 what a loop around them gets: pairs of words, 128 permutations, the same similarity. They verify no
-similarity and know no facts. `pip install rensa datasketch datatrove` for those that are wanted;
-Spark needs Java.
+similarity and know no facts. `pip install rensa datasketch` for those that are wanted; Spark needs
+Java.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
@@ -147,56 +148,15 @@ def by_datasketch(source: Path, _folder: Path, _processes: int) -> int:
     return kept
 
 
-def by_datatrove(source: Path, folder: Path, processes: int) -> int:
-    """The four steps of datatrove."""
-    from datatrove.executor import LocalPipelineExecutor
-    from datatrove.pipeline.dedup import (
-        MinhashDedupBuckets,
-        MinhashDedupCluster,
-        MinhashDedupFilter,
-        MinhashDedupSignature,
-    )
-    from datatrove.pipeline.dedup.minhash import MinhashConfig
-    from datatrove.pipeline.readers import JsonlReader
-    from datatrove.pipeline.writers import JsonlWriter
-
-    # It shares work by files.
-    parts = folder / "parts"
-    parts.mkdir()
-    streams = [(parts / f"{number}.jsonl").open("w") for number in range(processes)]
-    with source.open() as lines:
-        for number, line in enumerate(lines):
-            streams[number % processes].write(line)
-    for stream in streams:
-        stream.close()
-    config = MinhashConfig(n_grams=2, num_buckets=16, hashes_per_bucket=8)
-    read = JsonlReader(str(parts))
-    signatures, buckets, removed = (str(folder / name) for name in ("sigs", "buckets", "removed"))
-    output = folder / "datatrove"
-    steps = [
-        ([read, MinhashDedupSignature(signatures, config)], processes),
-        ([MinhashDedupBuckets(signatures, buckets, config=config)], config.num_buckets),
-        ([MinhashDedupCluster(buckets, removed, config=config)], 1),
-        (
-            [read, MinhashDedupFilter(removed), JsonlWriter(str(output), compression=None)],
-            processes,
-        ),
-    ]
-    for number, (step, tasks) in enumerate(steps):
-        logs = str(folder / f"logs{number}")
-        LocalPipelineExecutor(step, tasks, processes, logging_dir=logs).run()
-    return sum(len(path.read_bytes().splitlines()) for path in output.iterdir())
-
-
 def by_spark(source: Path, _folder: Path, processes: int) -> int:
     """A session on this machine, Java and all."""
     from pyspark.sql import SparkSession
 
     from scrapy_simhash.spark import deduplicate
 
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master(f"local[{processes}]")
-        .config("spark.pyspark.python", sys.executable)
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
@@ -214,7 +174,6 @@ WAYS = {
     "spark": by_spark,
     "rensa": by_rensa,
     "datasketch": by_datasketch,
-    "datatrove": by_datatrove,
 }
 
 
@@ -236,7 +195,7 @@ def compare_ways(names: list[str], count: int, processes: int) -> None:
             if way != "here" and find_spec(MODULES.get(way, way)) is None:
                 print(f"| {way} | is not installed | | | | |")
                 continue
-            many = [processes] if way in {"spark", "datatrove"} else [1]
+            many = [processes] if way == "spark" else [1]
             for workers in sorted({1, processes}) if way == "here" else many:
                 inside = ["--way", way, "--source", name, "--processes", str(workers)]
                 cost = cost_of([sys.executable, "-m", "benchmarks.corpus", *inside])
