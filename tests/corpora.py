@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import TYPE_CHECKING
 
 from loopback import prose
+from stored import changed
 
 from scrapy_simhash.corpus.sketches import Sketches, make_part
 from scrapy_simhash.feed.documents import ItemReader, What
@@ -59,3 +61,19 @@ def sketches_of(documents, plan: Plan, given=(), criteria=()) -> Sketches:
         pairs = zip(given, documents, strict=True)
         ranks = [[criterion(*pair) for criterion in criteria] for pair in pairs]
     return Sketches.of(make_part(documents, ranks, plan))
+
+
+def feed_of(count: int):
+    """Items, every third a near-duplicate of the one before it; and those that are to be kept."""
+    items, kept = [], []
+    for number in range(count):
+        copies = number % 3 == 2
+        text = changed(items[-1]["text"], 1) if copies else prose(number, 90)
+        items.append({"url": f"http://a.test/{number}", "text": text, "n": number})
+        if not copies:
+            kept.append(number)
+    return items, kept
+
+
+def jsonl(items):
+    return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items).encode()

@@ -15,6 +15,7 @@ import sys
 import time
 
 import pytest
+from corpora import feed_of, jsonl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import article, prose
@@ -30,22 +31,6 @@ from scrapy_simhash.feed.errors import FeedError
 from scrapy_simhash.feed.files import Feed
 from scrapy_simhash.feed.source import find_files
 from scrapy_simhash.simhash.shingles import Shingles
-
-
-def feed_of(count):
-    """Items, every third a near-duplicate of the one before it; and those that are to be kept."""
-    items, kept = [], []
-    for number in range(count):
-        copies = number % 3 == 2
-        text = changed(items[-1]["text"], 1) if copies else prose(number, 90)
-        items.append({"url": f"http://a.test/{number}", "text": text, "n": number})
-        if not copies:
-            kept.append(number)
-    return items, kept
-
-
-def jsonl(items):
-    return "".join(json.dumps(item) + "\n" for item in items).encode()
 
 
 def zstd(content):

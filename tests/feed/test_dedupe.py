@@ -11,10 +11,10 @@ import sys
 import time
 
 import pytest
+from corpora import feed_of, jsonl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import prose
-from stored import changed
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.feed import dedupe, files
@@ -22,22 +22,6 @@ from scrapy_simhash.feed import output as feed_output
 from scrapy_simhash.feed import progress as feed_progress
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
-
-
-def feed_of(count):
-    """Items, every third a near-duplicate of the one before it; and those that are to be kept."""
-    items, kept = [], []
-    for number in range(count):
-        copies = number % 3 == 2
-        text = changed(items[-1]["text"], 1) if copies else prose(number, 90)
-        items.append({"url": f"http://a.test/{number}", "text": text, "n": number})
-        if not copies:
-            kept.append(number)
-    return items, kept
-
-
-def jsonl(items):
-    return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items).encode()
 
 
 def test_texts_that_are_too_long_are_compared_to_the_letter(call, tmp_path):
