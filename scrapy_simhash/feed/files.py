@@ -49,7 +49,7 @@ class Feed:
     @property
     def form(self) -> str:
         """What files have in common that can be written to one."""
-        return f"CSV {','.join(self._names)}" if self.is_csv else "JSON Lines"
+        return f"CSV {','.join(self._header or [])}" if self.is_csv else "JSON Lines"
 
     def can_be(self, path: Path) -> bool:
         """Whether a file of that name is of this form."""
@@ -61,7 +61,7 @@ class Feed:
         Raises:
             FeedError: it can't be read.
         """
-        return _line_of(self._names) if self.is_csv and self._names else b""
+        return _line_of(self._header) if self.is_csv and self._header is not None else b""
 
     def items(self) -> Generator[tuple[dict[str, Any], bytes]]:
         """The items, each with the line that says the same.
@@ -96,7 +96,7 @@ class Feed:
             FeedError: it is none; says which.
         """
         if self.is_csv:
-            names = self._names
+            names = self._header or []
             is_plain = len(set(names)) == len(names) >= len(record)
             return dict(zip(names, record, strict=False)) if is_plain else _named(names, record)
         number, line = record
@@ -125,9 +125,10 @@ class Feed:
             yield Lines(packed)
 
     @cached_property
-    def _names(self) -> list[str]:
+    def _header(self) -> list[str] | None:
+        """The first row of a CSV file; None where there is none."""
         with closing(self._rows()) as rows:
-            return next(rows, [])
+            return next(rows, None)
 
     def _rows(self) -> Generator[list[str]]:
         """The rows of a CSV file; no row is longer than a line may be."""
