@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
@@ -166,11 +167,10 @@ def prune(given: Any) -> int | None:
 def names(given: Any) -> tuple[str, ...]:
     """A list of names, on the command line separated by commas."""
     if isinstance(given, str):
-        given = filter(None, map(str.strip, given.split(",")))
-    found = tuple(given)
-    if not all(isinstance(name, str) for name in found):
+        given = list(filter(None, map(str.strip, given.split(","))))
+    if not isinstance(given, Iterable) or not all(isinstance(name, str) for name in given):
         raise ValueError("a list of names is wanted")
-    return found
+    return tuple(given)
 
 
 def namespace(given: Any) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
-from scrapy_simhash import history
 from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
@@ -57,6 +56,8 @@ def learn_from_index(crawler: Crawler, settings: Settings, repeats: Repeats) -> 
     Raises:
         IndexUnavailable: the database did not answer in time.
     """
+    from scrapy_simhash import history  # noqa: PLC0415 - few crawls read it
+
     if _is_reset(crawler, settings):
         return
     database = Database(

@@ -39,11 +39,11 @@ def run(*arguments: object) -> str:
 
 
 def test_folder_is_crawled_bare_twice_in_every_round(folder: Path) -> None:
-    output = run(folder, "--bare", "--rounds", 2)
-    assert output.startswith("3 pages, 2 rounds\n")
+    output = run(folder, "--only", "bare again", "--rounds", 2)
+    assert output.startswith("3 pages, 2 rounds, spider: selectors\n")
     assert output.count("\nround ") == 2
-    assert "bare again: median" in output
-    assert "3 stored, 0 dropped" in output
+    assert output.count("\n| bare ") == 2
+    assert all(line.endswith("| 0 |") for line in output.splitlines() if line.startswith("| bare "))
 
 
 def test_archive_is_crawled_with_the_plugin_and_its_drops_are_listed(folder: Path) -> None:
@@ -52,8 +52,10 @@ def test_archive_is_crawled_with_the_plugin_and_its_drops_are_listed(folder: Pat
     archive = folder.parent / "pages.tar.xz"
     with tarfile.open(archive, "w:xz") as tar:
         tar.add(folder, arcname="pages")
-    output = run(archive, "--rounds", 1, "--set", "SIMHASH_SIMILARITY=0.95")
-    assert "4 stored, 1 dropped" in output
+    output = run(
+        archive, "--only", "pure", "--rounds", 1, "--drops", "--set", "SIMHASH_SIMILARITY=0.95"
+    )
+    assert "pure: 4 stored, 1 dropped" in output
     assert "/pages/first.html" in output
     assert "/pages/second.html" in output
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.simhash.shingles import Shingles
-from scrapy_simhash.text import cutting, rest
-from scrapy_simhash.text.blocks import CONTENT, RESCUE, VISIBLE
+from scrapy_simhash.text import rest
+from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.page_facts import page_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +74,7 @@ numbers = st.one_of(st.integers(0, 9), st.integers(), st.booleans(), st.none(), 
 
 
 @target(
-    st.sampled_from(["shingles", "majority", "minhash", "bands", "walk"]),
+    st.sampled_from(["shingles", "majority", "minhash", "bands", "page", "body", "markup"]),
     st.lists(st.one_of(buffers, numbers, st.tuples(numbers, numbers, numbers)), max_size=6),
     examples=100,
 )
@@ -91,10 +93,5 @@ def test_trees_of_the_core(given: Any, place: int) -> None:
         return
     elements = [root, *root.iter(etree.Element)]
     one = elements[place % len(elements)]
-    for actions in (CONTENT, RESCUE, VISIBLE):
-
-        def cut(actions: Any = actions) -> object:
-            pieces, spans, skipped = cutting.cut(one, actions)
-            return pieces, spans, [text for text in skipped if text]
-
-        assert_same(cut)
+    for make in (read, body, page_facts):
+        assert_same(partial(make, one))
