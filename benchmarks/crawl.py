@@ -276,7 +276,7 @@ def contestants(settings: Mapping[str, Any], only: Sequence[str]) -> dict[str, C
                     "ITEM_PIPELINES": {"home_made.HomeMadePipeline": 100},
                 }
             )
-        else:
+        elif not only:
             print(f"{name} is not installed, and left out")
     names = only or [name for name in found if name != "bare again"]
     if unknown := [name for name in names if name not in found]:
