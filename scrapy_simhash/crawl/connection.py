@@ -18,6 +18,7 @@ from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
 from scrapy_simhash.index.void import is_orphan
+from scrapy_simhash.item.sites import load_sites
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -35,6 +36,7 @@ _KNOWN, _OWN = 50_000, 300_000
 
 def connect(crawler: Crawler, settings: Settings, signs: Signs) -> CrawlDatabase:
     """Open the database of a crawl; raises as :class:`CrawlDatabase` does."""
+    load_sites()
     spider = crawler.spider
     return CrawlDatabase(
         settings,

@@ -7,10 +7,15 @@ from urllib.parse import urlsplit
 
 from tldextract import TLDExtract
 
-__all__ = ["same_site", "site"]
+__all__ = ["load_sites", "same_site", "site"]
 
 # The list that comes with the package: nothing is fetched, nothing is written.
 _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+def load_sites() -> None:
+    """Read the list, which takes 50 ms and is otherwise done when it is first asked for."""
+    _site_of_host("example.com")
 
 
 def site(url: str) -> str:

@@ -29,9 +29,10 @@ OTHERS = (
 )
 
 CRAWL = """
-import json, sys
+import gc, json, sys
 from scrapy import Spider
 from scrapy.crawler import CrawlerProcess
+from tldextract.tldextract import Trie
 
 loaded = {}
 
@@ -44,6 +45,8 @@ class Texts(Spider):
 
     def closed(self, reason):
         loaded["items"] = self.crawler.stats.get_value("simhash/unique")
+        watched = gc.get_objects()
+        loaded["watched"] = [type(o).__name__ for o in watched if isinstance(o, Trie) or o is Texts]
 
 folder = sys.argv[1]
 process = CrawlerProcess({
@@ -72,3 +75,5 @@ def test_a_crawl_loads_nothing_that_it_does_not_need(tmp_path):
     assert found["items"] == 1
     assert "sqlalchemy" in found["modules"]
     assert [name for name in OTHERS if name in found["modules"]] == []
+    # Neither what was imported nor the list of public suffixes.
+    assert found["watched"] == []
