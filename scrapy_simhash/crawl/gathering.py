@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
+from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -52,14 +53,27 @@ class Barrier:
 
 
 class Gatherer:
-    """A queue that gives what belongs into one transaction. One thread takes, others put."""
+    """A queue that gives what belongs into one transaction. One thread takes, others put.
+
+    Whatever is put into the queue wakes the thread, and each time it takes the interpreter from the
+    event loop. Outcomes, one for each item that is stored, lie beside it until they are taken with
+    a claim or by themselves: it is told of them once.
+    """
 
     def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[Job | Barrier] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Job | Barrier | None] = queue.SimpleQueue()
+        self._outcomes: deque[Job] = deque()
+        self._is_told = False
 
     def put(self, job: Job | Barrier) -> None:
         """Add something; from any thread."""
-        self._queue.put(job)
+        if isinstance(job, Barrier) or not job.is_outcome:
+            self._queue.put(job)
+            return
+        self._outcomes.append(job)
+        if not self._is_told:
+            self._is_told = True
+            self._queue.put(None)
 
     def take(self, idle: float) -> tuple[list[Job], Barrier | None]:
         """What there is to do now, and the barrier behind it, if that is reached.
@@ -68,21 +82,27 @@ class Gatherer:
             idle: seconds after which it returns with nothing, if nothing comes.
         """
         jobs: list[Job] = []
+        barrier: Barrier | None = None
         deadline = time.monotonic() + idle
-        somebody_waits = False
-        while len(jobs) < BATCH:
+        while len(jobs) < BATCH and barrier is None:
             try:
                 job = self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 break
             if isinstance(job, Barrier):
-                return jobs, job
-            jobs.append(job)
-            if not job.is_outcome and not somebody_waits:
-                somebody_waits = True
-                # Asleep, the thread costs the others nothing; woken for each job it would.
-                time.sleep(_GATHER)
-                deadline = time.monotonic()
-            elif len(jobs) == 1:
-                deadline = time.monotonic() + _OUTCOMES_WAIT
-        return jobs, None
+                barrier = job
+            elif job is None:
+                if not jobs:
+                    deadline = time.monotonic() + _OUTCOMES_WAIT
+            else:
+                jobs.append(job)
+                if len(jobs) == 1:
+                    # Asleep, the thread costs the others nothing; woken for each job it would.
+                    time.sleep(_GATHER)
+                    deadline = time.monotonic()
+        return self._take_outcomes() + jobs, barrier
+
+    def _take_outcomes(self) -> list[Job]:
+        # First: of what is put in from now on the thread is told once more.
+        self._is_told = False
+        return [self._outcomes.popleft() for _ in range(len(self._outcomes))]

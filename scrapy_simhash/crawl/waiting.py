@@ -38,6 +38,7 @@ class Mailbox:
     def __init__(self) -> None:
         self._ready: deque[Callable[[], None]] = deque()
         self._call: Callable[[Callable[[], None]], Any] | None = None
+        self._is_called = False
 
     def put(self, resume: Callable[[], None], call: Callable[[Callable[[], None]], Any]) -> None:
         """Have something called in the event loop; `call` does that from any thread."""
@@ -46,12 +47,15 @@ class Mailbox:
 
     def send(self) -> None:
         """Have all called that was put in; by the thread, when it has answered."""
-        if self._ready and self._call is not None:
+        if self._ready and self._call is not None and not self._is_called:
+            self._is_called = True
             # The loop is closed: nobody waits any more.
             with suppress(RuntimeError):
                 self._call(self._deliver)
 
     def _deliver(self) -> None:
+        # First: what is put in from now on it may not see.
+        self._is_called = False
         while self._ready:
             self._ready.popleft()()
 

@@ -477,6 +477,41 @@ def test_what_is_there_is_taken_up_to_a_barrier():
     assert asked.take(0) == ([], None)
 
 
+def test_outcomes_are_taken_with_a_claim_and_before_a_barrier():
+    asked, barrier = Gatherer(), Barrier()
+    outcomes = [Job("n", confirm=claim(1)), Job("n", release=claim(2)), Job("n", confirm=claim(3))]
+    one, other = (Job("n", claim=document(name)) for name in "ab")
+    for job in (*outcomes[:2], one, outcomes[2]):
+        asked.put(job)
+    assert asked.take(5) == ([*outcomes, one], None)
+    for job in (other, *outcomes, barrier):
+        asked.put(job)
+    assert asked.take(5) == ([*outcomes, other], barrier)
+    assert asked.take(0) == ([], None)
+
+
+def test_the_thread_is_woken_once_for_outcomes(monkeypatch):
+    monkeypatch.setattr("scrapy_simhash.crawl.gathering._OUTCOMES_WAIT", 0.3)
+    asked, taken, begun = Gatherer(), [], threading.Event()
+    get, wakes = asked._queue.get, []
+
+    def woken(timeout):
+        begun.set()
+        job = get(timeout=timeout)
+        wakes.append(job)
+        return job
+
+    asked._queue = SimpleNamespace(get=woken, put=asked._queue.put)
+    thread = threading.Thread(target=lambda: taken.extend(asked.take(5)[0]))
+    thread.start()
+    begun.wait()
+    for number in range(20):
+        asked.put(Job("n", confirm=claim(number)))
+    thread.join()
+    assert [job.confirm.id for job in taken] == list(range(20))
+    assert len(wakes) == 1
+
+
 def test_outcomes_that_trickle_in_are_not_put_off_for_ever(monkeypatch):
     """Each comes before the one before it has waited long enough."""
     monkeypatch.setattr("scrapy_simhash.crawl.gathering._OUTCOMES_WAIT", 0.1)
