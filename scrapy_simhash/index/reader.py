@@ -31,6 +31,9 @@ __all__ = ["CROWD", "Found", "LookupCounts", "Reader"]
 #: in every page of a site would make every claim read all of them.
 CROWD = 100
 
+#: Of the number of a claim; above them there is room for that of a document in its batch.
+_CLAIM_BITS = 56
+
 
 @dataclass(slots=True)
 class LookupCounts:
@@ -259,8 +262,9 @@ def _joined(
     count = np.searchsorted(asked, hits[:, 0], "right") - left
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     documents = asker[np.repeat(left, count) + within]
-    pairs = np.stack([documents, np.repeat(hits[:, 1], count)], axis=1)
-    return np.unique(pairs, axis=0)
+    # As one number each: rows take long to sort. A batch has 64 documents at most.
+    pairs = np.unique(np.repeat(hits[:, 1], count) | documents << _CLAIM_BITS)
+    return np.stack([pairs >> _CLAIM_BITS, pairs & (1 << _CLAIM_BITS) - 1], axis=1)
 
 
 class _Statements:

@@ -11,9 +11,9 @@ from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.values import item_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["is_address", "is_page", "own_address"]
+__all__ = ["elsewhere", "is_address", "is_page", "own_address", "without_addresses"]
 
 _ADDRESS = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
 _LENGTH = 8192  # what is longer is data
@@ -26,6 +26,8 @@ _ELSEWHERE = re.compile(
 )
 # A path without a host, and without dots that lead upwards.
 _PATH = re.compile(r"/?\w(?!\S*(?:/\.|//|:))\S*+")
+# What begins like this, and is longer, has a path or a host.
+_BEGINNINGS, _HOST = ("http://", "https://", "/"), len("https:///")
 _MEDIA = re.compile(
     r"\.(?:avif|bmp|css|gif|ico|jpe?g|js|mp[34]|png|svg|webp)(?:[?#]|$)", re.IGNORECASE
 )
@@ -35,9 +37,9 @@ def is_address(name: Name, text: str) -> bool:
     """Whether a value is the address of something on the web. Those of e-mail are not."""
     if len(text) > _LENGTH:
         return False
-    if "//" in text[:16] and _ADDRESS.fullmatch(text.strip()):
-        return True
-    return name.address and len(text.split()) == 1
+    if name.address:
+        return len(text.split()) == 1
+    return "//" in text[:16] and _ADDRESS.fullmatch(text.strip()) is not None
 
 
 def is_page(address: str, page_url: str) -> bool:
@@ -58,9 +60,48 @@ def is_page(address: str, page_url: str) -> bool:
 
 def _is_plain(address: str) -> bool:
     """Whether an address with a path ends, as far as that goes, in what stands in the address."""
-    if address.startswith(("http://", "https://", "/")) and len(address) > len("https:///"):
+    if address.startswith(_BEGINNINGS) and len(address) > _HOST:
         return True
     return _PATH.fullmatch(address) is not None
+
+
+def elsewhere(values: Iterable[Any], page_url: str) -> set[str]:
+    """Those of the texts in a list that are seen at once to lead elsewhere.
+
+    For them `is_page` says no. They are neither moments nor empty, whether they are addresses or
+    not: of a list of hundreds of links nothing else has to be asked.
+    """
+    tail = _tail(page_url)
+    if not tail:
+        return set()
+    return {
+        value
+        for value in values
+        if type(value) is str
+        and value.startswith(_BEGINNINGS)
+        and tail not in value
+        and "%" not in value
+        and len(value) > _HOST
+    }
+
+
+def without_addresses(name: Name, values: Iterable[Any]) -> list[Any]:
+    """The values of a list that are no addresses, as they stand and without any tags."""
+    if name.address:
+        # As `is_address` has it, without a call for each of hundreds.
+        return [
+            value
+            for value in values
+            if type(value) is not str
+            or len(value) > _LENGTH
+            or "<" in value
+            or len(value.split()) != 1
+        ]
+    return [
+        value
+        for value in values
+        if type(value) is not str or "<" in value or not is_address(name, value)
+    ]
 
 
 def own_address(

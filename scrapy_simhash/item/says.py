@@ -8,7 +8,13 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item.addresses import is_address, is_page, own_address
+from scrapy_simhash.item.addresses import (
+    elsewhere,
+    is_address,
+    is_page,
+    own_address,
+    without_addresses,
+)
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import (
     AMOUNT,
@@ -166,8 +172,16 @@ class _ItemPart:
     def _keep(self, name: Name, value: Any) -> Any:
         kind = type(value)
         if kind is list:
+            others = elsewhere(value, self._page_url)
             return [
-                kept for inner in value if (kept := self._keep(name, inner)) is not None
+                kept
+                for inner in value
+                if (
+                    kept := inner
+                    if type(inner) is str and inner in others
+                    else self._keep(name, inner)
+                )
+                is not None
             ] or None
         if kind is dict:
             inside = ((key, self.keep(f"{name.text}.{key}", inner)) for key, inner in value.items())
@@ -199,7 +213,11 @@ def _written(value: Any) -> str:
         fields = sorted(value.items())
         return f"d({''.join([f'{len(key)}:{key}={_written(inner)}' for key, inner in fields])})"
     if kind is list:
-        return f"l({''.join(sorted({_written(inner) for inner in value}))})"
+        inside = {
+            f"str:{len(inner)}:{inner}" if type(inner) is str else _written(inner)
+            for inner in value
+        }
+        return f"l({''.join(sorted(inside))})"
     text = value.hex() if kind is bytes else str(value)
     return f"{value.kind if kind is Printed else kind.__name__}:{len(text)}:{text}"
 
@@ -228,9 +246,8 @@ class _Prose:
 
     def _read_list(self, name: str, values: list[Any]) -> None:
         """Read a list as one value; of mappings in it, such as offers or comments, each field."""
-        read = name_of(name)
         # Addresses are neither prose nor facts. Lists of hundreds of links are common.
-        values = [value for value in values if type(value) is not str or not _is_link(read, value)]
+        values = without_addresses(name_of(name), values)
         columns = _columns(name, values)
         for column, cells in list(columns.items()):
             texts = [cell for cell in cells if type(cell) in _TEXTS]
@@ -267,11 +284,6 @@ class _Prose:
         if is_encoded(text) or _is_json(text) or is_address(name_of(name), text):
             return ""
         return text
-
-
-def _is_link(name: Name, text: str) -> bool:
-    """Whether a value is an address, as it stands and without any tags."""
-    return is_address(name, text) and "<" not in text
 
 
 def _is_json(text: str) -> bool:

@@ -229,7 +229,7 @@ def _is_site_name(
 def _is_logo(element: HtmlElement, heading: str, title: str) -> bool:
     """Tell whether a heading is a link whose words the title ends with, as with a site's name."""
     heading, title = _fold(heading), _fold(title)
-    link = element.find(".//a")
+    link = next(element.iterdescendants("a"), None)
     if link is None or _fold(_said(link)) != heading:
         return False
     return _contains(title, heading) and not title.startswith(heading)
@@ -356,6 +356,8 @@ def _moment(value: str) -> str:
 
 def _said(element: HtmlElement) -> str:
     """Return what is written in an element, of a large one the beginning."""
+    if not len(element) and CONTENT[element.tag] != SKIP:
+        return _short(element.text or "")
     parts: list[str] = []
     length = 0
     events = etree.iterwalk(element, events=("start", "end", "comment", "pi"))

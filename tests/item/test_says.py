@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item import Said, addresses, conflict, read_item
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.says import MIN_PROSE
+from scrapy_simhash.item.times import Window, is_moment, is_within
 
 SINCE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC).timestamp()
 PAGE = "https://shop.example/p/1"
@@ -479,3 +481,23 @@ def test_a_short_cut_never_misses_the_address_of_the_page(page: str, address: st
     """Most links of a page are told from its address by the end of its path alone."""
     slowly = addresses._place(addresses._absolute(address, page)) == addresses._place(page)
     assert addresses.is_page(address, page) == (address == page or slowly)
+
+
+@given(
+    st.sampled_from(
+        ["http://a.test/b/1", "http://a.test/b/1/", "http://a.test/", "http://a.test/?1"]
+    ),
+    st.lists(st.lists(st.sampled_from([*PIECES, " "]), max_size=7).map("".join), max_size=4),
+)
+def test_a_list_of_links_says_what_they_say_one_by_one(page: str, links: list[str]) -> None:
+    others = addresses.elsewhere(links, page)
+    window = Window(0, 2e9)
+    for link in others:
+        assert not addresses.is_page(link.strip(), page)
+        assert link.strip()
+        assert not is_moment(link)
+        assert not is_within(link, window)
+    for name in map(name_of, ("links", "title")):
+        assert addresses.without_addresses(name, links) == [
+            link for link in links if "<" in link or not addresses.is_address(name, link)
+        ]
