@@ -24,6 +24,8 @@ _ELSEWHERE = re.compile(
     r"photo|picture|prev|publisher|refer|seller|shop|site|source|src|store|thumb|user|video|audio",
     re.IGNORECASE,
 )
+_BEHIND = re.compile("[?#;]")
+_SCRIPTS = ("javascript:", "mailto:", "tel:")
 # A path without a host, and without dots that lead upwards.
 _PATH = re.compile(r"/?\w(?!\S*(?:/\.|//|:))\S*+")
 # What begins like this, and is longer, has a path or a host.
@@ -52,17 +54,9 @@ def is_page(address: str, page_url: str) -> bool:
     if address == page_url:
         return True
     # Items that list hundreds of links are common, and reading an address takes a while.
-    tail = _tail(page_url)
-    if tail and tail not in address and "%" not in address and _is_plain(address):
+    if _leads_elsewhere(address, _tail(page_url)):
         return False
     return _place(_absolute(address, page_url)) == _place(page_url)
-
-
-def _is_plain(address: str) -> bool:
-    """Whether an address with a path ends, as far as that goes, in what stands in the address."""
-    if address.startswith(_BEGINNINGS) and len(address) > _HOST:
-        return True
-    return _PATH.fullmatch(address) is not None
 
 
 def elsewhere(values: Iterable[Any], page_url: str) -> set[str]:
@@ -72,17 +66,32 @@ def elsewhere(values: Iterable[Any], page_url: str) -> set[str]:
     not: of a list of hundreds of links nothing else has to be asked.
     """
     tail = _tail(page_url)
-    if not tail:
-        return set()
     return {
         value
         for value in values
         if type(value) is str
         and value.startswith(_BEGINNINGS)
-        and tail not in value
-        and "%" not in value
-        and len(value) > _HOST
+        and _leads_elsewhere(value.strip(), tail)
     }
+
+
+def _leads_elsewhere(address: str, tail: str) -> bool:
+    """Whether an address is surely not that of the page whose address ends like this."""
+    if not tail:
+        return False
+    if not address.startswith(_BEGINNINGS):
+        if address.startswith(_SCRIPTS):
+            return True
+        if not _PATH.fullmatch(address):
+            return False
+    elif len(address) <= _HOST or "//#" in address or "//?" in address:
+        # The path may be that of the page.
+        return False
+    said = unquote(address) if "%" in address else address
+    if tail not in said:
+        return True
+    # It may also end in a query or the like, or climb up its path.
+    return not (_BEHIND.search(said) or said.rstrip("/").endswith((tail, ".")))
 
 
 def without_addresses(name: Name, values: Iterable[Any]) -> list[Any]:

@@ -468,12 +468,35 @@ def test_items_as_they_are_in_the_wild(
     assert conflict(one.facts, stored.facts, same_site=False) == other_site
 
 
-PIECES = ["1", "b", "..", ".", "/", "//a.test", "http:", "https:", "?", "#", "%31", "c", ";"]
+PIECES = [
+    "1",
+    "b",
+    "mailto:",
+    "%2F",
+    "%3F",
+    "..",
+    ".",
+    "/",
+    "//a.test",
+    "http:",
+    "https:",
+    "?",
+    "#",
+    "%31",
+    "c",
+    ";",
+]
 
 
 @given(
     st.sampled_from(
-        ["http://a.test/b/1", "http://a.test/b/1/", "http://a.test/", "http://a.test/c%20b"]
+        [
+            "http://a.test/b/1",
+            "http://a.test/b/1/",
+            "http://a.test/",
+            "http://a.test/c%20b",
+            "http://a.test/?b=1",
+        ]
     ),
     st.lists(st.sampled_from(PIECES), max_size=7).map("".join),
 )
