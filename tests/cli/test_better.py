@@ -63,6 +63,27 @@ def test_the_best_one_is_written_with_what_it_replaces(call, database, tmp_path)
     assert json.loads(out) == line["item"]
 
 
+def test_show_tells_better_copies_and_groups(call, database):
+    def show(*options):
+        given = {"SIMHASH_PREFER": "shortest-url"} if options else {}
+        arguments = ["http://a.test/original", "--json", "--database", database]
+        code, out, _ = call("show", *arguments, **given)
+        assert code == 0
+        known = json.loads(out)
+        by = {drop["url"]: drop["better_by"] for drop in known["duplicates"]}
+        groups = {one["group"] for one in (*known["versions"], *known["duplicates"])}
+        assert len(groups) == 1
+        return by
+
+    urls = ["http://b.test/original", "http://b.test/1", "http://b/1"]
+    assert show() == dict.fromkeys(urls)
+    assert show("preferred") == dict(zip(urls, [None, "shortest-url", "shortest-url"], strict=True))
+    prefer = {"SIMHASH_PREFER": ["own-site=nowhere.example", "shortest-url"]}
+    code, out, _ = call("show", "http://b/1", "--database", database, **prefer)
+    assert code == 0
+    assert "by shortest-url" in out
+
+
 def test_a_file_that_is_there_is_left_alone(call, database, tmp_path):
     path = tmp_path / "better.jsonl"
     path.write_bytes(b"mine")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+from contextlib import closing
 
 import pytest
 from hosts import serve_hosts
@@ -10,6 +12,10 @@ from loopback import STORES, PageSpider, crawl, prose
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import ENGINES
 from site_pages import bare, paragraphs, story, title
+
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.report.subject import read_subject
+from scrapy_simhash.report.verdict import in_sentences
 
 PREFER = "own-site=own.example,shortest-url"
 MIRROR, OWN = "http://mirror.example/2030/a-long-path", "http://own.example"
@@ -47,15 +53,23 @@ def sites(count: int):
 
 
 def better(call, settings, *options, **given):
-    """What the command writes, and what it says."""
+    """What the command writes, by the address of what it replaces, and what it says."""
     code, out, err = call("better", *options, **settings, **given)
     assert code == 0, err
-    return [json.loads(line) for line in out.splitlines()], err
+    found = map(json.loads, out.splitlines())
+    return sorted(found, key=lambda one: one["replaces"]["url"]), err
+
+
+def verdict(settings) -> str:
+    """What the report says."""
+    with closing(Database(settings["SIMHASH_DATABASE_URL"])) as database:
+        return " ".join(in_sentences(read_subject(database, "stories", None, 10, 0.9)))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @deferred_f_from_coro_f
-async def test_the_better_copies_come_with_what_they_replace(settings, call):
+async def test_the_better_copies_come_with_what_they_replace(settings, call, caplog):
+    caplog.set_level(logging.INFO)
     hosts, urls = sites(4)
     with serve_hosts(hosts) as through:
         given = settings | STORES | through
@@ -63,6 +77,8 @@ async def test_the_better_copies_come_with_what_they_replace(settings, call):
         assert first.urls == [f"/2030/a-long-path/{number}" for number in range(4)]
         # Three of their own site, and four of another with shorter addresses.
         assert first.stats["duplicates/better"] == 7
+        assert "7 of them better than what is kept" in caplog.text
+        assert "7 copies better than what was stored before them" in verdict(settings)
         found, err = better(call, settings, SIMHASH_PREFER=PREFER)
         assert "4 items" in err
         assert [(one["replaces"]["url"], one["item"]["url"], one["by"]) for one in found] == [
