@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hosts import serve_hosts
@@ -96,6 +98,28 @@ async def test_the_better_copies_come_with_what_they_replace(settings, call, cap
         # Of what comes again it is the newest, and still one for each.
         assert {one["run"] for one in shortest} == {2}
         assert better(call, settings, "--prefer", "https")[0] == []
+
+
+@deferred_f_from_coro_f
+async def test_the_guide_brings_a_feed_up_to_date(settings, call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page_ = Path(__file__).parents[2].joinpath("docs", "best.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(import json.*?)```", page_, re.DOTALL)
+    hosts, urls = sites(4)
+    given = {"FEEDS": {"pages.jsonl": {"format": "jsonlines"}}, "SIMHASH_GROUP_FIELD": "group"}
+    with serve_hosts(hosts) as through:
+        await crawl(StorySpider, settings | given | through, urls)
+    assert better(call, settings, "--prefer", PREFER, "-o", "better.jsonl")[0] == []
+    exec(code, {})
+    stored, best = (
+        [json.loads(line) for line in Path(name).read_text("utf-8").splitlines()]
+        for name in ("pages.jsonl", "best.jsonl")
+    )
+    assert [item["group"] for item in best] == [item["group"] for item in stored]
+    assert [item["url"] for item in best] == [
+        *(f"{OWN}/{number}" for number in range(3)),
+        "http://other.example/3",
+    ]
 
 
 @deferred_f_from_coro_f
