@@ -46,9 +46,14 @@ def test_a_new_file_takes_nobodys_place(tmp_path, is_there_first) -> None:
     path = tmp_path / "file"
     if is_there_first:
         path.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(FileExistsError), new_file(path) as stream:
-        stream.write(b"mine")
-        path.write_bytes(b"theirs")
+
+    def write() -> None:
+        with new_file(path) as stream:
+            stream.write(b"mine")
+            path.write_bytes(b"theirs")
+
+    with pytest.raises(FileExistsError):
+        write()
     assert path.is_symlink() or path.read_bytes() == b"theirs"
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
 

@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 _LAST = (1 << 62) - 1
+# Characters of what can be a moment, or an address.
+_MOMENT, _ADDRESS = 64, 8192
 _OWN_SITE = "own-site="
 _CANONICAL = {"canonical", "canonicalurl"}
 _PACKED = struct.Struct("<qI?")
@@ -122,7 +124,9 @@ def published_first(fields: Mapping[str, Any]) -> int | None:
 def is_canonical(fields: Mapping[str, Any], addresses: Iterable[str | None]) -> bool:
     """Whether an item says that one of these, which are its own, is the canonical address."""
     said = next((_only(fields[name]) for name in fields if _folded(name) in _CANONICAL), None)
-    return isinstance(said, str) and any(is_page(said.strip(), one) for one in addresses if one)
+    if not isinstance(said, str) or len(said) > _ADDRESS:
+        return False
+    return any(is_page(said.strip(), one) for one in addresses if one)
 
 
 def _criterion(name: str) -> Criterion:
@@ -191,7 +195,7 @@ def _seconds(value: Any) -> int | None:
     """A moment or a date in seconds since the epoch, in UTC where it names no zone."""
     try:
         moment = value
-        if isinstance(value, str):
+        if isinstance(value, str) and len(value) <= _MOMENT:
             moment = datetime.fromisoformat(value.strip())
         elif isinstance(value, date) and not isinstance(value, datetime):
             moment = datetime(value.year, value.month, value.day, tzinfo=UTC)
