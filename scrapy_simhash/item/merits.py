@@ -34,7 +34,6 @@ _LAST = (1 << 62) - 1
 # Characters of what can be a moment, or an address.
 _MOMENT, _ADDRESS = 64, 8192
 _OWN_SITE = "own-site="
-_CANONICAL = {"canonical", "canonicalurl"}
 _PACKED = struct.Struct("<qI?")
 
 
@@ -117,13 +116,14 @@ def published_first(fields: Mapping[str, Any]) -> int | None:
     Args:
         fields: The item's fields, flat.
     """
-    own = (_only(fields[name]) for name in fields if _is_first(name) and name_of(name).published)
-    return min((moment for value in own if (moment := _seconds(value)) is not None), default=None)
+    own = [name for name in fields if name_of(name).published and "." not in name]
+    moments = (_seconds(_only(fields[name])) for name in own)
+    return min((moment for moment in moments if moment is not None), default=None)
 
 
 def is_canonical(fields: Mapping[str, Any], addresses: Iterable[str | None]) -> bool:
     """Whether an item says that one of these, which are its own, is the canonical address."""
-    said = next((_only(fields[name]) for name in fields if _folded(name) in _CANONICAL), None)
+    said = next((_only(fields[name]) for name in fields if name_of(name).canonical), None)
     if not isinstance(said, str) or len(said) > _ADDRESS:
         return False
     return any(is_page(said.strip(), one) for one in addresses if one)
@@ -176,14 +176,6 @@ _RANKS: dict[str, Callable[[Merits], int]] = {
     "earliest": _earliest,
     "shortest-url": _shortest_url,
 }
-
-
-def _folded(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")
-
-
-def _is_first(name: str) -> bool:
-    return "." not in name
 
 
 def _only(value: Any) -> Any:
