@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import exists, func, select
+from sqlalchemy import func, select
 
-from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.history.drops import SAME, claim_columns, drop_columns
@@ -119,26 +119,39 @@ def _candidates(
     database: Database, namespace: NamespaceRow, criteria: Sequence[Criterion]
 ) -> Iterator[tuple[int, _Best]]:
     """Every duplicate that is better than what is kept, with the first claim of its group."""
+    claims = partial(_claims, database, namespace)
     newest = _newest_versions(database, namespace)
-    names = ("id", "key", "url", "merits", "created")
-    query = select(*(claim_columns[name] for name in names)).where(
-        claim_columns.namespace == namespace.id,
-        is_in(database.dialect, claim_columns.id, "numbers"),
-    )
     for duplicates in _duplicates(database, namespace):
-        stored = {newest.get(row.origin, row.origin) for row in duplicates}
-        claims = {row.id: row for row in _read(database, query, stored)}
+        origins = {row.id: row.origin for row in claims("id", {row.claim for row in duplicates})}
+        stored = {row.owner for row in claims("owner", {row.owner for row in duplicates})}
+        versions = {newest.get(origin, origin) for origin in origins.values()}
+        kept = {row.id: row for row in claims("id", versions)}
         for row in duplicates:
-            claim = claims.get(newest.get(row.origin, row.origin))
+            if row.claim not in origins or row.owner in stored:
+                continue
+            origin = origins[row.claim]
             # It may have been forgotten meanwhile.
-            if claim is None:
+            if (claim := kept.get(newest.get(origin, origin))) is None:
                 continue
             merits = _merits(row)
             if by := better_by(criteria, merits, _merits(claim)):
-                group = group_name(namespace.id, row.origin)
-                kept = Kept(claim.id, group, claim.key, claim.url, claim.created)
+                group = group_name(namespace.id, origin)
+                told = Kept(claim.id, group, claim.key, claim.url, claim.created)
                 ranks = ranks_of(criteria, merits)
-                yield row.origin, _Best(not row.item_bytes, ranks, -row.id, by, kept)
+                yield origin, _Best(not row.item_bytes, ranks, -row.id, by, told)
+
+
+def _claims(
+    database: Database, namespace: NamespaceRow, column: str, numbers: Iterable[int]
+) -> Sequence[Row[Any]]:
+    """The claims with one of these numbers, or owners, whose items are stored."""
+    names = ("id", "owner", "origin", "key", "url", "merits", "created")
+    query = select(*(claim_columns[name] for name in names)).where(
+        claim_columns.namespace == namespace.id,
+        is_in(database.dialect, claim_columns[column], "numbers"),
+        *_is_stored,
+    )
+    return _read(database, query, numbers)
 
 
 def _newest_versions(database: Database, namespace: NamespaceRow) -> dict[int, int]:
@@ -156,28 +169,13 @@ def _newest_versions(database: Database, namespace: NamespaceRow) -> dict[int, i
 
 
 def _duplicates(database: Database, namespace: NamespaceRow) -> Iterator[Sequence[Row[Any]]]:
-    """The duplicates that were not stored, each with the first claim of its group."""
-    own = schema.claims.alias("own")
-    has_own = exists().where(
-        own.c.namespace == drop_columns.namespace,
-        own.c.owner == drop_columns.owner,
-        own.c.state == CONFIRMED,
-        counts(own),
-    )
-    columns = [drop_columns[name] for name in ("id", "key", "url", "merits", "item_bytes")]
+    """The duplicates that were not stored, in their order."""
+    names = ("id", "claim", "owner", "key", "url", "merits", "item_bytes")
     query = (
-        select(*columns, claim_columns.origin)
-        .join_from(
-            schema.duplicates,
-            schema.claims,
-            (claim_columns.namespace == drop_columns.namespace)
-            & (claim_columns.id == drop_columns.claim),
-        )
+        select(*(drop_columns[name] for name in names))
         .where(
             drop_columns.namespace == namespace.id,
             drop_columns.action.not_in(("report", SAME)),
-            *_is_stored,
-            ~has_own,
         )
         .order_by(drop_columns.id)
         .limit(_ROWS)
