@@ -10,16 +10,17 @@ import errno
 import os
 import secrets
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
 __all__ = [
     "make_private",
+    "new_file",
     "open_new",
     "open_own",
     "replace_file",
@@ -55,6 +56,34 @@ def open_own(path: Path) -> BinaryIO:
         OSError: it is not there, is a link, or can't be opened.
     """
     return os.fdopen(os.open(path, os.O_RDWR | _PLAIN), "r+b")
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """Write a file that has its name once it is on the disk as a whole, and never before.
+
+    Raises:
+        FileExistsError: there is something of that name, or came there meanwhile.
+        OSError: it can't be written; nothing is left of it.
+    """
+    beside = path.with_name(f".simhash-{secrets.token_hex(16)}.new")
+    _check_free(path)
+    try:
+        with open_new(beside) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        _check_free(path)
+        beside.rename(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def _check_free(path: Path) -> None:
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
 
 
 def make_private(path: Path) -> None:

@@ -23,11 +23,11 @@ import numpy as np
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.meeting import FEW
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.prefer import criteria_of, order_of
 from scrapy_simhash.corpus.sketches import Part, Sketches, make_part, row_type
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.feed.documents import ItemReader, What
 from scrapy_simhash.index.batch import KeyRow, keys_of, owner_of, slotted
+from scrapy_simhash.item.merits import criteria_of
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import load_scheme
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scrapy_simhash.corpus.prefer import Criterion
     from scrapy_simhash.index.verdict import Document, FactsMode
+    from scrapy_simhash.item.merits import Criterion
 
 __all__ = ["deduplicate"]
 
@@ -106,7 +106,7 @@ def deduplicate(
         candidates="bands",
         facts=facts,
     )
-    criteria = criteria_of(prefer) if prefer else []
+    criteria = criteria_of(prefer.split(",")) if prefer else ()
     reader = ItemReader(
         "spark",
         plan.scheme,
@@ -204,8 +204,7 @@ class _Sketching:
             if self._url in row:
                 row["url"] = row.pop(self._url)
             document = self._reader.document(row, number)
-            ranks = [criterion(row, document) for criterion in self._criteria]
-            part = make_part([document], [ranks], self._plan)
+            part = make_part([document], self._plan, self._criteria)
             values = {
                 "number": number,
                 "fingerprint": part.rows["fingerprint"].tobytes(),
@@ -263,7 +262,7 @@ class _Deciding:
         table = table.sort_by("number")
         numbers = np.asarray(table["number"])
         sketches = self._sketches(table)
-        made = decide_corpus(sketches, self._plan, order_of(sketches.rows["rank"]))
+        made = decide_corpus(sketches, self._plan, sketches.order)
         matched = made.matches >= 0
         arrow = _pyarrow()
         return arrow.table(

@@ -55,12 +55,8 @@ def documents_of(plan: Plan, given):
     return [reader.document(item, number) for number, item in enumerate(given)]
 
 
-def sketches_of(documents, plan: Plan, given=(), criteria=()) -> Sketches:
-    ranks = [()] * len(documents)
-    if criteria:
-        pairs = zip(given, documents, strict=True)
-        ranks = [[criterion(*pair) for criterion in criteria] for pair in pairs]
-    return Sketches.of(make_part(documents, ranks, plan))
+def sketches_of(documents, plan: Plan, criteria=()) -> Sketches:
+    return Sketches.of(make_part(documents, plan, criteria))
 
 
 def feed_of(count: int):

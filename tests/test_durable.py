@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scrapy_simhash.durable import replace_file
+from scrapy_simhash.durable import new_file, replace_file
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path) -> None:
@@ -28,6 +28,33 @@ def test_what_can_not_be_written_leaves_what_was_there(tmp_path, monkeypatch) ->
     with pytest.raises(OSError, match="full"):
         replace_file(path, b"new")
     assert path.read_bytes() == b"old"
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_new_file_has_its_name_once_it_is_complete(tmp_path) -> None:
+    path = tmp_path / "file"
+    with new_file(path) as stream:
+        stream.write(b"whole")
+        stream.flush()
+        assert not path.exists()
+    assert path.read_bytes() == b"whole"
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("is_there_first", [True, False])
+def test_a_new_file_takes_nobodys_place(tmp_path, is_there_first) -> None:
+    path = tmp_path / "file"
+    if is_there_first:
+        path.symlink_to(tmp_path / "nowhere")
+
+    def write() -> None:
+        with new_file(path) as stream:
+            stream.write(b"mine")
+            path.write_bytes(b"theirs")
+
+    with pytest.raises(FileExistsError):
+        write()
+    assert path.is_symlink() or path.read_bytes() == b"theirs"
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
 
 

@@ -6,11 +6,14 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.index.namespace import check_name
+from scrapy_simhash.item.merits import criteria_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-__all__ = ["add_database", "add_json", "add_run", "not_negative", "positive"]
+    from scrapy_simhash.item.merits import Criterion
+
+__all__ = ["add_database", "add_json", "add_prefer", "add_run", "not_negative", "positive"]
 
 # Whole numbers of a database go no further.
 _MOST = (1 << 63) - 1
@@ -34,6 +37,17 @@ def add_run(parser: ArgumentParser) -> None:
     parser.add_argument("--run", type=positive, metavar="N", help="of this run only")
 
 
+def add_prefer(parser: ArgumentParser, what: str) -> None:
+    """For a command that knows better copies from others."""
+    parser.add_argument(
+        "--prefer",
+        metavar="A,B",
+        type=_criteria,
+        help=f"{what}: own-site=example.com, https, canonical, longest, earliest, shortest-url "
+        "(default: SIMHASH_PREFER)",
+    )
+
+
 def positive(given: str) -> int:
     """A whole number from 1 upwards.
 
@@ -53,6 +67,13 @@ def _whole(given: str, least: int) -> int:
     if not least <= number <= _MOST:
         raise ArgumentTypeError(f"{given!r}: a whole number from {least} upwards is allowed")
     return number
+
+
+def _criteria(given: str) -> tuple[Criterion, ...]:
+    try:
+        return criteria_of(given.split(","))
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 def _namespace(given: str) -> str:

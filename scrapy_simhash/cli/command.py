@@ -27,6 +27,7 @@ COMMANDS = {
     "tune": "replay what is stored at other similarities, without crawling again",
     "patterns": "show which parts of addresses only repeat what is found without them",
     "restore": "give back dropped items, as JSON Lines",
+    "better": "give back dropped items that are better than what is kept of their group",
     "prune": "forget claims that were not met again for long",
     "reset": "forget a namespace with everything in it",
     "compare": "compare two pages or texts",

@@ -7,13 +7,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simhash.cli.arguments import add_database, add_json, positive
+from scrapy_simhash.cli.arguments import add_database, add_json, add_prefer, positive
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json, progress_bar
 from scrapy_simhash.cli.project import open_database
 from scrapy_simhash.corpus.dedupe import Targets, check_free, dedupe_corpus
 from scrapy_simhash.corpus.groups import check_groups_file
-from scrapy_simhash.corpus.prefer import criteria_of
 from scrapy_simhash.corpus.workers import Sketcher, usable_cores
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.feed.dedupe import dedupe
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.cli.project import Project
     from scrapy_simhash.corpus.plan import Plan
-    from scrapy_simhash.corpus.prefer import Criterion
     from scrapy_simhash.feed.progress import FeedCounts
     from scrapy_simhash.feed.source import Source
     from scrapy_simhash.index.index import Index
@@ -62,12 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="a table of what is a copy of what, as .csv, .jsonl or .parquet",
     )
-    parser.add_argument(
-        "--prefer",
-        metavar="A,B",
-        help="which copy to keep, instead of the first: own-site=example.com, https, canonical, "
-        "longest, earliest, shortest-url",
-    )
+    add_prefer(parser, "which copy to keep, instead of the first")
     parser.add_argument(
         "--workers",
         type=positive,
@@ -119,7 +112,9 @@ def run(project: Project, options: Namespace) -> None:
     outputs = [output, *([Path(options.dropped)] if options.dropped else [])]
     _check_files(sources, outputs)
     fields, ignore, key = (_names(project, options, name) for name in ("fields", "ignore", "key"))
-    what = What(fields, ignore or (), key)
+    # What a crawl has written into its items says nothing of them.
+    groups = [project.settings.group_field] if project.settings.group_field else []
+    what = What(fields, [*(ignore or ()), *groups], key)
     dedupe_by = _through_index if options.index or project.given_database else _as_corpus
     counts = dedupe_by(project, options, _Files(sources, outputs), what)
     if options.json:
@@ -146,7 +141,7 @@ def _as_corpus(project: Project, options: Namespace, files: _Files, what: What) 
     groups = Path(options.groups) if options.groups else None
     if groups is not None:
         check_groups_file(groups)
-    criteria = _criteria(options.prefer) if options.prefer else []
+    criteria = project.settings.prefer if options.prefer is None else options.prefer
     feed = identity_of(sources)
     # The same input has the same output every time; who writes a page can't know the corpus yet.
     secret = secret_of(settings.secret or feed)
@@ -160,7 +155,7 @@ def _as_corpus(project: Project, options: Namespace, files: _Files, what: What) 
             Targets(output, outputs[1] if outputs[1:] else None, groups),
             sketcher,
             output.with_name(f"{output.name}.work"),
-            options=[*what.noted(), *compared, options.prefer or ""],
+            options=[*what.noted(), *compared, ",".join(one.name for one in criteria)],
             processes=options.workers or usable_cores(),
             advance=lambda phase, done: show(done, phase),
         )
@@ -188,13 +183,6 @@ def _reader(
         max_text=settings.max_text,
         secret=plan.secret,
     )
-
-
-def _criteria(names: str) -> list[Criterion]:
-    try:
-        return criteria_of(names)
-    except ValueError as error:
-        raise CommandError(f"--prefer: {error}") from error
 
 
 def _through_index(project: Project, options: Namespace, files: _Files, what: What) -> FeedCounts:

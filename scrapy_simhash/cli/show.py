@@ -21,6 +21,8 @@ from scrapy_simhash.cli.output import (
     text_changes,
 )
 from scrapy_simhash.index.batch import owner_of
+from scrapy_simhash.index.verdict import group_name
+from scrapy_simhash.item.merits import better_by
 from scrapy_simhash.report.differs import in_words
 from scrapy_simhash.report.times import format_time
 from scrapy_simhash.visible import shortened
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
     from scrapy_simhash.cli.project import Project
+    from scrapy_simhash.item.merits import Criterion
 
 __all__ = ["add_arguments", "run"]
 
@@ -47,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     url = options.url
-    owners = {owner_of(url)}
+    owners, criteria = {owner_of(url)}, project.settings.prefer
     if url.startswith(("http://", "https://")):
         owners.add(owner_of(request_fingerprint(Request(url)).hex()))
     with project.namespace() as (database, namespace):
@@ -63,8 +66,8 @@ def run(project: Project, options: Namespace) -> None:
         "url": url,
         "namespace": namespace.name,
         "versions": [_version(claim, texts, others) for claim in page.claims],
-        "duplicate_of": [_drop(drop, texts) for drop in page.drops],
-        "duplicates": [_told(drop) for drop in page.duplicates],
+        "duplicate_of": [_drop(drop, texts, criteria) for drop in page.drops],
+        "duplicates": [_told(drop, criteria) for drop in page.duplicates],
         "duplicate_count": page.duplicate_count,
     }
     if options.json:
@@ -89,6 +92,7 @@ def _version(
         "url": claim.url,
         "key": claim.key,
         "run": claim.run,
+        "group": group_name(claim.namespace, claim.origin),
         "state": "confirmed" if claim.state else "pending",
         "fingerprint": bytes(claim.fingerprint).hex(),
         "features": claim.size,
@@ -102,16 +106,21 @@ def _version(
     }
 
 
-def _told(drop: history.Drop) -> dict[str, Any]:
+def _told(drop: history.Drop, criteria: Sequence[Criterion]) -> dict[str, Any]:
     """A duplicate; JavaScript and jq would round numbers of 63 bits."""
-    return {**drop._asdict(), "id": str(drop.id), "claim": str(drop.claim)}
+    told = drop._asdict()
+    merits, kept = told.pop("merits"), told.pop("kept")
+    by = None if kept is None else better_by(criteria, merits, kept)
+    return {**told, "id": str(drop.id), "claim": str(drop.claim), "better_by": by}
 
 
-def _drop(drop: history.Drop, texts: Mapping[tuple[int, int], str]) -> dict[str, Any]:
+def _drop(
+    drop: history.Drop, texts: Mapping[tuple[int, int], str], criteria: Sequence[Criterion]
+) -> dict[str, Any]:
     """What the page was a near-duplicate of."""
     original = texts.get((drop.claim, 0))
     return {
-        **_told(drop),
+        **_told(drop, criteria),
         "text_of_original": original,
         "difference": text_changes(original, texts.get((drop.claim, drop.id))),
     }
@@ -119,7 +128,7 @@ def _drop(drop: history.Drop, texts: Mapping[tuple[int, int], str]) -> dict[str,
 
 def _print_version(version: Mapping[str, Any], bits: int) -> None:
     facts = facts_table(f"Claim {version['claim']} ({version['state']})")
-    for name in ("url", "key", "fingerprint", "features"):
+    for name in ("url", "key", "group", "fingerprint", "features"):
         facts.add_row(name, Text(shortened(str(version[name]))))
     facts.add_row("run", str(version["run"]))
     facts.add_row("made", format_time(version["created"]))
@@ -140,6 +149,8 @@ def _print_drop(drop: Mapping[str, Any]) -> None:
     facts = facts_table(f"Near-duplicate in {met}: {shortened(drop['action'], 40)}")
     facts.add_row("of", Text(shortened(drop["original"] or "a claim that is gone")))
     facts.add_row("similarity", f"{_similarity(drop)} ({drop['distance']} bits apart)")
+    if drop["better_by"]:
+        facts.add_row("better", f"by {drop['better_by']}; `better` gives the best copy of each")
     facts.add_row("number", f"{drop['id']}, for `restore --id`")
     if drop["orphaned"]:
         facts.add_row("orphan", "that claim was released; `restore --orphans` gives it back")

@@ -22,7 +22,6 @@ import numpy as np
 
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
 from scrapy_simhash.corpus.groups import write_groups
-from scrapy_simhash.corpus.prefer import order_of
 from scrapy_simhash.corpus.sketches import NOTHING, Lengths, Sketches, SketchFiles
 from scrapy_simhash.corpus.workers import Numbered, Sketcher, sketch_all
 from scrapy_simhash.durable import open_new, replace_file, sync_folder
@@ -144,8 +143,8 @@ def dedupe_corpus(
         plan, criteria = sketcher.plan, len(sketcher.criteria)
         sketches = Sketches.open(folder, progress.lengths, plan, criteria)
         if progress.state == "sketched":
-            order = order_of(sketches.rows["rank"])
-            decisions = decide_corpus(sketches, plan, order, partial(advance, "Deciding"))
+            deciding = partial(advance, "Deciding")
+            decisions = decide_corpus(sketches, plan, sketches.order, deciding)
             replace_file(folder / "decided", _packed(decisions))
             progress.state = "decided"
             progress.save(noted)

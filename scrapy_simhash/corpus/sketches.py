@@ -16,6 +16,7 @@ from scrapy_simhash.db.statements import storable
 from scrapy_simhash.durable import open_new, open_own
 from scrapy_simhash.index.batch import Row, basis_of, digest_of, keys_of, owner_of
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.merits import ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.corpus.plan import Plan
     from scrapy_simhash.index.verdict import Document
+    from scrapy_simhash.item.merits import Criterion
 
 __all__ = ["NOTHING", "Part", "SketchFiles", "Sketches", "make_part", "row_type"]
 
@@ -97,25 +99,25 @@ class Part(NamedTuple):
 
 
 def make_part(
-    documents: Sequence[Document | None], ranks: Sequence[Sequence[int]], plan: Plan
+    documents: Sequence[Document | None], plan: Plan, criteria: Sequence[Criterion] = ()
 ) -> Part:
     """Pack documents.
 
     Args:
         documents: None for what has nothing to compare.
-        ranks: of each, how much it is wanted by each criterion, the less the more.
         plan: what they are compared by.
+        criteria: which of them are wanted more.
     """
-    rows = np.zeros(len(documents), row_type(plan.width, len(ranks[0]) if ranks else 0))
+    rows = np.zeros(len(documents), row_type(plan.width, len(criteria)))
     keys = np.zeros((len(documents), plan.keys.slots + 1), np.int32)
     shingles, said, names = [np.empty(0, np.uint64)], list[bytes](), dict[int, str]()
     ends = [0, 0]
     for number, document in enumerate(documents):
         row = rows[number]
-        row["rank"] = ranks[number]
         row["basis"] = NOTHING
         if document is not None:
             _fill(row, document, plan.width)
+            row["rank"] = ranks_of(criteria, document.merits)
             for slot, key in keys_of(document, plan.keys):
                 keys[number, slot] = key
             facts = None if document.facts is None else document.facts.packed()
@@ -257,6 +259,18 @@ class Sketches:
         """The shingles of a document; none for one that has none."""
         start = int(self.rows["shingles"][number - 1]) if number else 0
         return self._shingles[start : int(self.rows["shingles"][number])]
+
+    @property
+    def order(self) -> NDArray[np.uint32]:
+        """The numbers of documents, those that are wanted most first; see `item.merits`.
+
+        The first of a group is the one that is kept.
+        """
+        ranks = self.rows["rank"]
+        if not ranks.shape[1]:
+            return np.arange(len(ranks), dtype=np.uint32)
+        # The last key is the first to sort by; what is equal stays in its order.
+        return np.lexsort(ranks.T[::-1]).astype(np.uint32)
 
     def url(self, number: int) -> str:
         """Where a document was found."""

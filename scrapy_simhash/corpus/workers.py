@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from scrapy_simhash.corpus.plan import Plan
-    from scrapy_simhash.corpus.prefer import Criterion
     from scrapy_simhash.corpus.sketches import Part
     from scrapy_simhash.feed.documents import ItemReader, PageReader
     from scrapy_simhash.feed.source import Source
+    from scrapy_simhash.item.merits import Criterion
 
 __all__ = ["Numbered", "Sketcher", "sketch_all", "usable_cores"]
 
@@ -78,13 +78,11 @@ class Sketcher:
         Raises:
             FeedError: one of them is no item.
         """
-        documents, ranks = [], []
-        for one in records:
-            item = self._sources[one.source].item(one.record)
-            document = self._reader.document(item, one.number)
-            documents.append(document)
-            ranks.append([criterion(item, document) for criterion in self.criteria])
-        return make_part(documents, ranks, self.plan)
+        documents = [
+            self._reader.document(self._sources[one.source].item(one.record), one.number)
+            for one in records
+        ]
+        return make_part(documents, self.plan, self.criteria)
 
 
 def usable_cores() -> int:

@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Literal
 
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.index.namespace import check_name
+from scrapy_simhash.item.merits import criteria_of
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from scrapy_simhash.item.merits import Criterion
+
 __all__ = [
     "COMPARE",
     "Compare",
+    "criteria",
     "flag",
     "mapping",
     "name",
@@ -29,6 +33,7 @@ __all__ = [
     "number",
     "number_of_bytes",
     "one_of",
+    "optional_name",
     "optional_whole",
     "prune",
     "report_file",
@@ -171,6 +176,16 @@ def names(given: Any) -> tuple[str, ...]:
     if not isinstance(given, Iterable) or not all(isinstance(name, str) for name in given):
         raise ValueError("a list of names is wanted")
     return tuple(given)
+
+
+def optional_name(given: Any) -> str | None:
+    """A name, or None, which the command line can only give as text."""
+    return None if given in (None, "", "None") else name(given)
+
+
+def criteria(given: Any) -> tuple[Criterion, ...]:
+    """What copies are preferred by; none for None, which the command line gives as text."""
+    return () if given in (None, "", "None") else criteria_of(names(given))
 
 
 def namespace(given: Any) -> str:

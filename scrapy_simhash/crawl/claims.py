@@ -62,7 +62,7 @@ class Claims:
                 self._held[namespace, verdict.claim.id] = subject
                 return verdict
             match = verdict.match
-            if match is None or not match.pending or not self._settings.leaves_out(verdict):
+            if match is None or not match.pending or not self._waits_for_others(verdict):
                 return verdict
             if twin := self._held.get((namespace, match.claim)):
                 if not await self._gives_way(twin, deadline):
@@ -72,6 +72,14 @@ class Claims:
                 asked_again = match.claim
             else:
                 return verdict
+
+    def _waits_for_others(self, verdict: Verdict) -> bool:
+        """Whether it matters that what a verdict rests on is stored.
+
+        A copy that says in whose group it is would name one that nobody else will ever be in.
+        """
+        names_group = verdict.kind == "duplicate" and self._settings.group_field is not None
+        return names_group or self._settings.leaves_out(verdict)
 
     async def foresee(self, namespace: str, document: Document) -> Verdict:
         """What would be said of a page, as far as what stands for it is stored; claims nothing.

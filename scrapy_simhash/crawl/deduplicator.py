@@ -21,6 +21,7 @@ from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.drop import NearDuplicateItem
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
+from scrapy_simhash.crawl.groups import GroupField
 from scrapy_simhash.crawl.pruner import Pruner
 from scrapy_simhash.crawl.quarantine import TooLarge, pack
 from scrapy_simhash.crawl.soft404 import SoftNotFound
@@ -32,6 +33,7 @@ from scrapy_simhash.crawl.unmet import UnmetFields
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Duplicate, Verdict
+from scrapy_simhash.item.merits import better_by
 from scrapy_simhash.signals import near_duplicate
 from scrapy_simhash.visible import shortened
 
@@ -73,6 +75,7 @@ class Deduplicator:
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._trouble)
         self._unmet = UnmetFields(settings)
+        self._groups = GroupField(settings.group_field)
         self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
         self.pruner: Pruner | None = None
         self._soft_404: SoftNotFound | None = None
@@ -215,15 +218,14 @@ class Deduplicator:
                     self.pruner.judged(subject.page, verdict)
         is_unwanted = self._settings.leaves_out(verdict)
         match = verdict.match
-        if match is None or not (verdict.kind == "duplicate" or is_unwanted):
-            return None
-        self._announce(subject, verdict, item)
-        if not await self._keep_aside(subject, verdict, item) or not is_unwanted:
-            return None
-        document = cast("Document", subject.document)
-        return NearDuplicateItem(
-            _words(verdict.kind, document, match), match, self._settings.log_level
-        )
+        if match is not None and (verdict.kind == "duplicate" or is_unwanted):
+            self._announce(subject, verdict, item)
+            if await self._keep_aside(subject, verdict, item) and is_unwanted:
+                document = cast("Document", subject.document)
+                words = _words(verdict.kind, document, match)
+                return NearDuplicateItem(words, match, self._settings.log_level)
+        self._groups.write(item, verdict)
+        return None
 
     def _settle(self, subject: Subject, stored: bool) -> None:
         self._claims.settle(subject, stored)
@@ -255,6 +257,9 @@ class Deduplicator:
     async def _keep_aside(self, subject: Subject, verdict: Verdict, item: Any) -> bool:
         """Remember a duplicate; whether it may be dropped, because that is done."""
         match, document = cast("Match", verdict.match), cast("Document", subject.document)
+        is_copy = verdict.kind == "duplicate"
+        if is_copy and better_by(self._settings.prefer, document.merits, match.merits):
+            self._stats.count("duplicates/better")
         # With "skip" an item that came to the pipeline all the same is dropped there.
         action = "same" if verdict.kind == "same" else self._settings.on_duplicate
         packed, kind = None, None

@@ -133,7 +133,7 @@ class DocumentMaker:
         return read_item(
             item,
             fields=None if settings.fields is None else settings.fields.of(item),
-            ignore=() if settings.ignore_fields is None else settings.ignore_fields.of(item),
+            ignore=settings.ignored(item),
             # Of classes that are not named the usual address counts.
             key=None if settings.key is None else settings.key.of(item) or None,
             page_url=page.url,
@@ -219,6 +219,8 @@ class DocumentMaker:
             facts=_NOTHING,
             digest=digest,
             exact=True,
+            published=said.published,
+            canonical=said.canonical,
         )
 
     def _by_text(self, subject: Subject, said: Said, found: Text) -> Document | Reason:
@@ -227,6 +229,7 @@ class DocumentMaker:
         if not isinstance(document, str):
             document.fetch = self._fetch(subject, said)
             document.digest = digest_on(said, subject.page.url)
+            document.published, document.canonical = said.published, said.canonical
         return document
 
     def _made(self, key: str, page: Page, found: Text, visit: int | None) -> Document | Reason:

@@ -97,8 +97,9 @@ class SimhashLogStats:
         return self._stats.get("unique"), self._stats.get("duplicates")
 
     def _rest(self) -> str:
-        """What the two sums leave out, if there is any."""
+        """What the two sums do not say, if there is any."""
         parts = {
+            "of them better than what is kept": self._stats.get("duplicates/better"),
             "the same page again": self._stats.get("same"),
             "not comparable": self._stats.skipped(),
             "not checked, as the ERROR line says": self._stats.get("failed_open"),

@@ -30,7 +30,7 @@ from scrapy_simhash.text.extractor import load_extractor
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Literal
 
     from scrapy import Spider
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.runs import Run
     from scrapy_simhash.index.verdict import FactsMode, Verdict
+    from scrapy_simhash.item.merits import Criterion
     from scrapy_simhash.simhash.scheme import Scheme
     from scrapy_simhash.text.extractor import Extractor
 
@@ -109,6 +110,8 @@ _TABLE = (
     Setting("SIMHASH_ON_ERROR", "pass", checks.one_of("pass", "close")),
     Setting("SIMHASH_TIMEOUT", 10.0, checks.number(0.1, 3600)),
     Setting("SIMHASH_QUARANTINE", True, checks.number_of_bytes),
+    Setting("SIMHASH_PREFER", None, checks.criteria),
+    Setting("SIMHASH_GROUP_FIELD", None, checks.optional_name),
     Setting("SIMHASH_PRUNE", False, checks.prune),
     Setting("SIMHASH_PRUNE_NEVER", [], checks.names),
     Setting("SIMHASH_TEXT_BUDGET", 256 << 20, checks.whole(0)),
@@ -154,6 +157,8 @@ class Settings:
     on_error: Literal["pass", "close"]
     timeout: float
     quarantine: int
+    prefer: tuple[Criterion, ...]
+    group_field: str | None
     prune: int | None
     prune_never: tuple[str, ...]
     text_budget: int
@@ -219,6 +224,11 @@ class Settings:
             "EXTRACTOR": extractor,
         }
         return " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
+
+    def ignored(self, item: Any) -> Sequence[str]:
+        """The fields that say nothing of an item."""
+        ignored = () if self.ignore_fields is None else self.ignore_fields.of(item)
+        return ignored if self.group_field is None else (*ignored, self.group_field)
 
     def leaves_out(self, verdict: Verdict) -> bool:
         """Whether what this verdict is on is not to be stored."""

@@ -34,6 +34,7 @@ _Counter = Literal[
     "checked",
     "unique",
     "duplicates",
+    "duplicates/better",
     "same",
     "failed_open",
     "feeds/not_exported",

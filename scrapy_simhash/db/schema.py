@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 #: Of the tables below. A change of them raises it; from the first release on it adds a migration.
-VERSION = 4
+VERSION = 5
 
 #: What brings the tables of a version to the next one. MariaDB commits every change of a table as
 #: it is made, so each must be able to go on with what an earlier attempt left half done.
@@ -89,6 +89,7 @@ _Fingerprint = LargeBinary(20).with_variant(mysql.VARBINARY(20), "mysql", "maria
 _Blob = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
 # 256 bytes, or 260.
 _Sketch = LargeBinary(260).with_variant(mysql.VARBINARY(260), "mysql", "mariadb")
+_Merits = LargeBinary(16).with_variant(mysql.VARBINARY(16), "mysql", "mariadb")
 _LongText = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 
 meta = Table(
@@ -190,6 +191,10 @@ claims = Table(
     # The claim whose text was near, and what kept this one all the same.
     Column("beside", BigInteger),
     Column("differs", String(255)),
+    # What may make a copy of it the better one: see `item.merits`.
+    Column("merits", _Merits, nullable=False, default=b""),
+    # The claim that its group began with: itself, or the first version of the same thing.
+    Column("origin", BigInteger, nullable=False, default=0),
     sqlite_with_rowid=False,
     **_MYSQL,
 )
@@ -231,6 +236,7 @@ duplicates = Table(
     Column("digest", LargeBinary(16).with_variant(mysql.VARBINARY(16), "mysql", "mariadb")),
     Column("facts", _Blob),
     Column("minhash", _Sketch),
+    Column("merits", _Merits, nullable=False, default=b""),
     Column("claim", BigInteger, nullable=False),
     Column("distance", SmallInteger, nullable=False),
     # The true Jaccard similarity, or its estimate where the claim's text was not kept.

@@ -125,6 +125,8 @@ class ItemReader:
             exact=exact,
             # What goes on after an interruption knows its own.
             token=_number(f"{self._feed}:{number}"),
+            published=said.published,
+            canonical=said.canonical,
         )
 
     def _read(self, item: Mapping[str, Any], page: str) -> Said:

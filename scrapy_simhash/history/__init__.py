@@ -3,6 +3,7 @@
 Nothing here writes, and nothing takes the lock of a crawl.
 """
 
+from scrapy_simhash.history.better import Better, better
 from scrapy_simhash.history.damage import damage
 from scrapy_simhash.history.documents import Documents, documents
 from scrapy_simhash.history.drops import (
@@ -25,6 +26,7 @@ from scrapy_simhash.history.runs import RunRow, runs
 
 __all__ = [
     "SAME",
+    "Better",
     "Documents",
     "Drop",
     "Field",
@@ -35,6 +37,7 @@ __all__ = [
     "PageHistory",
     "Pattern",
     "RunRow",
+    "better",
     "choose_namespace",
     "claimed_urls",
     "count_drops",

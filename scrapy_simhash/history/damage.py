@@ -36,7 +36,7 @@ __all__ = ["damage"]
 #: Seconds since the epoch, or any other number with a fraction: nobody lives to see more.
 _MOST = 1e11
 
-_LENGTHS = {"digest": (16, 16), "minhash": (256, 256), "rest": (4, 260)}
+_LENGTHS = {"digest": (16, 16), "merits": (13, 13), "minhash": (256, 256), "rest": (4, 260)}
 
 
 def damage(database: Database) -> str | None:

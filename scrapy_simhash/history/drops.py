@@ -9,7 +9,9 @@ import numpy as np
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.index.void import counts, is_orphan
+from scrapy_simhash.item.merits import Merits, address_of
 from scrapy_simhash.text.packed import unpack_bytes
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
-    from sqlalchemy import ColumnElement, Row
+    from sqlalchemy import ColumnElement, Row, Select
 
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.history.namespaces import NamespaceRow
@@ -29,6 +31,7 @@ __all__ = [
     "claim_columns",
     "count_drops",
     "drop_columns",
+    "drop_of",
     "drops",
     "kept_times",
     "largest_groups",
@@ -68,6 +71,9 @@ class Drop(NamedTuple):
         orphaned: whether that claim was released, or counts no more.
         original: the claim's URL; None if it is gone.
         first_seen: when the claim was made; None if it is gone.
+        merits: what may make it better than what is kept.
+        kept: the same of the claim; None if it is gone.
+        group: the name of its group, see :class:`Verdict`; None if the claim is gone.
     """
 
     id: int
@@ -83,9 +89,12 @@ class Drop(NamedTuple):
     orphaned: bool
     original: str | None
     first_seen: float | None
+    merits: Merits
+    kept: Merits | None
+    group: str | None
 
 
-select_drops = select(
+select_drops: Select[Any] = select(
     drop_columns.id,
     drop_columns.run,
     drop_columns.created,
@@ -99,6 +108,11 @@ select_drops = select(
     is_orphan().label("orphaned"),
     func.substr(claim_columns.url, 1, LONGEST_URL).label("original"),
     claim_columns.created.label("first_seen"),
+    drop_columns.merits,
+    claim_columns.merits.label("kept"),
+    func.substr(claim_columns.key, 1, LONGEST_URL).label("owner_key"),
+    drop_columns.namespace,
+    claim_columns.origin,
 ).select_from(
     schema.duplicates.outerjoin(
         schema.claims,
@@ -107,6 +121,17 @@ select_drops = select(
         & counts(),
     )
 )
+
+
+def drop_of(row: Row[Any]) -> Drop:
+    """What :data:`select_drops` has selected."""
+    kept = group = None
+    if row.kept is not None:
+        kept = Merits.unpack(bytes(row.kept), address_of(row.owner_key, row.original))
+        group = group_name(row.namespace, row.origin)
+    merits = Merits.unpack(bytes(row.merits), address_of(row.key, row.url))
+    told = row[: Drop._fields.index("merits")]
+    return Drop._make((*told, merits, kept, group))
 
 
 def count_drops(
@@ -137,7 +162,7 @@ def drops(
         .order_by(drop_columns.id.desc())
         .limit(limit)
     )
-    found = database.read(lambda connection: [Drop._make(row) for row in connection.execute(query)])
+    found = database.read(lambda connection: [drop_of(row) for row in connection.execute(query)])
     return found[::-1]
 
 

@@ -9,7 +9,13 @@ from sqlalchemy import func, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import is_in, list_parameter, storable
-from scrapy_simhash.history.drops import Drop, claim_columns, drop_columns, select_drops
+from scrapy_simhash.history.drops import (
+    Drop,
+    claim_columns,
+    drop_columns,
+    drop_of,
+    select_drops,
+)
 from scrapy_simhash.index.void import counts
 from scrapy_simhash.text.packed import unpack_text
 
@@ -131,7 +137,7 @@ def pages(
 
     def read(connection: Connection) -> PageHistory:
         claims = connection.execute(own, parameters).all()
-        itself = [Drop._make(row) for row in connection.execute(dropped.limit(limit), parameters)]
+        itself = [drop_of(row) for row in connection.execute(dropped.limit(limit), parameters)]
         others = (
             drop_columns.namespace == namespace.id,
             is_in(database.dialect, drop_columns.claim, "numbers"),
@@ -141,7 +147,7 @@ def pages(
         return PageHistory(
             claims,
             itself,
-            [Drop._make(row) for row in connection.execute(newest, numbers)],
+            [drop_of(row) for row in connection.execute(newest, numbers)],
             connection.scalar(
                 select(func.count()).select_from(schema.duplicates).where(*others), numbers
             )

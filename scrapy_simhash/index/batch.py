@@ -82,6 +82,8 @@ class Row(NamedTuple):
     rest: bytes | None
     beside: int | None
     differs: str | None
+    merits: bytes = b""
+    origin: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,7 @@ def _row(
         rest=document.rest,
         beside=None,
         differs=None,
+        merits=document.merits.packed(),
     )
 
 
@@ -271,6 +274,7 @@ def duplicate_row(
         "digest": digest_of(document),
         "facts": None if document.facts is None else document.facts.packed(),
         "minhash": None if shingles is None or not shingles.size else minhash(shingles),
+        "merits": document.merits.packed(),
         "claim": match.claim,
         "distance": match.distance,
         "similarity": match.similarity,

@@ -11,9 +11,10 @@ import numpy as np
 from scrapy_simhash.db.schema import EXACT, PENDING
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.index.batch import KeyRow, crowd_key, pack_keys
-from scrapy_simhash.index.decide import apart, decide, met_with, stands_for
+from scrapy_simhash.index.decide import apart, decide, met_with, of_group, stands_for
 from scrapy_simhash.index.reader import Found
-from scrapy_simhash.index.verdict import Claim, Match, Verdict
+from scrapy_simhash.index.verdict import Claim, Match, Verdict, group_name
+from scrapy_simhash.item.merits import Merits, address_of
 from scrapy_simhash.item.sites import same_site
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
 from scrapy_simhash.text.rest import containment
@@ -218,7 +219,8 @@ def _true_similarity(
 
 
 def _beside(row: Row, decision: Decision) -> Row:
-    """The row of a claim, with what it was kept beside, and why."""
+    """The row of a claim, in its group, with what it was kept beside, and why."""
+    row = of_group(row, decision)
     if decision.differs is None or decision.match is None:
         return row
     return row._replace(beside=decision.match.claim.id, differs=storable(decision.differs, 255))
@@ -276,6 +278,8 @@ def _match(met: Met, bits: int) -> Match:
         run=row.run,
         pending=row.state == PENDING,
         estimated=met.estimated,
+        group=group_name(row.namespace, row.origin),
+        merits=Merits.unpack(row.merits, address_of(row.key, row.url)),
     )
 
 

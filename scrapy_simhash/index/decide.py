@@ -35,6 +35,7 @@ __all__ = [
     "decide",
     "difference",
     "met_with",
+    "of_group",
     "stands_for",
 ]
 
@@ -197,11 +198,17 @@ def decide(
         if decision.claims:
             # What an earlier attempt claimed for it is met as any other claim.
             if number not in made:
-                standing[number] = mine
+                standing[number] = of_group(mine, decision)
         elif decision.kind == "same" and (match := decision.match):
             taken[match.claim.id] = stands_for(match.claim, mine)
         decisions.append(decision)
     return decisions
+
+
+def of_group(mine: Row, decision: Decision) -> Row:
+    """A document that is claimed, in its group: that of its earlier version, or one of its own."""
+    earlier = decision.match if decision.kind == "same" else None
+    return mine._replace(origin=mine.id if earlier is None else earlier.claim.origin)
 
 
 def stands_for(claim: Row, mine: Row) -> Row:

@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from scrapy_simhash.item.merits import Merits, address_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
@@ -25,11 +27,17 @@ __all__ = [
     "Match",
     "SameUrl",
     "Verdict",
+    "group_name",
 ]
 
 Kind = Literal["unique", "duplicate", "same", "skipped", "failed_open"]
 SameUrl = Literal["pass", "drop"]
 FactsMode = Literal["always", "auto", "never"]
+
+
+def group_name(namespace: int, origin: int) -> str:
+    """The name of a group: no other namespace of a database ever has the same."""
+    return f"{namespace}-{origin}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,8 @@ class Match:
         run: the run that made it.
         pending: whether its item was not stored yet when it was met.
         estimated: whether the similarity is an estimate, because the claim's text is not kept.
+        group: names what is near to this claim or another version of it, see `Verdict.group`.
+        merits: what may make a copy of it the better one.
     """
 
     key: str
@@ -58,6 +68,8 @@ class Match:
     run: int
     pending: bool
     estimated: bool = False
+    group: str = ""
+    merits: Merits = field(default=Merits(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +83,11 @@ class Claim:
 
     id: int
     row: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def group(self) -> str:
+        """See `Verdict.group`."""
+        return group_name(self.row["namespace"], self.row["origin"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +112,17 @@ class Verdict:
     claim: Claim | None = None
     reason: str | None = None
     differs: str | None = None
+
+    @property
+    def group(self) -> str | None:
+        """Names what it is a copy or a version of, as long as the database lasts.
+
+        All that are near-duplicates of one thing have the same, whoever asks and whenever; so do
+        all versions of that thing. None where nothing was compared.
+        """
+        if self.claim is not None:
+            return self.claim.group
+        return None if self.match is None else self.match.group
 
 
 class Claimant(NamedTuple):
@@ -137,6 +165,8 @@ class Document:
         digest: 16 bytes that are equal for equal items; None for what is no item.
         exact: whether it is compared as a whole, to the letter, and by no text.
         token: tells it from every other document.
+        published: when the thing itself was published, in seconds since the epoch.
+        canonical: whether it says that its address is the canonical one.
     """
 
     sketch: Sketch
@@ -150,6 +180,14 @@ class Document:
     digest: bytes | None = None
     exact: bool = False
     token: int = field(default_factory=_random)
+    published: int | None = None
+    canonical: bool = False
+
+    @property
+    def merits(self) -> Merits:
+        """What may make it better than a copy of it."""
+        address = address_of(self.key, self.url)
+        return Merits(address, len(self.text or ""), self.published, self.canonical)
 
 
 @dataclass(slots=True, eq=False)

@@ -59,6 +59,7 @@ _PUBLISHED = {
     *("postedat", "pubdate", "published", "publishedat", "publishdate", "startdate"),
     *("uploaddate", "validfrom", "validthrough", "发布时间", "发布日期"),
 }
+_CANONICAL = {"canonical", "canonicalurl"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class Name:
         no_amount: Whether a number here is no amount, whatever it looks like.
         fetched: Whether a moment here is that of a download.
         published: Whether a moment here is the thing's own.
+        canonical: Whether an address here, on the first level, is that by which the item wants to
+            be known.
     """
 
     text: str
@@ -86,6 +89,7 @@ class Name:
     no_amount: bool
     fetched: bool
     published: bool
+    canonical: bool
 
 
 @lru_cache(maxsize=4096)
@@ -110,6 +114,7 @@ def name_of(text: str) -> Name:
         no_amount=not _NO_AMOUNTS.isdisjoint(words),
         fetched=last == "datedownloaded" or not _FETCHES.isdisjoint(words),
         published=last in _PUBLISHED,
+        canonical=joined in _CANONICAL,
     )
 
 

@@ -25,6 +25,7 @@ from scrapy_simhash.item.folding import (
     is_markup,
     without_tags,
 )
+from scrapy_simhash.item.merits import is_canonical, published_first
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.times import Window, is_moment, is_within
 from scrapy_simhash.item.values import Printed, flat, read_fields
@@ -61,6 +62,9 @@ class Said:
             None where the item could not be read to its end: it is then equal to no other.
         names_page: Whether the address of the page stands in the item.
         is_empty: Whether it says nothing, that address aside.
+        published: When the thing itself was published, in seconds since the epoch, as far as it
+            says so on its first level.
+        canonical: Whether it says that its address, or that of the page, is the canonical one.
     """
 
     text: str
@@ -69,6 +73,8 @@ class Said:
     digest: bytes | None
     names_page: bool
     is_empty: bool
+    published: int | None = None
+    canonical: bool = False
 
 
 def digest_on(said: Said, page_url: str) -> bytes | None:
@@ -133,13 +139,16 @@ def read_item(
     prose = _Prose(markup=fields is not None)
     for name, value in said.items():
         prose.read(name, value)
+    address = own_address(everything, page_url=page_url, key=key)
     return Said(
         text=prose.text(),
         facts=Facts.of(prose.facts, secret),
-        address=own_address(everything, page_url=page_url, key=key),
+        address=address,
         digest=_digest(type(item).__name__, said, secret) if read.complete else None,
         names_page=item_part.names_page,
         is_empty=not said,
+        published=published_first(everything),
+        canonical=is_canonical(everything, (page_url, address)),
     )
 
 

@@ -57,6 +57,11 @@ def _sentences(subject: Subject) -> Iterator[str]:
         yield f"{same:,} more left out, as they had not changed since an earlier visit."
     elif dropped and not subject.is_trial:
         yield "Nothing else was left out."
+    if better := int(stats.get("duplicates/better", 0)):
+        yield (
+            f"{better:,} copies better than what was stored before them: `scrapy simhash better` "
+            "gives the best of each."
+        )
     if near := sum(count for _, count in subject.kept.counts):
         reasons = [(count, f"because {in_words(name)}") for name, count in subject.kept.counts]
         yield f"{near:,} kept although the text is near that of another: {_listed(reasons)}."

@@ -23,6 +23,7 @@ NAMES = [
     "tune",
     "patterns",
     "restore",
+    "better",
     "prune",
     "reset",
     "compare",

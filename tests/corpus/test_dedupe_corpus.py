@@ -126,6 +126,17 @@ def test_an_archive_keeps_its_records_to_the_byte(call, tmp_path, suffix):
     assert dropped.read_bytes() == b"".join(pages[1::2])
 
 
+@pytest.mark.parametrize(("prefer", "kept"), [("canonical,shortest-url", 1), ("earliest", 0)])
+def test_of_an_archive_the_preferred_page_is_kept(call, tmp_path, prefer, kept):
+    pytest.importorskip("fastwarc")
+    pages = [response(url, article("1")) for url in ("http://a.test/long", "http://b.test/")]
+    source, output = tmp_path / "in.warc", tmp_path / "out.warc"
+    source.write_bytes(b"".join(pages))
+    code, _, err = call("dedupe", source, "-o", output, "--prefer", prefer)
+    assert code == 0, err
+    assert output.read_bytes() == pages[kept]
+
+
 def test_an_archive_that_is_compressed_as_a_whole_is_refused(call, tmp_path):
     pytest.importorskip("fastwarc")
     source = tmp_path / "in.warc.gz"
@@ -257,6 +268,21 @@ def test_the_preferred_copy_is_kept_at_its_place(call, tmp_path, prefer, kept):
     arguments = ["--prefer", prefer, "--fields", "text"]
     assert call("dedupe", source, "-o", output, *arguments)[0] == 0
     assert output.read_bytes() == jsonl([COPIES[kept], COPIES[4]])
+
+
+def test_what_the_project_prefers_and_has_written_itself(call, tmp_path):
+    source = tmp_path / "in.jsonl"
+    copies = [copy | {"group": f"1-{number}"} for number, copy in enumerate(COPIES)]
+    copies.append(copies[3] | {"url": "http://x.test/?session=1", "group": "other"})
+    source.write_bytes(jsonl(copies))
+    arguments = ["dedupe", source, "--fields", "text,group", "-o"]
+    prefer = {"SIMHASH_PREFER": ["own-site=none.test", "shortest-url"]}
+    for name, given_, kept in (("a", {}, [0, 1, 2, 3, 4, 5]), ("b", prefer, [3, 4])):
+        output, field = tmp_path / f"{name}.jsonl", {"SIMHASH_FACTS": "always"}
+        if given_:
+            field["SIMHASH_GROUP_FIELD"] = "group"
+        assert call(*arguments, output, **given_, **field)[0] == 0
+        assert output.read_bytes() == jsonl([copies[number] for number in kept])
 
 
 def test_an_unknown_preference_is_refused(call, tmp_path):

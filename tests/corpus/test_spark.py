@@ -11,7 +11,7 @@ from corpora import documents_of, items, sketches_of
 
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.prefer import criteria_of, order_of
+from scrapy_simhash.item.merits import criteria_of
 from scrapy_simhash.simhash.shingles import Shingles
 
 SECRET = bytes(range(16))
@@ -51,9 +51,9 @@ def test_rows_are_decided_on_as_on_one_machine(session, count, prefer):
 
     given = list(items(count, seed=1))
     plan = Plan.make(Shingles(), SECRET)
-    criteria = criteria_of(prefer) if prefer else []
-    sketches = sketches_of(documents_of(plan, given), plan, given, criteria)
-    made = decide_corpus(sketches, plan, order_of(sketches.rows["rank"]))
+    criteria = criteria_of(prefer.split(",")) if prefer else ()
+    sketches = sketches_of(documents_of(plan, given), plan, criteria)
+    made = decide_corpus(sketches, plan, sketches.order)
 
     df = deduplicate(frame(session, given), "id", prefer=prefer, secret=SECRET.hex())
     rows = sorted(df.collect(), key=lambda row: row.id)

@@ -543,6 +543,8 @@ WRONG = {
     "SIMHASH_TEXT_BUDGET": -1,
     "SIMHASH_EXPIRE": -1,
     "SIMHASH_RESET": "perhaps",
+    "SIMHASH_PREFER": "newest",
+    "SIMHASH_GROUP_FIELD": 5,
     "SIMHASH_PRUNE": 1.5,
     "SIMHASH_PRUNE_NEVER": [5],
     "SIMHASH_ENABLED": "perhaps",

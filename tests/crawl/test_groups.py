@@ -1,0 +1,229 @@
+"""The field in which items carry what they are copies of."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from urllib.parse import urlsplit
+
+import attrs
+import pydantic
+import pytest
+from hosts import serve_hosts
+from itemadapter import ItemAdapter
+from loopback import STORES, PageSpider, crawl, prose
+from scrapy import Field, Item
+from scrapy.exceptions import DropItem
+from scrapy.utils.defer import deferred_f_from_coro_f
+from servers import ENGINES
+from site_pages import bare, paragraphs, story, title
+
+FIELD = {"SIMHASH_GROUP_FIELD": "group"}
+REPORT = {"SIMHASH_ON_DUPLICATE": "report"}
+
+
+class Product(Item):
+    url = Field()
+    group = Field()
+
+
+@dataclasses.dataclass
+class DataProduct:
+    url: str
+    group: str | None = None
+
+
+@attrs.define
+class AttrsProduct:
+    url: str
+    group: str | None = None
+
+
+class PydanticProduct(pydantic.BaseModel):
+    url: str
+    group: str | None = None
+
+
+class Bare(Item):
+    url = Field()
+
+
+@dataclasses.dataclass
+class BareData:
+    url: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    url: str
+    group: str | None = None
+
+
+@attrs.define
+class BareAttrs:
+    url: str
+
+
+class KindSpider(PageSpider):
+    name = "kinds"
+
+    def __init__(self, urls, kind=dict) -> None:
+        super().__init__(urls)
+        self.kind = kind
+
+    def parse(self, response):
+        yield self.kind(url=response.url)
+
+
+def page(number: int, *more: str) -> bytes:
+    return bare(title(number), paragraphs(*story(number, 240), *more))
+
+
+def hosts_of(count: int):
+    hosts = {
+        host: {f"/{number}": page(number) for number in range(count)}
+        for host in ("one.example", "two.example", "three.example")
+    }
+    return hosts, [f"http://{host}{path}" for host, pages in hosts.items() for path in pages]
+
+
+def groups(items) -> dict[str, str]:
+    """The group of each item, by its address."""
+    return {ItemAdapter(item)["url"]: ItemAdapter(item)["group"] for item in items}
+
+
+def members(found: dict[str, str]) -> list[list[str]]:
+    """Which items have one in common."""
+    of = defaultdict(list)
+    for url, group in found.items():
+        of[group].append(url)
+    return sorted(map(sorted, of.values()))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@deferred_f_from_coro_f
+async def test_groups_are_the_same_in_every_run(settings):
+    hosts, urls = hosts_of(3)
+    given = settings | STORES | FIELD
+    with serve_hosts(hosts) as through:
+        # What is dropped first, a later crawl stores; and a version that changed is no other thing.
+        first = await crawl(KindSpider, given | through, urls)
+        hosts["one.example"]["/1"] = page(1, f"{prose('news', 8)}.")
+        second = await crawl(KindSpider, given | through | REPORT, urls)
+        hosts["one.example"]["/1"] = page(1, f"{prose('news', 8)}. {prose('more', 4)}.")
+        third = await crawl(KindSpider, given | through | REPORT, urls[::-1])
+    kept = groups(first.items)
+    assert sorted(kept) == urls[:3]
+    assert len(set(kept.values())) == 3
+    assert all(isinstance(group, str) and group for group in kept.values())
+    assert second.stats["claims/refreshed"] == third.stats["claims/refreshed"] == 1
+    for crawled in (second, third):
+        found = groups(crawled.items)
+        assert sorted(found) == sorted(urls)
+        assert {url: kept[f"http://one.example{urlsplit(url).path}"] for url in urls} == found
+
+
+@deferred_f_from_coro_f
+async def test_no_two_namespaces_have_a_group_in_common(settings):
+    hosts, urls = hosts_of(2)
+    found = []
+    with serve_hosts(hosts) as through:
+        for name in ("a", "b", "a"):
+            given = {"SIMHASH_NAMESPACE": name, "SIMHASH_RESET": len(found) == 2}
+            done = await crawl(KindSpider, settings | STORES | through | FIELD | given, urls)
+            found.append(set(groups(done.items).values()))
+    assert all(len(values) == 2 for values in found)
+    assert len(set.union(*found)) == 6
+
+
+@pytest.mark.parametrize("kind", [dict, Product, DataProduct, AttrsProduct, PydanticProduct])
+@deferred_f_from_coro_f
+async def test_items_of_every_kind_carry_it(settings, kind):
+    hosts, urls = hosts_of(2)
+    with serve_hosts(hosts) as through:
+        given = settings | STORES | through | FIELD | REPORT
+        done = await crawl(KindSpider, given, urls, kind=kind)
+    assert done.errors == 0
+    found = members(groups(done.items))
+    assert found == [sorted(urls[number::2]) for number in range(2)]
+
+
+@pytest.mark.parametrize("kind", [Bare, BareData, BareAttrs, Frozen])
+@deferred_f_from_coro_f
+async def test_what_can_not_carry_it_is_stored_without_and_that_is_said_once(
+    settings, kind, caplog
+):
+    hosts, urls = hosts_of(3)
+    with serve_hosts(hosts) as through:
+        given = settings | STORES | through | FIELD
+        done = await crawl(KindSpider, given, urls, kind=kind)
+    assert len(done.items) == 3
+    assert (done.stats["claims/confirmed"], done.errors) == (3, 0)
+    (line,) = [one.getMessage() for one in caplog.records if one.name.endswith("crawl.groups")]
+    assert f"'group' can't be written to items of {kind.__module__}.{kind.__qualname__}" in line
+
+
+class AgainSpider(PageSpider):
+    """Its items come with the group of an earlier crawl, or of somebody else."""
+
+    name = "again"
+
+    def parse(self, response):
+        for number in range(3):
+            yield {"name": title(number), "group": f"{response.url} {number}"}
+
+
+@deferred_f_from_coro_f
+async def test_what_stands_in_the_field_is_not_compared(settings):
+    pages = {f"/{number}": bare("A list", "") for number in range(2)}
+    urls = [f"http://one.example{path}" for path in pages]
+    with serve_hosts({"one.example": pages}) as through:
+        given = settings | STORES | through | REPORT
+        apart = await crawl(AgainSpider, {**given, "SIMHASH_NAMESPACE": "apart"}, urls)
+        done = await crawl(AgainSpider, given | FIELD, urls)
+        again = await crawl(AgainSpider, given | FIELD, urls)
+    assert apart.stats["unique"] == 6
+    assert (done.stats["unique"], done.stats["duplicates"]) == (3, 3)
+    assert again.stats["same"] == 3
+    for crawled in (done, again):
+        found = defaultdict(set)
+        for item in crawled.items:
+            found[item["name"]].add(item["group"])
+        assert sorted(map(len, found.values())) == [1, 1, 1]
+        assert len(set.union(*found.values())) == 3
+
+
+class DropFirst:
+    """Drops the first item, some time after the second one has come."""
+
+    def __init__(self) -> None:
+        self.seen = False
+
+    async def process_item(self, item):
+        if not self.seen:
+            self.seen = True
+            raise DropItem("not wanted")
+        return item
+
+
+@deferred_f_from_coro_f
+async def test_a_copy_of_what_was_not_stored_begins_a_group_of_its_own(settings):
+    hosts, urls = hosts_of(1)
+    with serve_hosts(hosts) as through:
+        given = settings | STORES | through | FIELD | REPORT
+        done = await crawl(KindSpider, {**given, "ITEM_PIPELINES": {DropFirst: 900}}, urls)
+        again = await crawl(KindSpider, given, urls)
+    assert done.stats["claims/released"] == 1
+    assert members(groups(done.items)) == [sorted(urls[1:])]
+    assert members(groups(again.items)) == [sorted(urls)]
+    assert set(groups(again.items).values()) == set(groups(done.items).values())
+
+
+@deferred_f_from_coro_f
+async def test_what_is_not_compared_is_in_no_group(settings):
+    hosts = {"one.example": {"/empty": b"<html><body></body></html>"}}
+    with serve_hosts(hosts) as through:
+        given = settings | STORES | through | FIELD
+        done = await crawl(KindSpider, given, ["http://one.example/empty"])
+    assert done.stats["skipped/no_text"] == 1
+    assert done.items == [{"url": "http://one.example/empty"}]

@@ -1,0 +1,94 @@
+"""Groups: what is stored first, its versions, and all that are near-duplicates of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from claims import article, edited
+from servers import ENGINES, cleared_database
+
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(params=ENGINES)
+def index(request: Any, tmp_path: Path) -> Iterator[Index]:
+    with Index(cleared_database(request.param, tmp_path)) as opened:
+        yield opened
+
+
+def document(index: Index, text: str, key: str, visit: int) -> Document:
+    return Document(index.scheme.sketch(text), key, visit=visit, text=text)
+
+
+def twice(text: str) -> str:
+    return edited(edited(text).replace("changed", "word0 changed"))
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_versions_and_their_copies_are_of_the_first_one(index: Index, together: bool) -> None:
+    text = article(1)
+    first = index.execute(claims=[document(index, text, "a", 1)])
+    index.confirm(*first)
+    asked = [
+        document(index, edited(text), "a", 2),
+        document(index, edited(text), "copy", 3),
+        document(index, twice(text), "a", 4),
+        document(index, twice(text), "other copy", 5),
+        document(index, article(2), "other", 6),
+    ]
+    parts = [asked] if together else [[one] for one in asked]
+    verdicts = [verdict for part in parts for verdict in index.execute(claims=part)]
+    kinds = ["same", "duplicate", "same", "duplicate", "unique"]
+    assert [verdict.kind for verdict in verdicts] == kinds
+    assert {verdict.group for verdict in verdicts[:4]} == {first[0].group}
+    assert verdicts[4].group not in {None, first[0].group}
+
+
+def test_who_makes_a_claim_again_makes_it_in_its_group(index: Index) -> None:
+    """Somebody took this run for dead, and released what it had claimed."""
+    text = article(1)
+    (first,) = index.execute(claims=[document(index, text, "a", 1)])
+    index.confirm(first)
+    (second,) = index.execute(claims=[document(index, edited(text), "a", 2)])
+    index.release(second)
+    index.confirm(second)
+    index.release(first)
+    (copy,) = index.execute(claims=[document(index, edited(text), "copy", 3)])
+    assert (copy.kind, copy.match.claim) == ("duplicate", second.claim.id)
+    assert copy.group == first.group
+
+
+def test_what_is_near_and_says_something_else_is_a_group_of_its_own(index: Index) -> None:
+    documents = [document(index, article(1), str(number), number) for number in (1, 2)]
+    for number, one in enumerate(documents):
+        # Two things that one page lists.
+        one.fetch, one.visit = 7, number
+    first, second = index.execute(claims=documents)
+    assert (second.kind, second.differs) == ("unique", "(address)")
+    assert second.match.group == first.group != second.group
+
+
+def test_a_transaction_that_is_repeated_gives_the_same_groups(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = article(1)
+    (first,) = index.execute(claims=[document(index, text, "a", 1)])
+    index.confirm(first)
+    whole = index.database.transact_once
+    asked = [document(index, edited(text), "a", 2), document(index, article(3), "b", 3)]
+
+    def loses_the_answer(work: Any, *rest: Any) -> Any:
+        whole(work, *rest)
+        return whole(lambda connection, _retried: work(connection, True), *rest)
+
+    monkeypatch.setattr(index.database, "transact_once", loses_the_answer)
+    again = index.execute(claims=asked)
+    assert [verdict.kind for verdict in again] == ["same", "unique"]
+    assert again[0].group == first.group
+    assert again[1].group == again[1].claim.group != first.group

@@ -1,0 +1,120 @@
+"""What may make a copy the better one, and by what it is preferred."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.item.merits import Merits, address_of, better_by, criteria_of, ranks_of
+from scrapy_simhash.item.says import Said, read_item
+
+ADDRESS = "https://news.test/a"
+
+
+def said(item: Any) -> Said:
+    return read_item(item, page_url=ADDRESS, since=0.0, now=0.0)
+
+
+@dataclass
+class Story:
+    datePublished: Any = None  # noqa: N815 - as schema.org has it
+    canonicalUrl: Any = None  # noqa: N815
+
+
+MOMENT = int(datetime(2030, 3, 1, 10, tzinfo=UTC).timestamp())
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        ("2030-03-01T10:00:00Z", MOMENT),
+        ("2030-03-01T12:00:00+02:00", MOMENT),
+        (" 2030-03-01 10:00 ", MOMENT),
+        (["2030-03-01 10:00"], MOMENT),
+        (datetime(2030, 3, 1, 10, tzinfo=UTC), MOMENT),
+        (date(2030, 3, 1), MOMENT - 10 * 3600),
+        ("2030-03-01", MOMENT - 10 * 3600),
+        ("the first of March", None),
+        (MOMENT, None),
+        ("", None),
+        (object(), None),
+    ],
+)
+def test_when_something_was_published_is_read_of_items_of_any_kind(value, moment):
+    for item in ({"published": value}, {"date_posted": value, "n": 1}, Story(value)):
+        assert said(item).published == moment
+
+
+def test_the_first_of_several_dates_counts_and_those_of_what_is_nested_do_not():
+    item = {"published": "2030-03-02", "datePosted": "2030-03-01", "title": "2029-01-01"}
+    item["comment"] = {"published": "2020-01-01"}
+    assert said(item).published == MOMENT - 10 * 3600
+
+
+@pytest.mark.parametrize(
+    ("item", "canonical"),
+    [
+        ({"canonical": ADDRESS}, True),
+        ({"canonical_url": ["/a"]}, True),
+        (Story(canonicalUrl="http://news.test/a#top"), True),
+        ({"canonicalUrl": "https://news.test/b"}, False),
+        ({"canonical": "https://news.test/b", "url": "https://news.test/b"}, True),
+        ({"canonical": 7}, False),
+        ({"url": ADDRESS}, False),
+    ],
+)
+def test_what_says_that_its_address_is_the_canonical_one(item, canonical):
+    assert said(item).canonical is canonical
+
+
+@given(
+    st.builds(
+        Merits,
+        st.text(),
+        st.integers(0, 1 << 31),
+        st.none() | st.integers(-62_135_596_800, 253_402_300_799),
+        st.booleans(),
+    )
+)
+def test_merits_come_back_as_they_were_packed(merits):
+    assert Merits.unpack(merits.packed(), merits.url) == merits
+
+
+def test_what_can_not_be_unpacked_speaks_for_nothing():
+    assert Merits.unpack(b"x", "u") == Merits("u")
+
+
+def test_an_owner_key_is_an_address_where_it_is_one():
+    assert address_of("https://a.test/1", "http://list.test/") == "https://a.test/1"
+    assert address_of("5f2e", "http://page.test/") == "http://page.test/"
+
+
+@pytest.mark.parametrize(
+    ("names", "one", "other", "by"),
+    [
+        ("https", Merits("https://a.test/"), Merits("http://a.test/"), "https"),
+        ("https,longest", Merits("http://a.test/", 9), Merits("http://b.test/", 8), "longest"),
+        ("https,longest", Merits("http://a.test/", 9), Merits("https://b.test/", 8), None),
+        ("own-site=a.com", Merits("http://www.a.com/"), Merits(), "own-site=a.com"),
+        ("canonical", Merits(canonical=True), Merits(), "canonical"),
+        ("earliest", Merits(published=5), Merits(), "earliest"),
+        ("earliest", Merits(published=5), Merits(published=4), None),
+        ("shortest-url", Merits("a"), Merits(), "shortest-url"),
+        ("shortest-url", Merits("ab"), Merits("xy"), None),
+    ],
+)
+def test_the_first_criterion_that_differs_decides(names, one, other, by):
+    criteria = criteria_of(names.split(","))
+    assert better_by(criteria, one, other) == by
+    assert (ranks_of(criteria, one) < ranks_of(criteria, other)) is (by is not None)
+
+
+def test_an_unknown_criterion_is_refused():
+    for name in ("newest", "own-site=", ""):
+        with pytest.raises(ValueError, match=r"allowed are own-site=example\.com, https"):
+            criteria_of(["https", name])
