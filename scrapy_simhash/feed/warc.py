@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from scrapy_simhash.feed.chunks import Chunk, chunks_of
 from scrapy_simhash.feed.compressed import without_suffix
 from scrapy_simhash.feed.errors import FeedError
 from scrapy_simhash.feed.files import beginning_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["ARCHIVES", "WarcFile", "WarcPage"]
@@ -75,15 +76,17 @@ class WarcFile:
         """Tells it from other files, and from what it was before it changed."""
         return beginning_of(self.path)
 
-    def records(self) -> Generator[tuple[WarcPage, int]]:
-        """Its pages, each with its size.
+    def chunks(self) -> Generator[Chunk]:
+        """Its pages.
 
         Raises:
             FeedError: it can't be read.
         """
-        for record in self._records():
-            if (page := record.page) is not None:
-                yield page, len(page.html or page.text or "")
+        return chunks_of(self._pages())
+
+    def unpacked(self, packed: Sequence[WarcPage]) -> Sequence[WarcPage]:
+        """The pages of a chunk."""
+        return packed
 
     def item(self, record: WarcPage) -> WarcPage:
         """A page is what is compared."""
@@ -93,6 +96,11 @@ class WarcFile:
     def written(self, path: Path, stream: BinaryIO) -> Iterator[_Archive]:
         """Write such an archive to a stream."""
         yield _Archive(stream)
+
+    def _pages(self) -> Generator[tuple[WarcPage, int]]:
+        for record in self._records():
+            if (page := record.page) is not None:
+                yield page, len(page.html or page.text or "")
 
     def _records(self) -> Generator[_Record]:
         warc, before = _fastwarc(), -1

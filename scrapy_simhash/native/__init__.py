@@ -65,6 +65,9 @@ class Core(Protocol):
             bands: how many keys; at most as many as bins.
         """
 
+    def common(self, shingles: Any, others: Any, /) -> int:
+        """How many of them are in both, as `simhash.measure.jaccard` asks."""
+
     def numbers(self, text: str | bytes, /) -> list[str] | None:
         """`item.numbers._numbers` of a text, or of its UTF-8.
 
@@ -125,6 +128,7 @@ _KNOWN = (
     (0x3FC62495EF321F74, 0xCE8DAE3C905B98E5),
     b"\x13Gm\xc1QET&",
     (-1449487230, -306034206),
+    6,
     ["-1234.5", "1:2"],
 )
 
@@ -156,6 +160,7 @@ def _made(core: Core) -> tuple[object, ...]:
         core.majority(shingles, _SECOND),
         core.minhash(shingles).replace(b"\0", b""),
         tuple(memoryview(core.bands(shingles, _STARTS, _ORDERS, _FACTORS, 2)).cast("i")),
+        core.common(shingles, shingles[8:16] + shingles[24:]),
         core.numbers(_NUMBERS),
     )
 

@@ -22,10 +22,11 @@ from loopback import article, prose
 from stored import changed
 
 from scrapy_simhash.corpus import dedupe as dedupe_module
-from scrapy_simhash.corpus import sketches, workers
+from scrapy_simhash.corpus import sketches
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.workers import Sketcher
+from scrapy_simhash.feed import chunks
 from scrapy_simhash.feed.documents import ItemReader, What
 from scrapy_simhash.feed.errors import FeedError
 from scrapy_simhash.feed.files import Feed
@@ -329,7 +330,7 @@ def test_it_goes_on_where_it_was_stopped(tmp_path_factory, stops):
     source.write_bytes(jsonl(items))
     targets = Targets(folder / "out.jsonl", folder / "dropped.jsonl", folder / "groups.csv")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "_RECORDS", 4)
+        patch.setattr(chunks, "BYTES", 500)
         patch.setattr(dedupe_module, "_NOTED_EVERY", 0)
         for name, count in [*stops, (None, 0)]:
             with pytest.MonkeyPatch.context() as breaks:
@@ -392,7 +393,7 @@ def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch):
     items, kept = feed_of(60)
     source = tmp_path / "in.jsonl"
     source.write_bytes(jsonl(items))
-    monkeypatch.setattr(workers, "_RECORDS", 7)
+    monkeypatch.setattr(chunks, "BYTES", 1000)
     outputs = [tmp_path / f"{count}.jsonl" for count in (1, 3)]
     for count, output in zip((1, 3), outputs, strict=True):
         assert call("dedupe", source, "-o", output, "--ignore", "n", "--workers", count)[0] == 0

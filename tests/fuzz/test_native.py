@@ -77,7 +77,7 @@ numbers = st.one_of(st.integers(0, 9), st.integers(), st.booleans(), st.none(), 
 
 @target(
     st.sampled_from(
-        ["shingles", "majority", "minhash", "bands", "numbers", "page", "body", "markup"]
+        ["shingles", "majority", "minhash", "bands", "common", "numbers", "page", "body", "markup"]
     ),
     st.lists(st.one_of(buffers, numbers, st.tuples(numbers, numbers, numbers)), max_size=6),
     examples=100,

@@ -24,6 +24,7 @@ from scrapy_simhash.item.numbers import numbers_in
 from scrapy_simhash.keys import bands as banding
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.majority import majority
+from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.rest import sketch as rest
@@ -149,6 +150,15 @@ def test_hashes_have_the_same_majority(chosen):
 
 
 @needs_core
+@given(hashes, hashes, st.integers(0, 300))
+def test_texts_have_the_same_similarity(one, other, shared):
+    other = np.union1d(other, one[:shared])
+    pure, compiled = both(lambda: jaccard(one, other))
+    assert pure == compiled
+    assert jaccard(one[::2], other[::3]) == jaccard(one[::2].copy(), other[::3].copy())
+
+
+@needs_core
 @given(hashes.filter(len), st.sampled_from([(1, 1), (1, 16), (6, 6), (8, 4), (16, 4), (128, 4)]))
 def test_hashes_have_the_same_bands(chosen, plan):
     sketch = Sketch(None, len(chosen), chosen)
@@ -163,6 +173,7 @@ def test_hashes_that_are_neither_sorted_nor_aligned_do_no_harm(data):
     whole = memoryview(data)[1:]
     whole = whole[: len(whole) // 8 * 8]
     assert len(COMPILED.minhash(whole)) == 256
+    assert 0 <= COMPILED.common(whole, data) <= len(data) // 8
     assert len(COMPILED.majority(whole, 1)) == 2
     starts, orders, factors = banding._bins(12)
     assert len(COMPILED.bands(whole, starts, orders, factors, 3)) == 12
@@ -256,6 +267,8 @@ HOW = (3, 5, 9)
         ("majority", (b"seven b", 1)),
         ("majority", (NUMBERS, None)),
         ("minhash", ("text",)),
+        ("common", (NUMBERS,)),
+        ("common", (NUMBERS[::2], NUMBERS)),
         ("numbers", (7,)),
         ("numbers", ("\ud800",)),
         ("numbers", (NUMBERS[::2],)),
@@ -325,6 +338,9 @@ class Pure:
             patch.setattr(banding, "_bins", lambda _: (*bins, np.array(factors, np.uint64)))
             return Bands(bands, 4 // bands).keys(Sketch(None, chosen.size, chosen)).tobytes()
 
+    def common(self, hashes, others):
+        return len({*memoryview(hashes).cast("Q")} & {*memoryview(others).cast("Q")})
+
     def numbers(self, text):
         return numbering._numbers(text)
 
@@ -360,6 +376,7 @@ def test_the_environment_turns_it_off():
         {"minhash": lambda _: bytes(256)},
         {"majority": lambda *_: (0, 0)},
         {"bands": lambda *_: bytes(8)},
+        {"common": lambda *_: 0},
         {"numbers": lambda _: []},
         {"shingles": lambda *_: b""},
         {"shingles": lambda *_: None},
