@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import re
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from os import SEEK_END
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from scrapy_simhash.feed.chunks import Chunk, chunks_of
@@ -23,6 +27,8 @@ ARCHIVES = (".warc", ".wet")
 
 _HTML = ("text/html", "application/xhtml+xml")
 _BLOCK = 1 << 20
+_GZIP = b"\x1f\x8b"
+_HEAD = re.compile(rb"WARC/.*?\ncontent-length:[ \t]*(\d+).*?\n\r?\n", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +117,7 @@ class WarcFile:
                     self._check_place(record.stream_pos, before)
                     before = record.stream_pos
                     yield _Record(record.stream_pos, _page(record, warc.WarcRecordType))
+                self._check_end(stream, max(before, 0))
         except FeedError:
             raise
         except (OSError, ValueError) as error:
@@ -120,6 +127,16 @@ class WarcFile:
         """Refuse records that can't be told apart by where they stand in the file."""
         if start == before:
             raise FeedError(f"{self.path}: compressed as a whole, not record by record: unpack it")
+
+    def _check_end(self, stream: BinaryIO, last: int) -> None:
+        """Refuse a file that was cut off: FastWARC takes what there is of a record, or leaves it.
+
+        Args:
+            stream: the file.
+            last: where the last record begins that was found in it.
+        """
+        if not _ends_whole(stream, last):
+            raise FeedError(f"{self.path}: ends within a record: it was cut off")
 
 
 class _Archive:
@@ -142,6 +159,24 @@ class _Archive:
         while size and (block := stream.read(min(size, _BLOCK))):
             self._stream.write(block)
             size -= len(block)
+
+
+def _ends_whole(stream: BinaryIO, last: int) -> bool:
+    """Whether all is there of a record, and of what follows."""
+    size = stream.seek(0, SEEK_END)
+    stream.seek(last)
+    begun = stream.read(_BLOCK)
+    if not begun.startswith(_GZIP):
+        head = _HEAD.match(begun)
+        return not begun or (head is not None and last + head.end() + int(head[1]) <= size)
+    stream.seek(last)
+    try:
+        with gzip.GzipFile(fileobj=stream) as rest:
+            while rest.read(_BLOCK):
+                pass
+    except (EOFError, zlib.error):
+        return False
+    return True
 
 
 def _page(record: Any, types: Any) -> WarcPage | None:

@@ -22,7 +22,7 @@ from loopback import article, prose
 from stored import changed
 
 from scrapy_simhash.corpus import dedupe as dedupe_module
-from scrapy_simhash.corpus import sketches
+from scrapy_simhash.corpus import sketches, workers
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.workers import Sketcher
@@ -125,6 +125,28 @@ def test_an_archive_keeps_its_records_to_the_byte(call, tmp_path, suffix):
     assert json.loads(out) == {"read": 8, "kept": 4, "dropped": 4, "unchecked": 0}
     assert output.read_bytes() == b"".join([info, request, *pages[::2], error])
     assert dropped.read_bytes() == b"".join(pages[1::2])
+
+
+@pytest.mark.parametrize("suffix", [".warc", ".warc.gz"])
+def test_an_archive_that_is_cut_off_is_refused(call, tmp_path, suffix):
+    """Wherever it is cut but between two records, or in the blank lines behind the last one."""
+    pytest.importorskip("fastwarc")
+    pack = gzip.compress if suffix.endswith("gz") else bytes
+    records = [pack(response(f"http://a.test/{n}", article(str(n)))) for n in range(3)]
+    whole, last = b"".join(records), len(records[-1])
+    source, output = (tmp_path / f"{name}{suffix}" for name in ("in", "out"))
+    for cut in (8, 9, 30, last // 2, last - 100, last - 30, last - 15, last - 3):
+        source.write_bytes(whole[:-cut])
+        code, _, err = call("dedupe", source, "-o", output)
+        assert code == 2, cut
+        assert str(source) in err
+        assert "ends within a record" in err or "no WARC" in err
+        assert list(tmp_path.iterdir()) == [source]
+    for content in (whole, whole[:-last], b""):
+        source.write_bytes(content)
+        assert call("dedupe", source, "-o", output)[0] == 0
+        assert output.read_bytes() == content
+        output.unlink()
 
 
 def test_an_archive_that_is_compressed_as_a_whole_is_refused(call, tmp_path):
@@ -387,6 +409,35 @@ def test_what_came_meanwhile_is_not_overwritten(tmp_path, monkeypatch):
     with pytest.raises(FeedError, match="there already"):
         dedupe_corpus([feed], Targets(output), sketcher_of(feed), tmp_path / "work", options=[])
     assert output.read_text() == "precious"
+
+
+def test_lines_that_are_not_there_any_more_are_missed(tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(jsonl(feed_of(6)[0]))
+    feed = Feed(source)
+    (chunk,) = feed.chunks()
+    source.write_bytes(jsonl(feed_of(5)[0]))
+    with pytest.raises(FeedError, match="was changed while it was read"):
+        sketcher_of(feed).part(workers.Portion(0, 0, chunk, 0))
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_blank_lines_and_a_last_line_without_an_end_are_read_in_chunks_too(
+    tmp_path, monkeypatch, suffix
+):
+    monkeypatch.setattr(chunks, "BYTES", 8)
+    lines = [b'{"n": 1}', b" \r", b"", b'{"n": 2}\r', b'{"n": "a longer one"}', b"\t", b'{"n": 4}']
+    source = tmp_path / f"in.jsonl{suffix}"
+    source.write_bytes(PACKED[suffix][0](b"\n\n".join(lines)))
+    feed = Feed(source)
+    many = list(feed.chunks())
+    assert len(many) > 2
+    found = [record for chunk in many for record in feed.unpacked(chunk.packed)]
+    assert found == list(feed.records()) == [(2 * n + 1, lines[n]) for n in (0, 3, 4, 6)]
+    assert [chunk.length for chunk in many] == [len([*feed.unpacked(c.packed)]) for c in many]
+    assert b"".join(line for _, line in feed.items()).splitlines() == [
+        line.rstrip(b"\r") for line in (lines[n] for n in (0, 3, 4, 6))
+    ]
 
 
 def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch):
