@@ -222,11 +222,11 @@ def decide_sketches(count: int) -> None:
     of -= of % 10 == 9
     for column in (rows["fingerprint"], keys, shingles):
         column[copies] = column[of]
-    rows["shingles"] = 16 * np.arange(1, count + 1)
+    rows["shingles"], rows["hashes"] = 16 * np.arange(count), 16
     rows["size"], rows["basis"] = 100, TEXT
     rows["facts"] = rows["rest"] = -1
     said = np.empty(0, np.uint8)
-    sketches = Sketches(rows, keys, shingles.ravel(), said, {})
+    sketches = Sketches(rows, keys, [shingles.ravel()], said, {})
     before = psutil.Process().memory_info().rss
     began, computed = time.monotonic(), time.process_time()
     decisions = decide_corpus(sketches, plan)

@@ -281,9 +281,9 @@ class _Deciding:
         packed = {name: table[name].to_pylist() for name in ("row", "keys", "shingles", "said")}
         kind = row_type(self._plan.width, self._criteria)
         rows = np.frombuffer(b"".join(packed["row"]), kind).copy()
-        # Each counted for itself where its shingles and what it says end.
-        for name in ("shingles", "said"):
-            rows[name] = np.cumsum(rows[name])
+        # Each counted for itself.
+        rows["shingles"] = np.cumsum(rows["hashes"]) - rows["hashes"]
+        rows["said"] = np.cumsum(rows["said"])
         names: dict[int, str] = {}
         for said in set(table["names"].to_pylist()):
             names.update({int(key): name for key, name in json.loads(said).items()})

@@ -23,7 +23,7 @@ import numpy as np
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
 from scrapy_simhash.corpus.groups import write_groups
 from scrapy_simhash.corpus.sketches import NOTHING, Lengths, Sketches, SketchFiles
-from scrapy_simhash.corpus.workers import Numbered, Sketcher, sketch_all
+from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import open_new, replace_file, sync_folder
 from scrapy_simhash.feed.errors import FeedError
 from scrapy_simhash.feed.progress import FeedCounts
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from scrapy_simhash.corpus.sketches import Part
+    from scrapy_simhash.corpus.sketches import Stored
     from scrapy_simhash.feed.source import Source
 
 __all__ = ["Targets", "check_free", "dedupe_corpus"]
@@ -134,9 +134,9 @@ def dedupe_corpus(
     progress.save(noted)
     try:
         if progress.state == "sketching":
-            records = _records(sources, progress.lengths.documents)
-            parts = sketch_all(sketcher, records, processes)
-            with closing(records), closing(parts):
+            portions = _portions(sources, progress.lengths.documents)
+            parts = sketch_all(sketcher, portions, processes, folder)
+            with closing(portions), closing(parts):
                 _append(parts, folder, progress, advance)
             progress.state = "sketched"
             progress.save(noted)
@@ -168,7 +168,7 @@ def dedupe_corpus(
     return counts
 
 
-def _append(parts: Iterable[Part], folder: Path, progress: _Noted, advance: Advance) -> None:
+def _append(parts: Iterable[Stored], folder: Path, progress: _Noted, advance: Advance) -> None:
     """Write the sketches to their files, and note from time to time how many there are."""
     with closing(SketchFiles(folder, progress.lengths)) as files:
         last = time.monotonic()
@@ -182,15 +182,16 @@ def _append(parts: Iterable[Part], folder: Path, progress: _Noted, advance: Adva
         files.sync()
 
 
-def _records(sources: Sequence[Source], done: int) -> Generator[Numbered]:
+def _portions(sources: Sequence[Source], done: int) -> Generator[Portion]:
     """What is not done yet."""
     number = 0
     for place, source in enumerate(sources):
-        with closing(source.records()) as records:
-            for record, size in records:
-                if number >= done:
-                    yield Numbered(place, number, record, size)
-                number += 1
+        with closing(source.chunks()) as chunks:
+            for chunk in chunks:
+                before = max(0, done - number)
+                if before < chunk.length:
+                    yield Portion(place, number, chunk, before)
+                number += chunk.length
 
 
 def _write(

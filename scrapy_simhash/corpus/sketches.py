@@ -1,11 +1,13 @@
 """What is kept of a corpus to decide on it: columns in files, that grow by whole parts.
 
-They are read through the memory of the system, so a corpus may be larger than that.
+Shingles, which are most of it, each process writes to a file of its own. All are read through the
+memory of the system, so a corpus may be larger than that.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -13,8 +15,8 @@ import numpy as np
 
 from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import storable
-from scrapy_simhash.durable import open_new, open_own
-from scrapy_simhash.index.batch import Row, basis_of, digest_of, keys_of, owner_of
+from scrapy_simhash.durable import open_new, open_own, sync_file
+from scrapy_simhash.index.batch import Row, basis_of, digest_of, owner_of, whole_key
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.merits import ranks_of
 
@@ -29,20 +31,31 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import Document
     from scrapy_simhash.item.merits import Criterion
 
-__all__ = ["NOTHING", "Part", "SketchFiles", "Sketches", "make_part", "row_type"]
+__all__ = [
+    "NOTHING",
+    "Part",
+    "ShingleFile",
+    "SketchFiles",
+    "Sketches",
+    "Stored",
+    "make_part",
+    "row_type",
+]
 
 #: The basis of what has nothing to compare.
 NOTHING = -1
 
 _DIGEST = 16
-_FILES = ("rows", "keys", "shingles", "said")
+_FILES = ("rows", "keys", "said")
+_NO_SHINGLES = np.empty(0, np.uint64)
 
 
 def row_type(width: int, criteria: int) -> np.dtype[np.void]:
     """What is kept of each document beside its keys, in bytes of one length.
 
-    `shingles` and `said` say where what belongs to it ends in the files of these names. In the
-    latter are its facts, the rest of its page and its address; -1 is the length of what it has not.
+    `shingles` says where those begin in the file of the number `file`, `hashes` how many they are.
+    `said` says where its facts, the rest of its page and its address end, one behind the other; -1
+    is the length of what it has not.
     """
     return np.dtype(
         [
@@ -54,8 +67,10 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
             ("said", np.int64),
             ("rank", np.int64, (criteria,)),
             ("size", np.int32),
+            ("hashes", np.int32),
             ("facts", np.int32),
             ("rest", np.int32),
+            ("file", np.int16),
             ("basis", np.int8),
             ("has_digest", np.bool_),
         ]
@@ -73,8 +88,10 @@ class _Packed(NamedTuple):
     said: int
     rank: Any
     size: int
+    hashes: int
     facts: int
     rest: int
+    file: int
     basis: int
     has_digest: bool
 
@@ -108,52 +125,109 @@ def make_part(
         plan: what they are compared by.
         criteria: which of them are wanted more.
     """
-    rows = np.zeros(len(documents), row_type(plan.width, len(criteria)))
-    keys = np.zeros((len(documents), plan.keys.slots + 1), np.int32)
-    shingles, said, names = [np.empty(0, np.uint64)], list[bytes](), dict[int, str]()
-    ends = [0, 0]
+    width, slots = plan.width, plan.keys.slots
+    keys = np.zeros((len(documents), slots + 1), np.int32)
+    shingles, said, names = [_NO_SHINGLES], list[bytes](), dict[int, str]()
+    packed, start, end = list[_Packed](), 0, 0
     for number, document in enumerate(documents):
-        row = rows[number]
-        row["basis"] = NOTHING
-        if document is not None:
-            _fill(row, document, plan.width)
-            row["rank"] = ranks_of(criteria, document.merits)
-            for slot, key in keys_of(document, plan.keys):
-                keys[number, slot] = key
-            facts = None if document.facts is None else document.facts.packed()
-            blob = (facts, document.rest, storable(document.url).encode())
-            row["facts"], row["rest"] = (-1 if one is None else len(one) for one in blob[:2])
-            said += filter(None, blob)
-            ends[1] += sum(len(one or b"") for one in blob)
-            if document.facts is not None:
-                names.update(document.facts.names)
-            if document.sketch.shingles is not None:
-                shingles.append(document.sketch.shingles)
-                ends[0] += document.sketch.shingles.size
-        row["shingles"], row["said"] = ends
+        if document is None:
+            packed.append(_nothing(width, (0,) * len(criteria), start, end))
+            continue
+        rank = ranks_of(criteria, document.merits)
+        if not document.exact:
+            keys[number, :slots] = plan.keys.keys(document.sketch)
+        if (whole := whole_key(document)) is not None:
+            keys[number, slots] = whole
+        facts = None if document.facts is None else document.facts.packed()
+        url = storable(document.url).encode()
+        said += [facts or b"", document.rest or b"", url]
+        end += sum(map(len, said[-3:]))
+        if document.facts is not None:
+            names.update(document.facts.names)
+        mine = _NO_SHINGLES if document.sketch.shingles is None else document.sketch.shingles
+        packed.append(_packed(document, width, rank, facts, (start, mine.size, end)))
+        shingles.append(mine)
+        start += mine.size
+    rows = np.array(packed, row_type(width, len(criteria)))
     return Part(rows, keys, np.concatenate(shingles), b"".join(said), names)
 
 
-def _fill(row: Any, document: Document, width: int) -> None:
-    row["fingerprint"] = (document.sketch.fingerprint or 0).to_bytes(width, "big")
-    if (digest := digest_of(document)) is not None:
-        row["digest"] = digest
-        row["has_digest"] = True
-    row["owner"] = owner_of(document.key)
-    row["fetch"] = document.fetch
-    row["size"] = document.sketch.size
-    row["basis"] = basis_of(document)
+def _nothing(width: int, rank: Any, start: int, end: int) -> _Packed:
+    unknown = (bytes(width), bytes(_DIGEST), 0, 0)
+    return _Packed(*unknown, start, end, rank, 0, 0, -1, -1, 0, NOTHING, has_digest=False)
+
+
+def _packed(
+    document: Document, width: int, rank: Any, facts: bytes | None, places: tuple[int, int, int]
+) -> _Packed:
+    digest = digest_of(document)
+    return _Packed(
+        fingerprint=(document.sketch.fingerprint or 0).to_bytes(width, "big"),
+        digest=digest or bytes(_DIGEST),
+        owner=owner_of(document.key),
+        fetch=document.fetch,
+        shingles=places[0],
+        said=places[2],
+        rank=rank,
+        size=document.sketch.size,
+        hashes=places[1],
+        facts=-1 if facts is None else len(facts),
+        rest=-1 if document.rest is None else len(document.rest),
+        file=0,
+        basis=basis_of(document),
+        has_digest=digest is not None,
+    )
+
+
+class Stored(NamedTuple):
+    """A part whose shingles are in a file; its rows say where."""
+
+    part: Part
+    file: str
+
+
+class ShingleFile:
+    """A file of shingles that a process writes alone, made when there are some.
+
+    Nothing that was noted is ever written over: another call takes another file.
+
+    Args:
+        folder: for it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / f"shingles-{secrets.token_hex(8)}"
+        self._stream: BinaryIO | None = None
+        self._count = 0
+
+    def store(self, part: Part) -> Stored:
+        """Write the shingles of a part, so that others can read them."""
+        if self._stream is None:
+            self._stream = open_new(self._path)
+        self._stream.write(part.shingles.data)
+        self._stream.flush()
+        part.rows["shingles"] += self._count
+        self._count += part.shingles.size
+        return Stored(part._replace(shingles=_NO_SHINGLES), self._path.name)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stream is not None:
+            self._stream.close()
 
 
 @dataclass(slots=True)
 class Lengths:
-    """How much of each file is there for good, in bytes; and how many documents that is."""
+    """How much of each file is there for good, in bytes; and how many documents that is.
+
+    The files of shingles have names, by whose places they are numbered; rows say what is in them.
+    """
 
     documents: int = 0
     rows: int = 0
     keys: int = 0
-    shingles: int = 0
     said: int = 0
+    shingles: list[str] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
 
 
@@ -167,6 +241,7 @@ class SketchFiles:
 
     def __init__(self, folder: Path, noted: Lengths) -> None:
         self.lengths = noted
+        self._folder = folder
         self._streams: dict[str, BinaryIO] = {}
         for name in _FILES:
             path = folder / name
@@ -175,16 +250,17 @@ class SketchFiles:
             stream.seek(0, os.SEEK_END)
             self._streams[name] = stream
 
-    def append(self, part: Part) -> None:
+    def append(self, stored: Stored) -> None:
         """Write a part behind those before it."""
-        lengths = self.lengths
-        part.rows["shingles"] += lengths.shingles // 8
+        lengths, part = self.lengths, stored.part
+        if stored.file not in lengths.shingles:
+            lengths.shingles.append(stored.file)
+        part.rows["file"] = lengths.shingles.index(stored.file)
         part.rows["said"] += lengths.said
         for name in _FILES:
-            value = getattr(part, name)
-            packed = value if isinstance(value, bytes) else value.tobytes()
-            self._streams[name].write(packed)
-            setattr(lengths, name, getattr(lengths, name) + len(packed))
+            written = memoryview(getattr(part, name)).cast("B")
+            self._streams[name].write(written)
+            setattr(lengths, name, getattr(lengths, name) + len(written))
         lengths.documents += len(part.rows)
         lengths.names.update({str(key): name for key, name in part.names.items()})
 
@@ -193,6 +269,8 @@ class SketchFiles:
         for stream in self._streams.values():
             stream.flush()
             os.fsync(stream.fileno())
+        for name in self.lengths.shingles:
+            sync_file(self._folder / name)
 
     def close(self) -> None:
         """Close the files."""
@@ -211,7 +289,7 @@ class Sketches:
         self,
         rows: NDArray[np.void],
         keys: NDArray[np.int32],
-        shingles: NDArray[np.uint64],
+        shingles: Sequence[NDArray[np.uint64]],
         said: NDArray[np.uint8],
         names: Mapping[int, str],
     ) -> None:
@@ -221,21 +299,24 @@ class Sketches:
         self._said = said
         self._names = names
         self._ends = rows["said"]
+        self._begins = [rows[name] for name in ("file", "shingles", "hashes")]
 
     @classmethod
     def open(cls, folder: Path, lengths: Lengths, plan: Plan, criteria: int) -> Self:
         """Those in the files of a folder."""
 
-        def mapped(name: str, kind: Any) -> NDArray[Any]:
+        def mapped(name: str, kind: Any, size: int | None = None) -> NDArray[Any]:
             path = folder / name
-            count = getattr(lengths, name) // np.dtype(kind).itemsize
-            # What is empty can't be mapped.
-            return np.memmap(path, kind, "r", shape=(count,)) if count else np.empty(0, kind)
+            size = getattr(lengths, name) if size is None else size
+            count = size // np.dtype(kind).itemsize
+            # What is empty can't be mapped; and to index what knows that it is takes far longer.
+            mapping = np.memmap(path, kind, "r", shape=(count,)) if count else np.empty(0, kind)
+            return np.asarray(mapping)
 
         return cls(
             mapped("rows", row_type(plan.width, criteria)),
             mapped("keys", np.int32).reshape(-1, plan.keys.slots + 1),
-            mapped("shingles", np.uint64),
+            [mapped(name, np.uint64, (folder / name).stat().st_size) for name in lengths.shingles],
             mapped("said", np.uint8),
             {int(key): name for key, name in lengths.names.items()},
         )
@@ -244,7 +325,7 @@ class Sketches:
     def of(cls, part: Part) -> Self:
         """Those of a single part."""
         said = np.frombuffer(part.said, np.uint8)
-        return cls(part.rows, part.keys, part.shingles, said, part.names)
+        return cls(part.rows, part.keys, [part.shingles], said, part.names)
 
     @property
     def fingerprints(self) -> NDArray[np.uint8]:
@@ -257,8 +338,9 @@ class Sketches:
 
     def shingles(self, number: int) -> NDArray[np.uint64]:
         """The shingles of a document; none for one that has none."""
-        start = int(self.rows["shingles"][number - 1]) if number else 0
-        return self._shingles[start : int(self.rows["shingles"][number])]
+        file, start, count = (int(column.item(number)) for column in self._begins)
+        found: NDArray[np.uint64] = self._shingles[file][start : start + count]
+        return found
 
     @property
     def order(self) -> NDArray[np.uint32]:

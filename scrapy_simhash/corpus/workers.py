@@ -7,47 +7,49 @@ import os
 import pickle
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_simhash.corpus.sketches import make_part
+from scrapy_simhash.corpus.sketches import ShingleFile, make_part
+from scrapy_simhash.feed.errors import FeedError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
+    from pathlib import Path
 
     from scrapy_simhash.corpus.plan import Plan
-    from scrapy_simhash.corpus.sketches import Part
+    from scrapy_simhash.corpus.sketches import Part, Stored
+    from scrapy_simhash.feed.chunks import Chunk
     from scrapy_simhash.feed.documents import ItemReader, PageReader
     from scrapy_simhash.feed.source import Source
     from scrapy_simhash.item.merits import Criterion
 
-__all__ = ["Numbered", "Sketcher", "sketch_all", "usable_cores"]
+__all__ = ["Portion", "Sketcher", "sketch_all", "usable_cores"]
 
 logger = logging.getLogger(__name__)
 
-# Records, and bytes of them, that are sketched at a time.
-_RECORDS, _BYTES = 512, 8 << 20
-# Parts on their way for each process: one to work on, one to go on with.
+# Portions on their way for each process: one to work on, one to go on with.
 _AHEAD = 2
 
 
-class Numbered(NamedTuple):
-    """A record of one of the sources.
+class Portion(NamedTuple):
+    """Records that are sketched at a time.
 
     Attributes:
-        source: which of them.
-        number: its place among all records.
-        record: as the source gives it.
-        size: about how many bytes it takes.
+        source: of which of the sources.
+        number: the place of the first one among all records.
+        chunk: the records, as the source gives them.
+        done: how many of them are sketched already.
     """
 
     source: int
     number: int
-    record: Any
-    size: int
+    chunk: Chunk
+    done: int
 
 
 class Sketcher:
@@ -72,15 +74,19 @@ class Sketcher:
         self._sources = sources
         self._reader = reader
 
-    def part(self, records: Sequence[Numbered]) -> Part:
+    def part(self, portion: Portion) -> Part:
         """The sketches of some records.
 
         Raises:
-            FeedError: one of them is no item.
+            FeedError: one of them is no item, or they are not there any more.
         """
+        source, chunk = self._sources[portion.source], portion.chunk
+        records = list(source.unpacked(chunk.packed))
+        if len(records) != chunk.length:
+            raise FeedError(f"{source.path} was changed while it was read")
         documents = [
-            self._reader.document(self._sources[one.source].item(one.record), one.number)
-            for one in records
+            self._reader.document(source.item(records[number]), portion.number + number)
+            for number in range(portion.done, chunk.length)
         ]
         return make_part(documents, self.plan, self.criteria)
 
@@ -92,25 +98,29 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
 
-def sketch_all(sketcher: Sketcher, records: Iterable[Numbered], processes: int) -> Generator[Part]:
-    """Sketch records, in their order.
+def sketch_all(
+    sketcher: Sketcher, portions: Iterable[Portion], processes: int, folder: Path
+) -> Generator[Stored]:
+    """Sketch records, in their order; their shingles go to files in a folder.
 
     Raises:
         FeedError: one of them is no item.
     """
-    parts = _parts(iter(records))
-    first = list(islice(parts, 2))
+    portions = iter(portions)
+    first = list(islice(portions, 2))
+    portions = chain(first, portions)
     if processes == 1 or len(first) < 2 or not _can_be_sent(sketcher):
-        for part in chain(first, parts):
-            yield sketcher.part(part)
+        with closing(ShingleFile(folder)) as file:
+            for portion in portions:
+                yield file.store(sketcher.part(portion))
         return
     # Threads may be at work here, so nothing is forked.
     context = get_context("forkserver" if os.name == "posix" else "spawn")
-    with ProcessPoolExecutor(processes, context, _begin, (sketcher,)) as pool:
+    with ProcessPoolExecutor(processes, context, _begin, (sketcher, folder)) as pool:
         running: deque[Any] = deque()
         try:
-            for part in chain(first, parts):
-                running.append(pool.submit(_sketch, part))
+            for portion in portions:
+                running.append(pool.submit(_sketch, portion))
                 if len(running) > _AHEAD * processes:
                     yield running.popleft().result()
             while running:
@@ -118,19 +128,6 @@ def sketch_all(sketcher: Sketcher, records: Iterable[Numbered], processes: int) 
         finally:
             for future in running:
                 future.cancel()
-
-
-def _parts(records: Iterator[Numbered]) -> Iterator[list[Numbered]]:
-    part: list[Numbered] = []
-    size = 0
-    for record in records:
-        part.append(record)
-        size += record.size
-        if len(part) == _RECORDS or size >= _BYTES:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
 
 
 def _can_be_sent(sketcher: Sketcher) -> bool:
@@ -143,12 +140,12 @@ def _can_be_sent(sketcher: Sketcher) -> bool:
     return True
 
 
-_sketchers: list[Sketcher] = []
+# In a process that sketches: what it has been sent, and the file that it writes to.
+_tools: list[tuple[Sketcher, ShingleFile]] = []
 
 
-def _begin(sketcher: Sketcher) -> None:
-    """In a process that sketches."""
-    _sketchers.append(sketcher)
+def _begin(sketcher: Sketcher, folder: Path) -> None:
+    _tools.append((sketcher, ShingleFile(folder)))
     Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -159,5 +156,6 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _sketch(records: Sequence[Numbered]) -> Part:
-    return _sketchers[0].part(records)
+def _sketch(portion: Portion) -> Stored:
+    sketcher, file = _tools[0]
+    return file.store(sketcher.part(portion))

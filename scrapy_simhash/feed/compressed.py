@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["compressing", "open_unpacked", "without_suffix"]
+__all__ = ["compressing", "is_compressed", "open_unpacked", "without_suffix"]
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 # What is damaged, or ends too early. That bz2 says no more than OSError, without a number.
@@ -29,6 +29,11 @@ def without_suffix(path: Path) -> str:
     if suffixes and suffixes[-1] in _SUFFIXES:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether a name says so."""
+    return path.suffix.lower() in _SUFFIXES
 
 
 @contextmanager

@@ -9,13 +9,20 @@ from contextlib import closing, contextmanager
 from functools import cached_property
 from hashlib import blake2b
 from itertools import count, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simhash.feed.compressed import compressing, open_unpacked, without_suffix
+from scrapy_simhash.feed import chunks as chunking
+from scrapy_simhash.feed.chunks import Chunk, chunks_of
+from scrapy_simhash.feed.compressed import (
+    compressing,
+    is_compressed,
+    open_unpacked,
+    without_suffix,
+)
 from scrapy_simhash.feed.errors import FeedError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
     from pathlib import Path
     from typing import IO, Any, AnyStr, BinaryIO
 
@@ -70,11 +77,11 @@ class Feed:
             FeedError: a line is no item; says which.
         """
         with closing(self.records()) as records:
-            for record, _ in records:
+            for record in records:
                 yield self.item(record), self.line(record)
 
-    def records(self) -> Generator[tuple[Any, int]]:
-        """The lines with their numbers, or the rows, of the items, each with its size.
+    def records(self) -> Generator[Any]:
+        """The rows, or the lines with their numbers, of the items.
 
         Raises:
             FeedError: what there is can't be read; says where.
@@ -82,12 +89,43 @@ class Feed:
         if self.is_csv:
             with closing(self._rows()) as rows:
                 next(rows, None)
-                yield from ((row, sum(map(len, row))) for row in rows if row)
+                yield from filter(None, rows)
             return
-        with self._open() as stream:
-            for number, line in bounded_lines(self.path, stream):
-                if not line.isspace():
-                    yield (number, line), len(line)
+        with closing(self._blocks()) as blocks:
+            for block, lines in blocks:
+                yield from _items_of(block, lines)
+
+    def chunks(self) -> Generator[Chunk]:
+        """The same by the many. Lines are not sent but found again, unless they are compressed.
+
+        Raises:
+            FeedError: what there is can't be read; says where.
+        """
+        if self.is_csv:
+            with closing(self.records()) as rows:
+                yield from chunks_of((row, sum(map(len, row))) for row in rows)
+            return
+        is_plain = not is_compressed(self.path)
+        with closing(self._blocks()) as blocks:
+            for block, lines in blocks:
+                if count := sum(1 for _ in _items_of(block, lines)):
+                    yield Chunk(count, block._replace(content=b"") if is_plain else block)
+
+    def unpacked(self, packed: Any) -> Iterable[Any]:
+        """The records of a chunk.
+
+        Raises:
+            FeedError: the file is not what it was any more.
+        """
+        if self.is_csv:
+            rows: Iterable[Any] = packed
+            return rows
+        block: _Block = packed
+        if not block.content:
+            with self.path.open("rb") as stream:
+                stream.seek(block.start)
+                block = block._replace(content=stream.read(block.size))
+        return _items_of(block, block.content.split(b"\n"))
 
     def item(self, record: Any) -> dict[str, Any]:
         """The item of a record.
@@ -115,7 +153,7 @@ class Feed:
         if self.is_csv:
             return _line_of(record)
         line: bytes = record[1]
-        return line if line.endswith(b"\n") else line + b"\n"
+        return line + b"\n"
 
     @contextmanager
     def written(self, path: Path, stream: BinaryIO) -> Iterator[Lines]:
@@ -129,6 +167,23 @@ class Feed:
         """The first row of a CSV file; None where there is none."""
         with closing(self._rows()) as rows:
             return next(rows, None)
+
+    def _blocks(self) -> Generator[tuple[_Block, list[bytes]]]:
+        """Lines by the many, as they stand and one by one; none is longer than one may be."""
+        number, start = 1, 0
+        with self._open() as stream:
+            while content := stream.read(chunking.BYTES):
+                if not content.endswith(b"\n"):
+                    begun = len(content) - content.rfind(b"\n") - 1
+                    rest = stream.readline(_MOST + 1 - begun)
+                    if begun + len(rest) > _MOST:
+                        line = number + content.count(b"\n")
+                        raise FeedError(f"{self.path}, line {line}: {_TOO_LONG}")
+                    content += rest
+                lines = content.split(b"\n")
+                yield _Block(number, start, len(content), content), lines
+                number += len(lines) - 1
+                start += len(content)
 
     def _rows(self) -> Generator[list[str]]:
         """The rows of a CSV file; no row is longer than a line may be."""
@@ -179,9 +234,31 @@ class Lines:
     def add(self, source: Feed, wanted: Iterator[bool], *, rest: bool) -> None:
         """Write the records of another feed that are wanted, as they are."""
         with closing(source.records()) as records:
-            for (record, _), is_wanted in zip(records, wanted, strict=False):
+            for record, is_wanted in zip(records, wanted, strict=False):
                 if is_wanted:
                     self._stream.write(source.line(record))
+
+
+class _Block(NamedTuple):
+    """Whole lines that follow each other.
+
+    Attributes:
+        number: of the first one, from 1 on.
+        start, size: where they stand in the file, in bytes.
+        content: empty where they are to be found there.
+    """
+
+    number: int
+    start: int
+    size: int
+    content: bytes
+
+
+def _items_of(block: _Block, lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines that say something, with their numbers."""
+    for number, line in enumerate(lines, block.number):
+        if line and not line.isspace():
+            yield number, line
 
 
 def beginning_of(path: Path) -> str:

@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from scrapy_simhash.feed.chunks import Chunk, chunks_of
 from scrapy_simhash.feed.errors import FeedError
 from scrapy_simhash.feed.files import beginning_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["ParquetTable", "pyarrow", "write_rows"]
@@ -57,15 +58,17 @@ class ParquetTable:
         """Tells it from other files, and from what it was before it changed."""
         return beginning_of(self.path)
 
-    def records(self) -> Generator[tuple[dict[str, Any], int]]:
-        """Its rows, each with about its size.
+    def chunks(self) -> Generator[Chunk]:
+        """Its rows.
 
         Raises:
             FeedError: it can't be read.
         """
-        for batch in self._batches():
-            size = batch.nbytes // max(1, len(batch))
-            yield from ((row, size) for row in batch.to_pylist())
+        return chunks_of(self._sized_rows())
+
+    def unpacked(self, packed: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """The rows of a chunk."""
+        return packed
 
     def item(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
         """A row is an item."""
@@ -78,6 +81,11 @@ class ParquetTable:
             schema = file.schema_arrow
         with pyarrow().parquet.ParquetWriter(stream, schema) as writer:
             yield _Rows(writer)
+
+    def _sized_rows(self) -> Generator[tuple[dict[str, Any], int]]:
+        for batch in self._batches():
+            size = batch.nbytes // max(1, len(batch))
+            yield from ((row, size) for row in batch.to_pylist())
 
     def _batches(self) -> Iterator[Any]:
         with self._open() as file:

@@ -14,9 +14,11 @@ from scrapy_simhash.feed.parquet import ParquetTable
 from scrapy_simhash.feed.warc import ARCHIVES, WarcFile
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import Any, BinaryIO
+
+    from scrapy_simhash.feed.chunks import Chunk
 
 __all__ = ["Source", "Written", "find_files", "identity_of", "open_source"]
 
@@ -54,11 +56,18 @@ class Source(Protocol):
     def identity(self) -> str:
         """Tells it from other files, and from what it was before it changed."""
 
-    def records(self) -> Generator[tuple[Any, int]]:
-        """Its records, as they can be sent to another process, each with about its size.
+    def chunks(self) -> Generator[Chunk]:
+        """Its records by the many, as they can be sent to another process.
 
         Raises:
             FeedError: it can't be read.
+        """
+
+    def unpacked(self, packed: Any) -> Iterable[Any]:
+        """The records of a chunk.
+
+        Raises:
+            FeedError: they can't be read any more.
         """
 
     def item(self, record: Any) -> Any:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import re
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from os import SEEK_END
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from scrapy_simhash.feed.chunks import Chunk, chunks_of
 from scrapy_simhash.feed.compressed import without_suffix
 from scrapy_simhash.feed.errors import FeedError
 from scrapy_simhash.feed.files import beginning_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["ARCHIVES", "WarcFile", "WarcPage"]
@@ -22,6 +27,8 @@ ARCHIVES = (".warc", ".wet")
 
 _HTML = ("text/html", "application/xhtml+xml")
 _BLOCK = 1 << 20
+_GZIP = b"\x1f\x8b"
+_HEAD = re.compile(rb"WARC/.*?\ncontent-length:[ \t]*(\d+).*?\n\r?\n", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +82,17 @@ class WarcFile:
         """Tells it from other files, and from what it was before it changed."""
         return beginning_of(self.path)
 
-    def records(self) -> Generator[tuple[WarcPage, int]]:
-        """Its pages, each with its size.
+    def chunks(self) -> Generator[Chunk]:
+        """Its pages.
 
         Raises:
             FeedError: it can't be read.
         """
-        for record in self._records():
-            if (page := record.page) is not None:
-                yield page, len(page.html or page.text or "")
+        return chunks_of(self._pages())
+
+    def unpacked(self, packed: Sequence[WarcPage]) -> Sequence[WarcPage]:
+        """The pages of a chunk."""
+        return packed
 
     def item(self, record: WarcPage) -> WarcPage:
         """A page is what is compared."""
@@ -94,6 +103,11 @@ class WarcFile:
         """Write such an archive to a stream."""
         yield _Archive(stream)
 
+    def _pages(self) -> Generator[tuple[WarcPage, int]]:
+        for record in self._records():
+            if (page := record.page) is not None:
+                yield page, len(page.html or page.text or "")
+
     def _records(self) -> Generator[_Record]:
         warc, before = _fastwarc(), -1
         try:
@@ -103,6 +117,7 @@ class WarcFile:
                     self._check_place(record.stream_pos, before)
                     before = record.stream_pos
                     yield _Record(record.stream_pos, _page(record, warc.WarcRecordType))
+                self._check_end(stream, max(before, 0))
         except FeedError:
             raise
         except (OSError, ValueError) as error:
@@ -112,6 +127,16 @@ class WarcFile:
         """Refuse records that can't be told apart by where they stand in the file."""
         if start == before:
             raise FeedError(f"{self.path}: compressed as a whole, not record by record: unpack it")
+
+    def _check_end(self, stream: BinaryIO, last: int) -> None:
+        """Refuse a file that was cut off: FastWARC takes what there is of a record, or leaves it.
+
+        Args:
+            stream: the file.
+            last: where the last record begins that was found in it.
+        """
+        if not _ends_whole(stream, last):
+            raise FeedError(f"{self.path}: ends within a record: it was cut off")
 
 
 class _Archive:
@@ -134,6 +159,24 @@ class _Archive:
         while size and (block := stream.read(min(size, _BLOCK))):
             self._stream.write(block)
             size -= len(block)
+
+
+def _ends_whole(stream: BinaryIO, last: int) -> bool:
+    """Whether all is there of a record, and of what follows."""
+    size = stream.seek(0, SEEK_END)
+    stream.seek(last)
+    begun = stream.read(_BLOCK)
+    if not begun.startswith(_GZIP):
+        head = _HEAD.match(begun)
+        return not begun or (head is not None and last + head.end() + int(head[1]) <= size)
+    stream.seek(last)
+    try:
+        with gzip.GzipFile(fileobj=stream) as rest:
+            while rest.read(_BLOCK):
+                pass
+    except (EOFError, zlib.error):
+        return False
+    return True
 
 
 def _page(record: Any, types: Any) -> WarcPage | None:

@@ -45,6 +45,7 @@ __all__ = [
     "pack_fingerprints",
     "pack_keys",
     "slotted",
+    "whole_key",
 ]
 
 
@@ -153,14 +154,18 @@ def make_batch(
 def keys_of(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
     """The keys of a document: those of its text, and one of the item as a whole."""
     stored: list[KeyRow] = []
-    if document.exact:
-        digest = cast("int", document.sketch.fingerprint).to_bytes(20, "big")
-    else:
+    if not document.exact:
         stored += map(KeyRow, range(keys.slots), keys.keys(document.sketch).tolist())
-        digest = document.digest or b""
-    if digest:
-        stored.append(KeyRow(keys.slots, exact_key(digest)))
+    if (whole := whole_key(document)) is not None:
+        stored.append(KeyRow(keys.slots, whole))
     return stored
+
+
+def whole_key(document: Document) -> int | None:
+    """The key of the item as a whole, if it has one."""
+    if document.exact:
+        return exact_key(cast("int", document.sketch.fingerprint).to_bytes(20, "big"))
+    return exact_key(document.digest) if document.digest else None
 
 
 def _row(

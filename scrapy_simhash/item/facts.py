@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -74,12 +74,12 @@ class Facts:
         records = [record for record in self.records if record[0] != key]
         if value := numbers(text, secret):
             records.append((key, NUMBERS, value))
-        return replace(self, records=tuple(sorted(records)), names={**self.names, key: _NUMBERS})
+        return type(self)(tuple(sorted(records)), {**self.names, key: _NUMBERS})
 
     def joined(self, other: Facts) -> Self:
         """These facts and others, of other names."""
         records = sorted({*self.records, *other.records})
-        return replace(self, records=tuple(records), names={**other.names, **self.names})
+        return type(self)(tuple(records), {**other.names, **self.names})
 
     def packed(self) -> bytes:
         """Pack the facts, `RECORD_SIZE` bytes a field."""

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from scrapy_simhash import native
 from scrapy_simhash.features.marks import stream_safe
 
 __all__ = ["Amount", "amount", "bare_amount", "number", "numbers_in"]
@@ -169,11 +170,20 @@ def numbers_in(text: str) -> list[str]:
         # NFKC makes eighteen characters of this word, and eight of that, and none is a digit.
         text = text.replace("\ufdfa", "\u0645").replace("\ufdfb", "\u0647")
         text = unicodedata.normalize("NFKC", stream_safe(text))
+    found = None
+    if native.core is not None:
+        is_utf8 = text.isascii()
+        found = native.core.numbers(text if is_utf8 else text.encode("utf-8", "surrogatepass"))
+    return sorted(_numbers(text) if found is None else found)
+
+
+def _numbers(text: str) -> list[str]:
+    """The numbers of a normalised text, in its order."""
     if " ago" in text or "前" in text:
         text = _AGO.sub(" ", text)
     if any(sign in text for sign in _SIGNS_OF_THAT):
         text = _MADE_ANEW.sub(" ", text)
-    return sorted(map(_ungrouped, _IN_TEXT.findall(text)))
+    return [_ungrouped(digits) for digits in _IN_TEXT.findall(text)]
 
 
 def _ungrouped(digits: str) -> str:

@@ -42,6 +42,8 @@ MIN_PROSE = 32
 _MIN_LINE = 8
 #: Seconds by which clocks may differ.
 _SLACK = 60.0
+#: Characters in which most prose shows already.
+_GLANCE = 512
 #: Characters in which prose must show.
 _LOOK = 65_536
 _TEXTS = (str, Printed)
@@ -242,6 +244,8 @@ class _Prose:
     def text(self) -> str:
         # The length depends neither on the names nor on the order of fields, which two spiders
         # choose differently; and a person who reads it sees the body first.
+        if len(self._values) == 1:  # to hash a long text takes a while
+            return self._values[0]
         return "\n".join(sorted(set(self._values), key=lambda text: (-len(text), text)))
 
     def read(self, name: str, value: Any) -> None:
@@ -329,6 +333,9 @@ def _only(columns: Collection[str], name: str, value: Any) -> Any:
 def _is_prose(lines: list[str]) -> bool:
     """Whether these lines of one value are prose: enough of it, and in paragraphs, not tags."""
     longest = max(lines, key=len)
+    # Of ASCII no more than the last token, and its one pair, change with what follows.
+    if (begun := longest[:_GLANCE]).isascii() and _count(begun) > MIN_PROSE:
+        return True
     if _count(longest[:2048]) >= MIN_PROSE or _count(longest) >= MIN_PROSE:
         return True
     return len(lines) > 1 and _count("\n".join(lines)) >= max(MIN_PROSE, _MIN_LINE * len(lines))

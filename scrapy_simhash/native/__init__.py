@@ -65,6 +65,16 @@ class Core(Protocol):
             bands: how many keys; at most as many as bins.
         """
 
+    def common(self, shingles: Any, others: Any, /) -> int:
+        """How many of them are in both, as `simhash.measure.jaccard` asks."""
+
+    def numbers(self, text: str | bytes, /) -> list[str] | None:
+        """`item.numbers._numbers` of a text, or of its UTF-8.
+
+        Returns:
+            The numbers; None for a text with something that is left to the pure path.
+        """
+
     def page(
         self, element: type, root: Any, rules: tuple[bytes, bytes, bytes, bytes], /
     ) -> tuple[str, int, str, int] | None:
@@ -101,6 +111,8 @@ _TABLE = array("I", [0, 97, 98, 1 << 21 | 3, 1 << 22 | 4, 3 << 21 | 5, 1 << 29 |
 _TABLE.extend([1 << 31, 1 << 31 | 1])
 _TEXT = "\1\2\0\3\4\5\4\1\6\7\x08\2\3\U00020000\1"
 _HOW = (0x9E6C63D0876A9A47, 0xD1342543DE82EF95, 1 << 15)
+# Numbers, one of them in a word, and what is none as it tells how long ago something was.
+_NUMBERS = "(-1,234.5 w6 7 days ago 1:2"
 _SECOND = 0x9E3779B97F4A7C15
 # Four bins, the last of which is empty.
 _STARTS = array("Q", [bin_ << 62 for bin_ in range(4)])
@@ -116,6 +128,8 @@ _KNOWN = (
     (0x3FC62495EF321F74, 0xCE8DAE3C905B98E5),
     b"\x13Gm\xc1QET&",
     (-1449487230, -306034206),
+    6,
+    ["-1234.5", "1:2"],
 )
 
 
@@ -146,6 +160,8 @@ def _made(core: Core) -> tuple[object, ...]:
         core.majority(shingles, _SECOND),
         core.minhash(shingles).replace(b"\0", b""),
         tuple(memoryview(core.bands(shingles, _STARTS, _ORDERS, _FACTORS, 2)).cast("i")),
+        core.common(shingles, shingles[8:16] + shingles[24:]),
+        core.numbers(_NUMBERS),
     )
 
 

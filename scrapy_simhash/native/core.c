@@ -28,6 +28,8 @@ static PyMethodDef methods[] = {
     {"majority", core_majority, METH_VARARGS, NULL},
     {"minhash", core_minhash, METH_VARARGS, NULL},
     {"bands", core_bands, METH_VARARGS, NULL},
+    {"common", core_common, METH_VARARGS, NULL},
+    {"numbers", core_numbers, METH_VARARGS, NULL},
     {"page", core_page, METH_VARARGS, NULL},
     {"body", core_body, METH_VARARGS, NULL},
     {"markup", core_markup, METH_VARARGS, NULL},

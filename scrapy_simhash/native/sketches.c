@@ -1,5 +1,5 @@
-/* Shingles to a fingerprint, a sketch and keys: simhash/majority.py, features/minhash.py and
- * keys/bands.py.
+/* Shingles to a fingerprint, a sketch and keys, and what two texts have in common of them:
+ * simhash/majority.py, features/minhash.py, keys/bands.py and simhash/measure.py.
  */
 
 #include "core.h"
@@ -152,6 +152,31 @@ PyObject *core_minhash(PyObject *Py_UNUSED(module), PyObject *arguments)
     }
     PyBuffer_Release(&shingles);
     return PyBytes_FromStringAndSize((char *)sketch, sizeof sketch);
+}
+
+/* Which of two is less can't be foreseen, so nothing branches on it. */
+static Py_ssize_t count_common(const Py_buffer *a, const Py_buffer *b)
+{
+    Py_ssize_t ends[2] = {a->len / 8, b->len / 8}, one = 0, other = 0, common = 0;
+    while (one < ends[0] && other < ends[1]) {
+        uint64_t x = number(a, one), y = number(b, other);
+        common += x == y;
+        one += x <= y;
+        other += y <= x;
+    }
+    return common;
+}
+
+PyObject *core_common(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    Py_buffer one, other;
+
+    if (!PyArg_ParseTuple(arguments, "y*y*:common", &one, &other))
+        return NULL;
+    Py_ssize_t common = count_common(&one, &other);
+    PyBuffer_Release(&one);
+    PyBuffer_Release(&other);
+    return PyLong_FromSsize_t(common);
 }
 
 /* The number of the first hash of each bin, where it has one, else -1. */

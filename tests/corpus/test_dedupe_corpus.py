@@ -26,6 +26,7 @@ from scrapy_simhash.corpus import sketches, workers
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.workers import Sketcher
+from scrapy_simhash.feed import chunks
 from scrapy_simhash.feed.documents import ItemReader, What
 from scrapy_simhash.feed.errors import FeedError
 from scrapy_simhash.feed.files import Feed
@@ -135,6 +136,28 @@ def test_of_an_archive_the_preferred_page_is_kept(call, tmp_path, prefer, kept):
     code, _, err = call("dedupe", source, "-o", output, "--prefer", prefer)
     assert code == 0, err
     assert output.read_bytes() == pages[kept]
+
+
+@pytest.mark.parametrize("suffix", [".warc", ".warc.gz"])
+def test_an_archive_that_is_cut_off_is_refused(call, tmp_path, suffix):
+    """Wherever it is cut but between two records, or in the blank lines behind the last one."""
+    pytest.importorskip("fastwarc")
+    pack = gzip.compress if suffix.endswith("gz") else bytes
+    records = [pack(response(f"http://a.test/{n}", article(str(n)))) for n in range(3)]
+    whole, last = b"".join(records), len(records[-1])
+    source, output = (tmp_path / f"{name}{suffix}" for name in ("in", "out"))
+    for cut in (8, 9, 30, last // 2, last - 100, last - 30, last - 15, last - 3):
+        source.write_bytes(whole[:-cut])
+        code, _, err = call("dedupe", source, "-o", output)
+        assert code == 2, cut
+        assert str(source) in err
+        assert "ends within a record" in err or "no WARC" in err
+        assert list(tmp_path.iterdir()) == [source]
+    for content in (whole, whole[:-last], b""):
+        source.write_bytes(content)
+        assert call("dedupe", source, "-o", output)[0] == 0
+        assert output.read_bytes() == content
+        output.unlink()
 
 
 def test_an_archive_that_is_compressed_as_a_whole_is_refused(call, tmp_path):
@@ -355,7 +378,7 @@ def test_it_goes_on_where_it_was_stopped(tmp_path_factory, stops):
     source.write_bytes(jsonl(items))
     targets = Targets(folder / "out.jsonl", folder / "dropped.jsonl", folder / "groups.csv")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "_RECORDS", 4)
+        patch.setattr(chunks, "BYTES", 500)
         patch.setattr(dedupe_module, "_NOTED_EVERY", 0)
         for name, count in [*stops, (None, 0)]:
             with pytest.MonkeyPatch.context() as breaks:
@@ -414,11 +437,40 @@ def test_what_came_meanwhile_is_not_overwritten(tmp_path, monkeypatch):
     assert output.read_text() == "precious"
 
 
+def test_lines_that_are_not_there_any_more_are_missed(tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(jsonl(feed_of(6)[0]))
+    feed = Feed(source)
+    (chunk,) = feed.chunks()
+    source.write_bytes(jsonl(feed_of(5)[0]))
+    with pytest.raises(FeedError, match="was changed while it was read"):
+        sketcher_of(feed).part(workers.Portion(0, 0, chunk, 0))
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_blank_lines_and_a_last_line_without_an_end_are_read_in_chunks_too(
+    tmp_path, monkeypatch, suffix
+):
+    monkeypatch.setattr(chunks, "BYTES", 8)
+    lines = [b'{"n": 1}', b" \r", b"", b'{"n": 2}\r', b'{"n": "a longer one"}', b"\t", b'{"n": 4}']
+    source = tmp_path / f"in.jsonl{suffix}"
+    source.write_bytes(PACKED[suffix][0](b"\n\n".join(lines)))
+    feed = Feed(source)
+    many = list(feed.chunks())
+    assert len(many) > 2
+    found = [record for chunk in many for record in feed.unpacked(chunk.packed)]
+    assert found == list(feed.records()) == [(2 * n + 1, lines[n]) for n in (0, 3, 4, 6)]
+    assert [chunk.length for chunk in many] == [len([*feed.unpacked(c.packed)]) for c in many]
+    assert b"".join(line for _, line in feed.items()).splitlines() == [
+        line.rstrip(b"\r") for line in (lines[n] for n in (0, 3, 4, 6))
+    ]
+
+
 def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch):
     items, kept = feed_of(60)
     source = tmp_path / "in.jsonl"
     source.write_bytes(jsonl(items))
-    monkeypatch.setattr(workers, "_RECORDS", 7)
+    monkeypatch.setattr(chunks, "BYTES", 1000)
     outputs = [tmp_path / f"{count}.jsonl" for count in (1, 3)]
     for count, output in zip((1, 3), outputs, strict=True):
         assert call("dedupe", source, "-o", output, "--ignore", "n", "--workers", count)[0] == 0

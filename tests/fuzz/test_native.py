@@ -15,6 +15,7 @@ from lxml import etree
 from scrapy_simhash import native
 from scrapy_simhash.features.minhash import minhash
 from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.item.numbers import numbers_in
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.simhash.shingles import Shingles
@@ -45,6 +46,7 @@ def assert_same(make: Callable[[], Any]) -> Any:
 def test_texts_of_the_core(text: str, secret: bytes) -> None:
     assert_same(lambda: shingles(text, secret).tolist())
     assert_same(lambda: rest.sketch(text, secret))
+    assert_same(lambda: numbers_in(text))
 
     def sketch() -> object:
         made = Shingles().keyed(secret).sketch(text)
@@ -74,7 +76,9 @@ numbers = st.one_of(st.integers(0, 9), st.integers(), st.booleans(), st.none(), 
 
 
 @target(
-    st.sampled_from(["shingles", "majority", "minhash", "bands", "page", "body", "markup"]),
+    st.sampled_from(
+        ["shingles", "majority", "minhash", "bands", "common", "numbers", "page", "body", "markup"]
+    ),
     st.lists(st.one_of(buffers, numbers, st.tuples(numbers, numbers, numbers)), max_size=6),
     examples=100,
 )

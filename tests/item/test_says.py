@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item import Said, addresses, conflict, read_item
+from scrapy_simhash.item import Said, addresses, conflict, read_item, says
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.says import MIN_PROSE
 from scrapy_simhash.item.times import Window, is_moment, is_within
@@ -74,6 +74,23 @@ def test_32_shingles_are_prose_and_31_are_not() -> None:
 @given(st.text(st.sampled_from("ab. 中é\n"), max_size=400))
 def test_prose_is_what_has_enough_shingles(text: str) -> None:
     assert bool(said({"body": text}).text) == (len(shingles(text)) >= MIN_PROSE)
+
+
+@given(
+    st.integers(26, 40),
+    st.lists(st.sampled_from(["a", "b ", "é", " ", "x\u0301", "😀", "中"]), max_size=12),
+    st.integers(1, 60),
+)
+def test_a_glance_at_what_may_be_prose_finds_no_more_than_a_longer_look(
+    count: int, end: list[str], glance: int
+) -> None:
+    line = " ".join([*words(count).split(), *words(9).split(), "".join(end)])
+    with pytest.MonkeyPatch.context() as patch:
+        found = []
+        for first in (0, len(line) - glance):
+            patch.setattr(says, "_GLANCE", first)
+            found.append(says._is_prose([line]))
+    assert found[0] == found[1]
 
 
 def test_prose_that_repeats_itself_at_first_is_prose() -> None:

@@ -1,0 +1,334 @@
+/* The numbers of a text: item.numbers._numbers, of UTF-8.
+ *
+ * Whatever bytes it is given, it looks at no other. What hangs on the tables of Unicode that Python
+ * has, or is rare, is left to the pure path.
+ */
+
+#include "core.h"
+
+#include <string.h>
+
+/* In UTF-8, whatever the compiler takes its sources for. */
+#define QUOTE "\xE2\x80\x99" /* that is used as an apostrophe */
+#define MINUS "\xE2\x88\x92"
+#define BEFORE "\xE5\x89\x8D"  /* in Chinese, as the next ones: ago */
+#define PAGE "\xE9\xA1\xB5"
+#define FACE "\xE9\x9D\xA2" /* with the one before it: page */
+#define LATEST "\xE6\x9C\x80\xE5\x90\x8E" /* last */
+
+typedef const unsigned char *At;
+
+static int is_digit(unsigned char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
+/* Whether a text stands there. */
+static int is_at(At at, At end, const char *text)
+{
+    size_t size = strlen(text);
+    return (size_t)(end - at) >= size && !memcmp(at, text, size);
+}
+
+/* Whether a text stands before there. */
+static int is_before(At start, At at, const char *text)
+{
+    size_t size = strlen(text);
+    return (size_t)(at - start) >= size && !memcmp(at - size, text, size);
+}
+
+/* The first byte from there on that is a digit or, if asked for, no ASCII. */
+static At next_of_interest(At at, At end, int beyond)
+{
+    const uint64_t ones = 0x0101010101010101u, highs = ones << 7;
+    for (; end - at >= 8; at += 8) {
+        uint64_t word, found;
+        memcpy(&word, at, 8);
+        found = word ^ ones * '0'; /* below ten where there is a digit */
+        found = (found - ones * 10) & ~found;
+        if (((beyond ? found | word : found) & highs))
+            break;
+    }
+    while (at < end && !is_digit(*at) && !(beyond && *at >= 0x80))
+        at++;
+    return at;
+}
+
+/* The character before there, which is not the beginning; and where it starts. Of what is no UTF-8
+ * anything. */
+static uint32_t character_before(At start, At *at)
+{
+    uint32_t character = 0;
+    int shift = 0;
+    do {
+        unsigned char byte = *--*at;
+        if (byte < 0x80)
+            return byte;
+        if (byte >= 0xC0)
+            return character | (byte & (0x3Fu >> shift / 6)) << shift;
+        character |= (byte & 0x3Fu) << shift;
+        shift += 6;
+    } while (*at > start && shift < 24);
+    return character;
+}
+
+/* What numbers._LETTERS has. */
+static int is_letter(uint32_t c)
+{
+    if (c < 0x80)
+        return (c | 0x20) - 'a' < 26 || c == '_';
+    return c == 0xAA || c == 0xB5 || c == 0xBA || (c >= 0xC0 && c <= 0x10FF) ||
+           (c >= 0x1200 && c <= 0x1FFF) || (c >= 0x2C60 && c <= 0x2DFF) ||
+           (c >= 0xA640 && c <= 0xABE5);
+}
+
+/* Behind what joins the digits before it to those that follow; NULL if there is no such thing. */
+static At behind_joint(At at, At end)
+{
+    if (at < end && (*at == '.' || *at == ',' || *at == ':' || *at == '\''))
+        at++;
+    else if (is_at(at, end, QUOTE))
+        at += 3;
+    else
+        return NULL;
+    return at < end && is_digit(*at) ? at : NULL;
+}
+
+/* Whether the digits before there, and what joins them, say that a number goes on. */
+static int goes_on(At start, At at)
+{
+    if (is_before(start, at, QUOTE))
+        at -= 3;
+    else if (at > start && (at[-1] == '.' || at[-1] == ',' || at[-1] == ':' || at[-1] == '\''))
+        at--;
+    else
+        return 0;
+    return at > start && is_digit(at[-1]);
+}
+
+/* Where the number of these digits starts, with its sign; NULL if they are a part of a word or of
+ * another number. */
+static At start_of_number(At start, At digits)
+{
+    At sign = is_before(start, digits, "-") ? digits - 1
+              : is_before(start, digits, MINUS) ? digits - 3
+                                                   : NULL;
+    if (sign && (sign == start || *(sign - 1) == '(' || *(sign - 1) == ' ' ||
+                 (*(sign - 1) >= '\t' && *(sign - 1) <= '\r')))
+        return sign;
+    if (digits == start)
+        return digits;
+    At before = digits;
+    uint32_t character = character_before(start, &before);
+    if (is_letter(character))
+        return NULL;
+    if (character == '-' && before > start && is_letter(character_before(start, &before)))
+        return NULL;
+    return goes_on(start, digits) ? NULL : digits;
+}
+
+/* Whether all of it is one number in groups of three: numbers._GROUPED. */
+static int is_grouped(At at, At end)
+{
+    At first = at;
+    int groups = 0;
+
+    while (at < end && is_digit(*at))
+        at++;
+    if (at - first > 3)
+        return 0;
+    while (at < end && *at != '.') {
+        if (!(at = behind_joint(at, end)) || at[-1] == ':' || end - at < 3 || !is_digit(at[1]) ||
+            !is_digit(at[2]))
+            return 0;
+        at += 3;
+        groups++;
+        if (at < end && is_digit(*at))
+            return 0;
+    }
+    if (at < end) /* a fraction */
+        for (at++; at < end && is_digit(*at);)
+            at++;
+    return groups && at == end;
+}
+
+/* A number in one notation: numbers._ungrouped. */
+static PyObject *ungrouped(At at, At end)
+{
+    char stack[64], *made = stack;
+    size_t size = (size_t)(end - at), used = 0;
+
+    if (size > sizeof stack && !(made = PyMem_Malloc(size)))
+        return PyErr_NoMemory();
+    if (!is_digit(*at)) {
+        made[used++] = '-';
+        at += *at == '-' ? 1 : 3;
+    }
+    int grouped = is_grouped(at, end);
+    for (; at < end; at++)
+        if (!grouped || is_digit(*at) || *at == '.')
+            made[used++] = (char)*at;
+    PyObject *number = PyUnicode_DecodeUTF8(made, (Py_ssize_t)used, NULL);
+    if (made != stack)
+        PyMem_Free(made);
+    return number;
+}
+
+static PyObject *find_numbers(At start, At end)
+{
+    PyObject *found = PyList_New(0);
+    At at = start;
+
+    while (found && (at = next_of_interest(at, end, 0)) < end) {
+        At first = start_of_number(start, at), behind = at;
+        do {
+            for (at = behind; at < end && is_digit(*at);)
+                at++;
+        } while (first && (behind = behind_joint(at, end)));
+        if (!first)
+            continue;
+        PyObject *number = ungrouped(first, at);
+        if (!number || PyList_Append(found, number))
+            Py_CLEAR(found);
+        Py_XDECREF(number);
+    }
+    return found;
+}
+
+/* Behind what tells how long ago something was, if its digits end there; else NULL. */
+static At behind_ago(At at, At end)
+{
+    static const char *units[] = {"second", "sec", "minute", "min", "hour", "hr", "day"};
+    static const char *chinese[] = {"\xE7\xA7\x92", "\xE5\x88\x86\xE9\x92\x9F",
+                                    "\xE5\xB0\x8F\xE6\x97\xB6", "\xE5\xA4\xA9"};
+    if (at < end && *at == ' ')
+        at++;
+    for (size_t which = 0; at < end && *at >= 0x80 && which < 4; which++) {
+        if (!is_at(at, end, chinese[which]))
+            continue;
+        At behind = at + strlen(chinese[which]);
+        return is_at(behind, end, BEFORE) ? behind + strlen(BEFORE) : NULL;
+    }
+    for (size_t which = 0; which < sizeof units / sizeof *units; which++) {
+        if (!is_at(at, end, units[which]))
+            continue;
+        At behind = at + strlen(units[which]);
+        behind += behind < end && *behind == 's';
+        if (is_at(behind, end, " ago"))
+            return behind + 4;
+    }
+    return NULL;
+}
+
+/* How many bytes the character there has; of what is no UTF-8 as many as there may be. */
+static int size_of(At at, At end)
+{
+    int size = *at < 0xC0 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : 4;
+    return end - at < size ? 1 : size;
+}
+
+/* Whether a character of so many bytes is a digit, or may be one of another script. A few blocks
+ * have none. */
+static int may_be_digit(At at, int size)
+{
+    if (size == 1)
+        return is_digit(*at);
+    uint32_t character = size == 2   ? (at[0] & 0x1Fu) << 6 | (at[1] & 0x3Fu)
+                         : size == 3 ? (at[0] & 0x0Fu) << 12 | (at[1] & 0x3Fu) << 6 | (at[2] & 0x3Fu)
+                                     : 0x10000;
+    return !(character < 0x660 || (character >= 0x1E00 && character < 0xA000) ||
+             (character >= 0xAC00 && character < 0xD800));
+}
+
+/* Put a space in the place of what tells how long ago something was. `made`: room for the text,
+ * taken when there is such a thing. Returns its size then, or that of the text; -1 if that can't be
+ * told here, and -2 if there is no memory. */
+static Py_ssize_t without_ago(At start, At end, unsigned char **made)
+{
+    At done = start;
+    size_t used = 0;
+
+    for (At at = start; (at = next_of_interest(at, end, 1)) < end;) {
+        At digits = at;
+        int size = 1, is_ascii = 1;
+        for (; at < end && may_be_digit(at, size = size_of(at, end)); at += size)
+            is_ascii &= size == 1;
+        if (at == digits) {
+            at += size;
+            continue;
+        }
+        At behind = behind_ago(at, end);
+        if (behind && !is_ascii)
+            return -1;
+        if (behind) {
+            if (!*made && !(*made = PyMem_Malloc((size_t)(end - start))))
+                return -2;
+            memcpy(*made + used, done, (size_t)(digits - done));
+            used += (size_t)(digits - done);
+            (*made)[used++] = ' ';
+            done = at = behind;
+        }
+    }
+    if (!*made)
+        return end - start;
+    memcpy(*made + used, done, (size_t)(end - done));
+    return (Py_ssize_t)used + (end - done);
+}
+
+/* Where four bytes stand next; the end if they don't. */
+static At next_four(At at, At end, const char *four)
+{
+    const uint64_t ones = 0x0101010101010101u, highs = ones << 7;
+    uint64_t wanted[4], words[4], differ;
+
+    for (int which = 0; which < 4; which++)
+        wanted[which] = ones * (unsigned char)four[which];
+    for (; end - at >= 11; at += 8) {
+        for (int which = 0; which < 4; which++)
+            memcpy(&words[which], at + which, 8);
+        differ = (words[0] ^ wanted[0]) | (words[1] ^ wanted[1]);
+        differ |= (words[2] ^ wanted[2]) | (words[3] ^ wanted[3]);
+        if ((differ - ones) & ~differ & highs)
+            break;
+    }
+    for (; end - at >= 4; at++)
+        if (!memcmp(at, four, 4))
+            return at;
+    return end;
+}
+
+/* Whether there is one of numbers._SIGNS_OF_THAT. */
+static int may_say_when_made_anew(At start, At end)
+{
+    for (At at = start; (at = next_four(at, end, "last")) < end; at++)
+        if (is_at(at, end, "last ") &&
+            (is_before(start, at, "age ") || is_before(start, at, "age was ")))
+            return 1;
+    for (At at = start; (at = next_four(at, end, LATEST)) < end; at++)
+        if (is_at(at, end, LATEST) && (is_before(start, at, PAGE) || is_before(start, at, FACE)))
+            return 1;
+    return 0;
+}
+
+PyObject *core_numbers(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    Py_buffer text;
+    unsigned char *made = NULL;
+    PyObject *found = NULL;
+
+    if (!PyArg_ParseTuple(arguments, "s*:numbers", &text))
+        return NULL;
+    At start = text.buf;
+    Py_ssize_t size = without_ago(start, start + text.len, &made);
+    if (made)
+        start = made;
+    if (size == -2)
+        PyErr_NoMemory();
+    else if (size == -1 || may_say_when_made_anew(start, start + size))
+        found = Py_NewRef(Py_None);
+    else
+        found = find_numbers(start, start + size);
+    PyMem_Free(made);
+    PyBuffer_Release(&text);
+    return found;
+}
