@@ -14,7 +14,7 @@ from scrapy_simhash.cli.arguments import add_database, add_json, positive
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import open_console, print_json, progress_bar
 from scrapy_simhash.durable import open_new
-from scrapy_simhash.visible import shortened, visible
+from scrapy_simhash.visible import plural, shortened, visible
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -68,7 +68,7 @@ def run(project: Project, options: Namespace) -> None:
     _print_nothing(nothing, options.least)
     _print_empty(empty)
     if options.rules is not None:
-        print(f"{len(rules)} rules written to {visible(options.rules)}")
+        print(f"{len(rules)} {plural(len(rules), 'rule')} written to {visible(options.rules)}")
 
 
 def _print_nothing(found: Sequence[Pattern], least: int) -> None:

@@ -14,6 +14,7 @@ from scrapy_simhash.cli.arguments import add_database, not_negative, positive
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import json_line, progress_bar
 from scrapy_simhash.durable import open_new, sync_folder
+from scrapy_simhash.visible import plural
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -85,7 +86,7 @@ def run(project: Project, options: Namespace) -> None:
             # It may be pruned from the database next.
             os.fsync(stream.fileno())
             sync_folder(Path(options.output).parent)
-    print(f"{restored:,} items restored", file=sys.stderr)
+    print(f"{restored:,} {plural(restored, 'item')} restored", file=sys.stderr)
     if gone:
         print(f"{gone:,} more were not kept (SIMHASH_QUARANTINE)", file=sys.stderr)
     if incomplete:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -36,7 +35,7 @@ class Mailbox:
     """
 
     def __init__(self) -> None:
-        self._ready: deque[Callable[[], None]] = deque()
+        self._ready: list[Callable[[], None]] = []
         self._call: Callable[[Callable[[], None]], Any] | None = None
 
     def put(self, resume: Callable[[], None], call: Callable[[Callable[[], None]], Any]) -> None:
@@ -45,15 +44,17 @@ class Mailbox:
         self._ready.append(resume)
 
     def send(self) -> None:
-        """Have all called that was put in; by the thread, when it has answered."""
-        if self._ready and self._call is not None:
+        """Have all called that was put in since; by the thread, when it has answered."""
+        ready, self._ready = self._ready, []
+
+        def deliver() -> None:
+            for resume in ready:
+                resume()
+
+        if ready and self._call is not None:
             # The loop is closed: nobody waits any more.
             with suppress(RuntimeError):
-                self._call(self._deliver)
-
-    def _deliver(self) -> None:
-        while self._ready:
-            self._ready.popleft()()
+                self._call(deliver)
 
 
 async def wait(future: Future[T], timeout: float, mailbox: Mailbox | None = None) -> T:

@@ -128,7 +128,7 @@ async def test_locked_at_the_end_the_crawl_ends_without_its_report(
             lock.__enter__()
 
     report = tmp_path / "report.html"
-    settings = settings | {"SIMHASH_TIMEOUT": 0.5, "SIMHASH_REPORT": str(report)}
+    settings = settings | {"SIMHASH_TIMEOUT": 3, "SIMHASH_REPORT": str(report)}
     try:
         done = await crawl(Spider, settings, urls)
     finally:
