@@ -1,8 +1,9 @@
-"""Builds the compiled core, if that can be done: all works without it, only slower."""
+"""Builds the compiled core, if that can be done, and describes the package for an index."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -13,8 +14,21 @@ CORE = Path("scrapy_simhash/native")
 STABLE_ABI = {"bdist_wheel": {"py_limited_api": "cp311"}}
 
 
+# Where the project is published from, as the workflow that does so is told.
+REPOSITORY = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}"
+PAGES = {
+    "Documentation": "blob/HEAD/docs/index.md",
+    "Source": "",
+    "Issues": "issues",
+    "Changelog": "blob/HEAD/CHANGELOG.md",
+}
+
+
 class BuildIfPossible(build_ext):
-    """Goes on without the core where there is no compiler, or one that does not work."""
+    """Goes on without the core where there is no compiler, or one that does not work.
+
+    All works without it, only slower.
+    """
 
     def run(self) -> None:
         """Build it; say so in one line if it can't be done."""
@@ -24,6 +38,28 @@ class BuildIfPossible(build_ext):
             self.warn(f"no compiled core, the pure path is used instead: {error}")
 
 
+def repository() -> str | None:
+    """The address of the repository; None where a package is built that nobody publishes."""
+    try:
+        return REPOSITORY.format_map(os.environ)
+    except KeyError:
+        return None
+
+
+def description(address: str | None) -> str:
+    """The README as an index shows it, where nothing lies beside it that a link could lead to."""
+
+    def lead(link: re.Match[str]) -> str:
+        is_picture, name, path = link.groups()
+        if address is None:
+            return "" if is_picture else name
+        ref = os.environ.get("GITHUB_REF_NAME", "HEAD")
+        return f"{is_picture}[{name}]({address}/{'raw' if is_picture else 'blob'}/{ref}/{path})"
+
+    text = Path("README.md").read_text("utf-8")
+    return re.sub(r"(!?)\[([^]]+)\]\((?!https?:)([^)]+)\)", lead, text)
+
+
 core = Extension(
     "scrapy_simhash.native._core",
     sources=sorted(path.as_posix() for path in CORE.glob("*.c")),
@@ -31,7 +67,13 @@ core = Extension(
     py_limited_api=True,
 )
 is_pure = os.environ.get("SIMHASH_NATIVE") == "0"
+address = repository()
 setup(
+    long_description=description(address),
+    long_description_content_type="text/markdown",
+    project_urls={name: f"{address}/{path}".rstrip("/") for name, path in PAGES.items()}
+    if address
+    else {},
     ext_modules=[] if is_pure else [core],
     options={} if is_pure else STABLE_ABI,
     cmdclass={"build_ext": BuildIfPossible},

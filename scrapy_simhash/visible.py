@@ -1,10 +1,10 @@
-"""What others have written, made harmless to look at, and passwords, kept from being looked at."""
+"""What people look at: texts of others, made harmless, without passwords; numbers of things."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["is_secret", "shortened", "visible", "without_passwords"]
+__all__ = ["is_secret", "plural", "shortened", "visible", "without_passwords"]
 
 # Control characters move the cursor or ring bells, bidirectional controls make a text read as
 # something else, and lone surrogates can't be printed at all. U+FEFF and the tags hide text.
@@ -42,6 +42,11 @@ def shortened(text: str, length: int = 300) -> str:
 def without_passwords(text: str) -> str:
     """A text in which the passwords of URLs, before the host or in the query, are asterisks."""
     return _QUERY.sub(_hide_value, _USER.sub(r"\1:***@", text))
+
+
+def plural(count: float, thing: str) -> str:
+    """What so many of a thing are called."""
+    return thing if count == 1 else f"{thing}s"
 
 
 def is_secret(name: str) -> bool:

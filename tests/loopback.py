@@ -40,6 +40,11 @@ def article(seed: object, extra: str = "") -> bytes:
     ).encode()
 
 
+def twins(groups: int, copies: int) -> list[str]:
+    """The paths of so many articles, each with its copies; these follow each other."""
+    return [f"/{group}/{copy}" for group in range(groups) for copy in range(copies)]
+
+
 class Page(NamedTuple):
     body: bytes
     content_type: str = "text/html; charset=utf-8"
@@ -134,6 +139,11 @@ def path_of(url: str) -> str:
 def critical_lines(caplog: Any) -> list[str]:
     """Why crawls were not started."""
     return [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"]
+
+
+def error_lines(caplog: Any) -> list[str]:
+    """What was logged as an error."""
+    return [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
 
 
 def sums_that_are_wrong(stats: Mapping[str, Any]) -> list[str]:

@@ -124,7 +124,7 @@ def test_the_first_page_does_what_it_says(tmp_path):
     assert len(kept) == 3
     assert {url.rpartition("/")[2] for url in kept} > {"b", "c"}
     assert "0 claims; near is" in first
-    assert "4 checked, 3 kept, 1 dropped: 3 unique, 1 near-duplicates" in first
+    assert "4 checked, 3 kept, 1 dropped: 3 unique, 1 near-duplicate" in first
     assert "4 checked, 0 kept, 4 dropped" in again
     (back,) = (words[1:] for words in said if "restore" in words)
     run(*back, cwd=tmp_path)

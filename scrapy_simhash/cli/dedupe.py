@@ -213,7 +213,7 @@ def _through_index(project: Project, options: Namespace, files: _Files, what: Wh
             key=what.key,
             min_features=project.settings.min_features,
             max_text=project.settings.max_text,
-            advance=lambda counts: show(counts.read, f"{counts.dropped:,} near-duplicates dropped"),
+            advance=lambda counts: show(counts.read, f"{counts.dropped:,} dropped"),
         )
 
 

@@ -13,6 +13,7 @@ from scrapy_simhash import history
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import json_line, progress_bar
 from scrapy_simhash.durable import new_file
+from scrapy_simhash.visible import plural
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -75,7 +76,7 @@ def give_back(
             incomplete += str(one.item_type).endswith("(incomplete)")
             progress.advance(task)
         stream.flush()
-    print(f"{written:,} items given back", file=sys.stderr)
+    print(f"{written:,} {plural(written, 'item')} given back", file=sys.stderr)
     if gone:
         print(f"{gone:,} more were not kept (SIMHASH_QUARANTINE)", file=sys.stderr)
     if incomplete:

@@ -14,7 +14,7 @@ from scrapy_simhash.cli.arguments import add_database, add_json, positive
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import open_console, print_json, progress_bar
 from scrapy_simhash.durable import open_new
-from scrapy_simhash.visible import shortened, visible
+from scrapy_simhash.visible import plural, shortened, visible
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -38,8 +38,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--least",
         type=positive,
         metavar="N",
-        default=20,
-        help="pages that must have repeated what is known (20)",
+        default=history.LEAST,
+        help=f"pages that must have repeated what is known ({history.LEAST})",
     )
     parser.add_argument(
         "--rules", metavar="FILE", help="write rules for the package duplicate-url-discarder there"
@@ -51,8 +51,7 @@ def run(project: Project, options: Namespace) -> None:
     with project.namespace() as (database, namespace), progress_bar() as progress:
         progress.add_task("Reading addresses", total=None)
         found = history.patterns(database, namespace)
-    nothing = [one for one in found if one.repeats >= options.least]
-    empty = [one for one in found if one.empty >= options.least and one not in nothing]
+    nothing, empty = history.repeating(found, options.least)
     rules = _rules(nothing, found)
     if options.rules is not None:
         _write(Path(options.rules), rules)
@@ -69,7 +68,7 @@ def run(project: Project, options: Namespace) -> None:
     _print_nothing(nothing, options.least)
     _print_empty(empty)
     if options.rules is not None:
-        print(f"{len(rules)} rules written to {visible(options.rules)}")
+        print(f"{len(rules)} {plural(len(rules), 'rule')} written to {visible(options.rules)}")
 
 
 def _print_nothing(found: Sequence[Pattern], least: int) -> None:

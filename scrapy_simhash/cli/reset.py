@@ -9,7 +9,7 @@ from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json
 from scrapy_simhash.index.upkeep import reset_namespace
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -48,7 +48,7 @@ def run(project: Project, options: Namespace) -> None:
     if options.json:
         print_json({"namespace": namespace.name, "forgotten": namespace.size})
     else:
-        print(f"{namespace.size:,} claims forgotten")
+        print(f"{namespace.size:,} {plural(namespace.size, 'claim')} forgotten")
 
 
 def _ask(options: Namespace, question: str) -> None:

@@ -33,7 +33,7 @@ from scrapy_simhash.crawl.pipeline import SimhashPipeline
 from scrapy_simhash.report.differs import in_words
 from scrapy_simhash.report.subject import read_subject, sum_stats
 from scrapy_simhash.report.verdict import in_sentences, skipped_in_words
-from scrapy_simhash.visible import shortened, visible
+from scrapy_simhash.visible import plural, shortened, visible
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -76,7 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=positive,
         default=300,
         metavar="N",
-        help="end after so many pages (default: 300)",
+        help="end after about so many pages; those on their way still come in (default: 300)",
     )
     parser.add_argument(
         "-o",
@@ -222,8 +222,8 @@ def _stats(crawler: Crawler) -> dict[str, Any]:
 def _fetched(crawler: Crawler) -> str:
     get = _stats(crawler).get
     pages, errors = get("response_received_count", 0), get("log_count/ERROR", 0)
-    said = f"{pages:,} {'page' if pages == 1 else 'pages'}"
-    return f"{said}, {errors:,} {'error' if errors == 1 else 'errors'} logged" if errors else said
+    said = f"{pages:,} {plural(pages, 'page')}"
+    return f"{said}, {errors:,} {plural(errors, 'error')} logged" if errors else said
 
 
 def _print_verdict(

@@ -11,6 +11,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_simhash.crawl.start import settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.visible import plural
 
 if TYPE_CHECKING:
     from typing import Self
@@ -68,13 +69,15 @@ class SimhashLogStats:
         checked, dropped = self._stats.get("checked"), self._stats.dropped()
         if not checked and reason.startswith("simhash_"):
             return
+        unique, duplicates = self._sums()
         logger.info(
-            "%d checked, %d kept, %d dropped: %d unique, %d near-duplicates%s. More: "
-            "scrapy simhash stats",
+            "%d checked, %d kept, %d dropped: %d unique, %d %s%s. More: scrapy simhash stats",
             checked,
             checked - dropped,
             dropped,
-            *self._sums(),
+            unique,
+            duplicates,
+            plural(duplicates, "near-duplicate"),
             self._rest(),
             extra={"spider": spider},
         )
@@ -83,10 +86,11 @@ class SimhashLogStats:
         unique, duplicates = self._sums()
         a_minute = 60 / self._interval
         logger.info(
-            "%d unique (at %d/min), %d near-duplicates (at %d/min)%s",
+            "%d unique (at %d/min), %d %s (at %d/min)%s",
             unique,
             (unique - self._before[0]) * a_minute,
             duplicates,
+            plural(duplicates, "near-duplicate"),
             (duplicates - self._before[1]) * a_minute,
             self._rest(),
             extra={"spider": spider},

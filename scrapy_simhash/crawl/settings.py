@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +51,17 @@ __all__ = ["DAY", "DEFAULTS", "Setting", "Settings"]
 #: Seconds; SIMHASH_EXPIRE is in days.
 DAY = 86400
 
+_PREFIX = "SIMHASH_"
+
+# One letter of it is another, missing, too many, or in its neighbour's place.
+_SLIP = re.compile(
+    "|".join(
+        f"{_PREFIX[:at]}(.?{after}|.{letter}{after}|{after[:1]}{letter}{after[1:]})"
+        for at, letter in enumerate(_PREFIX)
+        for after in [_PREFIX[at + 1 :]]
+    )
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -68,7 +80,7 @@ class Setting:
     @property
     def field(self) -> str:
         """What it is called in :class:`Settings`."""
-        return self.name.removeprefix("SIMHASH_").lower()
+        return self.name.removeprefix(_PREFIX).lower()
 
     def read(self, settings: BaseSettings) -> Any:
         """Read and check it.
@@ -125,6 +137,8 @@ _TABLE = (
 )
 
 DEFAULTS: Mapping[str, Any] = {setting.name: setting.default for setting in _TABLE}
+
+_ENDS = [name.removeprefix(_PREFIX) for name in DEFAULTS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +198,7 @@ class Settings:
                 what is allowed.
         """
         unknown = [
-            name
-            for name in map(str, settings)
-            if name.startswith("SIMHASH_") and name not in DEFAULTS
+            name for name in map(str, settings) if name not in DEFAULTS and _is_meant_for_us(name)
         ]
         if unknown:
             raise SettingError(f"there is no setting {', nor '.join(map(_with_hint, unknown))}")
@@ -306,9 +318,23 @@ def _own_file(*, make_folder: bool) -> Path:
     return folder / (f"index-{quote(project, safe='')}.db" if project else "index.db")
 
 
+def _is_meant_for_us(name: str) -> bool:
+    """Whether a name begins as ours do, or is near to one of ours with a slip in its beginning.
+
+    What others call their settings is no business of ours: MINHASH_SCHEME is two slips away.
+    """
+    if name.startswith(_PREFIX):
+        return True
+    loud = name.upper()
+    return any(
+        _SLIP.fullmatch(loud, endpos=cut) and difflib.get_close_matches(loud[cut:], _ENDS, 1, 0.8)
+        for cut in range(len(_PREFIX) - 1, len(_PREFIX) + 2)
+    )
+
+
 def _with_hint(name: str) -> str:
     """A name that no setting has, and the nearest that one has."""
-    close = difflib.get_close_matches(name, DEFAULTS, 1)
+    close = difflib.get_close_matches(name.upper(), DEFAULTS, 1)
     return f"{name} (did you mean {close[0]}?)" if close else name
 
 

@@ -21,10 +21,11 @@ from scrapy_simhash.history.fields import Field, fields
 from scrapy_simhash.history.kept import KeptBeside, KeptPair, kept_beside
 from scrapy_simhash.history.namespaces import NamespaceRow, NotFound, choose_namespace, namespaces
 from scrapy_simhash.history.pages import PageHistory, pages, texts, urls
-from scrapy_simhash.history.patterns import Pattern, claimed_urls, patterns
+from scrapy_simhash.history.patterns import LEAST, Pattern, claimed_urls, patterns, repeating
 from scrapy_simhash.history.runs import RunRow, runs
 
 __all__ = [
+    "LEAST",
     "SAME",
     "Better",
     "Documents",
@@ -53,6 +54,7 @@ __all__ = [
     "pages",
     "patterns",
     "quarantined",
+    "repeating",
     "runs",
     "texts",
     "unpack",

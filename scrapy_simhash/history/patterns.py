@@ -14,7 +14,7 @@ from scrapy_simhash.index.void import counts, is_orphan
 from scrapy_simhash.item.parts import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.history.namespaces import NamespaceRow
 
-__all__ = ["Pattern", "claimed_urls", "patterns"]
+__all__ = ["LEAST", "Pattern", "claimed_urls", "patterns", "repeating"]
+
+#: From so many pages that repeat what is known a part of addresses is shown.
+LEAST = 20
 
 # Rows that are read at once; parts of addresses that are told apart; what is looked at in all, of
 # 28 bytes each, whatever a hostile site makes.
@@ -83,6 +86,12 @@ def patterns(database: Database, namespace: NamespaceRow, *, limit: int = 500_00
         met.add(row.url, row.claim, is_new=False)
     found = met.patterns()
     return sorted(found, key=lambda one: (-one.repeats, -one.empty, one.part))
+
+
+def repeating(found: Sequence[Pattern], least: int = LEAST) -> tuple[list[Pattern], list[Pattern]]:
+    """Those that say nothing; and others whose pages gave nothing new, though not all the same."""
+    nothing = [one for one in found if one.repeats >= least]
+    return nothing, [one for one in found if one.empty >= least and one not in nothing]
 
 
 def claimed_urls(database: Database, namespace: NamespaceRow, *, limit: int) -> Iterator[str]:

@@ -16,6 +16,7 @@ from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, simila
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from scrapy_simhash.report.subject import Subject
@@ -24,10 +25,12 @@ __all__ = [
     "TOP",
     "Figure",
     "Group",
+    "Part",
     "Threshold",
     "compared_runs",
     "key_figures",
     "list_groups",
+    "list_parts",
     "other_thresholds",
     "shares",
     "url_pattern",
@@ -79,6 +82,22 @@ class Group(NamedTuple):
     link: str | None
     claim: int
     duplicates: int
+
+
+class Part(NamedTuple):
+    """A part of addresses without which there is nothing less.
+
+    Attributes:
+        name: what it is called.
+        counts: what is shown of it.
+        example: one of the addresses, as it is shown.
+        link: that address, if it is safe to follow.
+    """
+
+    name: str
+    counts: Sequence[int]
+    example: str
+    link: str | None
 
 
 def key_figures(subject: Subject) -> list[Figure]:
@@ -161,6 +180,19 @@ def list_groups(subject: Subject) -> list[Group]:
         Group(shortened(url or f"claim {claim}, gone", 500), _link(url), claim, count)
         for claim, count, url in found
     ]
+
+
+def list_parts(subject: Subject) -> tuple[list[Part], list[Part]]:
+    """The parts of addresses that say nothing, and those whose pages gave nothing new."""
+    nothing, empty = history.repeating(subject.patterns)
+    return (
+        [_part(one, (one.compared, one.repeats, one.groups)) for one in nothing],
+        [_part(one, (one.empty,)) for one in empty],
+    )
+
+
+def _part(one: history.Pattern, counts: Sequence[int]) -> Part:
+    return Part(shortened(one.part, 200), counts, shortened(one.example, 200), _link(one.example))
 
 
 def shares(counted: Counter[str]) -> list[tuple[str, int, str]]:

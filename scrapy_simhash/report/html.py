@@ -22,6 +22,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from scrapy_simhash.durable import replace_file
+from scrapy_simhash.history import LEAST
 from scrapy_simhash.report.charts import draw_charts
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.differs import in_words
@@ -29,6 +30,7 @@ from scrapy_simhash.report.figures import (
     TOP,
     key_figures,
     list_groups,
+    list_parts,
     other_thresholds,
     shares,
     url_pattern,
@@ -92,6 +94,7 @@ def _render(subject: Subject) -> str:
     style, script = _template("report.css"), _template("report.js")
     packed = pack(subject)
     verdict, *remarks = in_sentences(subject)
+    says_nothing, nothing_new = list_parts(subject)
     return environment.from_string(
         _template("report.html")
     ).render(
@@ -110,6 +113,10 @@ def _render(subject: Subject) -> str:
         others=other_thresholds(subject),
         patterns=shares(Counter(url_pattern(drop.url) for drop in subject.duplicates)),
         groups=list_groups(subject),
+        says_nothing=says_nothing,
+        nothing_new=nothing_new,
+        top=TOP,
+        least=LEAST,
         kept=[(count, name, in_words(name)) for name, count in subject.kept.counts[:TOP]],
         total=sum(subject.counts.values()),
         details=packed.details,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_ROWS", "Subject", "read_subject", "sum_stats"]
 
-#: So many of the newest drops are in one file.
+#: So many of the newest drops are in one file; of so many claims and drops addresses are looked at.
 MOST_ROWS = 100_000
 
 
@@ -33,6 +33,7 @@ class Subject(NamedTuple):
         similarity: from which they are near-duplicates; None where the distance alone decides.
         nearest: how many claims had their nearest other claim at each distance.
         kept: the claims that were made although another one's text was near.
+        patterns: the parts of addresses, whichever run met them; those that repeat most first.
         stats: the sums of the stats of the runs, without their prefix.
         is_trial: whether it was a trial, of which nothing is kept.
     """
@@ -47,6 +48,7 @@ class Subject(NamedTuple):
     similarity: float | None
     nearest: Mapping[int, int]
     kept: history.KeptBeside
+    patterns: Sequence[history.Pattern]
     stats: Mapping[str, float]
     is_trial: bool
 
@@ -92,6 +94,7 @@ def read_subject(
         similarity,
         history.nearest_kept(database, namespace, run),
         history.kept_beside(database, namespace, run),
+        history.patterns(database, namespace, limit=MOST_ROWS),
         sum_stats(row.stats for row in runs),
         is_trial,
     )

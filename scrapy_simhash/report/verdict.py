@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy_simhash import history
 from scrapy_simhash.item.sites import same_site
 from scrapy_simhash.report.differs import in_words
+from scrapy_simhash.visible import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,7 +43,7 @@ def _sentences(subject: Subject) -> Iterator[str]:
     same = counts.get(history.SAME, 0)
     reported = counts.get("report", 0)
     dropped = sum(counts.values()) - same - reported
-    what = "items and pages" if stats.get("pages/skipped") else _items(checked)
+    what = "items and pages" if stats.get("pages/skipped") else plural(checked, "item")
     met = (
         f"{checked:,} {what} checked" if checked else "No crawl has closed and counted what it met"
     )
@@ -92,10 +93,6 @@ def skipped_in_words(stats: Mapping[str, float]) -> str:
     return _listed(
         [(count, f"as {_SKIPPED.get(name, name)}") for name, count in skipped_counts(stats)]
     )
-
-
-def _items(count: int) -> str:
-    return "item" if count == 1 else "items"
 
 
 def _copies(count: int, checked: int, done: str) -> str:

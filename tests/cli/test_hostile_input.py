@@ -256,7 +256,7 @@ def test_what_is_packed_and_can_not_be_read_costs_that_row_alone(call, database,
         path = tmp_path / f"{len(packed)}.jsonl"
         code, _, err = call("restore", "--database", database, "-o", path)
         assert code == 2
-        assert "1 items given back" in err
+        assert "1 item given back" in err
         assert "1 more can't be read" in err
         back = [json.loads(line)["url"] for line in path.read_bytes().splitlines()]
         assert back == ["http://b.test/2"]

@@ -1,14 +1,16 @@
-"""The settings that the crawls of this folder start from."""
+"""The settings that the crawls of this folder start from, and what they find."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from loopback import article, serve
 from servers import cleared_database
 from visits import IN_ORDER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -22,3 +24,21 @@ def engine() -> str:
 def settings(engine: str, tmp_path: Path) -> dict[str, object]:
     url = cleared_database(engine, tmp_path).render_as_string(hide_password=False)
     return {"SIMHASH_DATABASE_URL": url, **IN_ORDER}
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """For tests that look into the file themselves."""
+    return tmp_path / "index.db"
+
+
+@pytest.fixture(scope="module")
+def site(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Articles at the PATHS of a module, which `loopback.twins` made."""
+    with serve({path: article(path.split("/")[1]) for path in request.module.PATHS}) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def urls(request: pytest.FixtureRequest, site: str) -> list[str]:
+    return [site + path for path in request.module.PATHS]

@@ -21,13 +21,14 @@ from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import pytest
-from loopback import article, serve
+from loopback import twins
 from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_simhash.crawl.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "deployment.md").read_text("utf-8")
 GROUPS, TWINS = 8, 3
+PATHS = twins(GROUPS, TWINS)
 REDIS = ("127.0.0.1", 6379)
 
 SPIDER = """
@@ -52,13 +53,6 @@ def blocks(language):
     found = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
     assert found
     return found
-
-
-@pytest.fixture(scope="module")
-def urls():
-    pages = {f"/{group}/{twin}": article(group) for group in range(GROUPS) for twin in range(TWINS)}
-    with serve(pages) as site:
-        yield [site + path for path in pages]
 
 
 @pytest.fixture

@@ -12,25 +12,13 @@ from pathlib import Path
 
 import pytest
 import scrapy
-from loopback import PageSpider, article, crawl, path_of, serve
+from loopback import PageSpider, crawl, path_of, twins
 from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage, ItemFilter
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 GROUPS, TWINS = 6, 3
-#: Twins follow each other.
-PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]
+PATHS = twins(GROUPS, TWINS)
 EVERY = sorted(map(str, range(GROUPS)))
-
-
-@pytest.fixture
-def site():
-    with serve({path: article(path.split("/")[1]) for path in PATHS}) as address:
-        yield address
-
-
-@pytest.fixture
-def urls(site):
-    return [site + path for path in PATHS]
 
 
 def runs(settings):

@@ -20,7 +20,7 @@ async def test_the_log_says_what_was_kept_and_dropped(tmp_path, caplog):
     lines = [r.getMessage() for r in caplog.records if r.name == "scrapy_simhash.crawl.logstats"]
     assert len(lines) > 1
     assert lines[-1] == (
-        "4 checked, 3 kept, 1 dropped: 2 unique, 1 near-duplicates, 1 not comparable. "
+        "4 checked, 3 kept, 1 dropped: 2 unique, 1 near-duplicate, 1 not comparable. "
         "More: scrapy simhash stats"
     )
     assert "/min)" in lines[0]

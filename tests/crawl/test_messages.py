@@ -31,3 +31,26 @@ def test_all_names_that_no_setting_has_are_told_with_the_nearest():
     words = said({"SIMHASH_SIMILARTY": 1, "SIMHASH_ON_DUPLICATES": 1, "SIMHASH_Q": 1})
     assert "SIMHASH_SIMILARTY (did you mean SIMHASH_SIMILARITY?)" in words
     assert "nor SIMHASH_ON_DUPLICATES (did you mean SIMHASH_ON_DUPLICATE?)" in words
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("SIMHSAH_ENABLED", "ENABLED"),
+        ("SIMASH_ON_DUPLICATE", "ON_DUPLICATE"),
+        ("SIM_HASH_KEY", "KEY"),
+        ("SYMHASH_FACTS", "FACTS"),
+        ("SIMHASHSIMILARITY", "SIMILARITY"),
+        ("SIMHASH-FIELDS", "FIELDS"),
+        ("simhash_expire", "EXPIRE"),
+        ("SMIHASH_SIMILARTY", "SIMILARITY"),
+    ],
+)
+def test_a_slip_in_the_beginning_of_a_name_is_noticed_too(given, meant):
+    assert said({given: 1}) == f"there is no setting {given} (did you mean SIMHASH_{meant}?)"
+
+
+def test_settings_of_others_are_no_business_of_ours():
+    others = ["MINHASH_SCHEME", "MINHASH_ENABLED", "MY_SIMHASH_KEY", "SIMASH_COLOUR", "SIM", "KEY"]
+    names = {f"{start}{name[8:]}" for name in DEFAULTS for start in ("MINHASH_", "PHASH_", "")}
+    Settings.read(ScrapySettings(dict.fromkeys([*others, *names])))

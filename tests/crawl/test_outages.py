@@ -10,7 +10,7 @@ from itertools import count
 
 import pytest
 from gate import gate
-from loopback import InPhases, PageSpider, answering, article, crawl, serve
+from loopback import InPhases, PageSpider, answering, article, crawl, error_lines, twins
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import empty_database
 from sqlalchemy import create_engine, func, select
@@ -20,17 +20,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.index.index import Index
 
 GROUPS, TWINS = 12, 3
-PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]
-
-
-@pytest.fixture(scope="module")
-def urls():
-    with serve({path: article(path.split("/")[1]) for path in PATHS}) as address:
-        yield [address + path for path in PATHS]
-
-
-def error_lines(caplog):
-    return [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+PATHS = twins(GROUPS, TWINS)
 
 
 # Busy with others

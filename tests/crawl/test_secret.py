@@ -7,7 +7,7 @@ import time
 from contextlib import closing
 
 import pytest
-from loopback import InPhases, PageSpider, article, crawl, critical_lines, serve
+from loopback import InPhases, PageSpider, crawl, critical_lines, twins
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from scrapy_simhash.db.secret import secret_of
@@ -15,23 +15,12 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.simhash.scheme import key_part
 
 GIVEN = "correct horse battery"
-
-
-@pytest.fixture
-def database(tmp_path):
-    return tmp_path / "index.db"
+PATHS = twins(4, 2)
 
 
 @pytest.fixture
 def settings(database):
     return {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
-
-
-@pytest.fixture(scope="module")
-def urls():
-    pages = {f"/{group}/{twin}": article(group) for group in range(4) for twin in range(2)}
-    with serve(pages) as site:
-        yield [site + path for path in pages]
 
 
 @deferred_f_from_coro_f

@@ -7,30 +7,19 @@ import subprocess
 import sys
 
 import pytest
-from loopback import STORES, PageSpider, article, crawl, critical_lines, prose, serve
+from loopback import STORES, PageSpider, crawl, critical_lines, prose, twins
 from scrapy.utils.defer import deferred_f_from_coro_f
 from stored import change, rows_of
 
 from scrapy_simhash import Index, native
 
+PATHS = twins(3, 2)
 NOBODY_THERE = {"SIMHASH_DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/none"}
-
-
-@pytest.fixture
-def database(tmp_path):
-    return tmp_path / "index.db"
 
 
 @pytest.fixture
 def settings(database):
     return {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
-
-
-@pytest.fixture(scope="module")
-def urls():
-    pages = {f"/{group}/{twin}": article(group) for group in range(3) for twin in range(2)}
-    with serve(pages) as site:
-        yield [site + path for path in pages]
 
 
 def lines(caplog, level):

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 
 import psutil
 import pytest
-from loopback import InPhases, PageSpider, article, crawl, path_of, prose, serve
+from loopback import InPhases, PageSpider, crawl, error_lines, path_of, prose, twins
 from scrapy import Request
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -23,32 +23,12 @@ from scrapy_simhash import Index
 from scrapy_simhash.history.drops import unpack
 
 GROUPS, TWINS = 12, 3
-PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]
-
-
-@pytest.fixture
-def database(tmp_path):
-    return tmp_path / "index.db"
+PATHS = twins(GROUPS, TWINS)
 
 
 @pytest.fixture
 def settings(database):
     return {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
-
-
-@pytest.fixture(scope="module")
-def site():
-    with serve({path: article(path.split("/")[1]) for path in PATHS}) as address:
-        yield address
-
-
-@pytest.fixture
-def urls(site):
-    return [site + path for path in PATHS]
-
-
-def error_lines(caplog):
-    return [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
 
 
 # A database that does not answer
@@ -148,7 +128,7 @@ async def test_locked_at_the_end_the_crawl_ends_without_its_report(
             lock.__enter__()
 
     report = tmp_path / "report.html"
-    settings = settings | {"SIMHASH_TIMEOUT": 0.5, "SIMHASH_REPORT": str(report)}
+    settings = settings | {"SIMHASH_TIMEOUT": 3, "SIMHASH_REPORT": str(report)}
     try:
         done = await crawl(Spider, settings, urls)
     finally:

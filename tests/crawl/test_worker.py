@@ -42,6 +42,7 @@ class Recorder:
         self.secret = bytes(16)
         self.gate = threading.Event()
         self.gate.set()
+        self.busy = False
         self.fail = lambda claims: None
         self.closed_run = None
         self.closed = False
@@ -58,6 +59,7 @@ class Recorder:
         return SimpleNamespace(execute=lambda **asked: self.execute(namespace, **asked))
 
     def execute(self, namespace, *, claims, confirm, release, duplicates):
+        self.busy = True
         self.gate.wait(10)
         if error := self.fail(claims):
             raise error
@@ -127,7 +129,7 @@ async def until(condition):
 async def test_what_is_asked_while_it_works_is_committed_together(worker, session):
     session.gate.clear()
     first = asyncio.ensure_future(worker.claim("n", document("a")))
-    await asyncio.sleep(0.1)
+    await until(lambda: session.busy)
     others = [asyncio.ensure_future(worker.claim("n", document(name))) for name in "bcd"]
     worker.confirm("n", claim(7))
     await asyncio.sleep(0.1)
@@ -153,7 +155,8 @@ async def test_the_event_loop_is_called_once_for_all_answers_of_a_transaction(
     monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
     session.gate.clear()
     asked = [asyncio.ensure_future(worker.claim("n", document(name))) for name in "abcd"]
-    await asyncio.sleep(0.1)
+    await until(lambda: session.busy)
+    calls.clear()  # that the database is open was an answer too
     session.gate.set()
     await asyncio.gather(*asked)
     assert len(calls) == len(session.calls) == 1

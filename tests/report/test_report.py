@@ -20,7 +20,7 @@ from importlib import resources
 import pytest
 from loopback import PageSpider, crawl, prose, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
-from stored import changed, fill
+from stored import changed, fill, meet
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
@@ -247,6 +247,67 @@ def test_what_was_kept_although_the_text_was_near_is_listed_with_the_reason(addr
         (0.9, "at least ", "")
     }
     assert [row["fields"] for row in rows].count(["price"]) == 18
+
+
+@pytest.fixture
+def repeating(address, tmp_path):
+    """Twenty parameters that say nothing, in turn less often; an id that says all; a calendar."""
+    pages = [
+        (f"http://{'long-' * place}a.test/p/1?sid{place}={session}", place)
+        for place in range(20)
+        for session in range(60 - place)
+    ]
+    pages += [(f"http://a.test/q/?id={number}", f"q {number}") for number in range(30)]
+    pages += [(f"http://b.test/events/2031/{month}", f"q {month % 2}") for month in range(1, 26)]
+    pages += [(f"http://a.test/few/?sid={session}", "few") for session in range(20)]
+    with Index(address) as index:
+        meet(index, pages)
+    return written(address, tmp_path, similarity=0.9)
+
+
+def cells(text, heading):
+    """The rows of the table below a heading."""
+    _, table = text.split(f">{heading}</h3>")
+    body = table.split("<tbody>")[1].split("</tbody>")[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
+    return [re.findall(r"<t[hd][^>]*>(?:<[^>]+>)*([^<]*)<", row) for row in rows]
+
+
+def test_addresses_that_only_repeat_are_listed(repeating):
+    text = repeating.read_text("utf-8")
+    rows = cells(text, "They say nothing")
+    assert len(rows) == 15
+    assert rows[0][:4] == ["a.test/p/?sid0", "60", "59", "1"]
+    assert rows[0][4].startswith("http://a.test/p/1?sid0=")
+    assert rows[14][:4] == ["long-" * 14 + "a.test/p/?sid14", "46", "45", "1"]
+    assert "There are 20 in all." in text
+    spared = sum(59 - place for place in range(20))
+    assert f"Without them up to {spared:,} downloads would have been spared." in text
+    # These are copies of different things.
+    assert [row[:2] for row in cells(text, "Their pages gave nothing new")] == [
+        ["b.test/events/*", "25"]
+    ]
+    assert "?id" not in text.replace("?id=", "")
+    assert "few" not in text.split('id="parts"')[1].split("</section>")[0]
+
+
+def test_hostile_addresses_that_repeat_are_text(address, tmp_path):
+    place = f"http://evil.test/{HARMFUL}/?\u202e<img src=x onerror=window.harmed=1>"
+    with Index(address) as index:
+        meet(index, [(f"{place}={session}&token=hush-hush", "evil") for session in range(30)])
+    path = written(address, tmp_path)
+    text = path.read_text("utf-8")
+    assert "?\\u202e&lt;img src=x onerror" in text
+    assert "hush-hush" not in text + json.dumps(packed_in(path))
+    assert not set("\u202e\x1b") & set(text)
+    assert "img" not in {tag for tag, _ in Elements(path).found}
+    assert HARMFUL not in text
+
+
+def test_nothing_is_said_of_addresses_where_none_repeat(address, tmp_path):
+    with Index(address) as index:
+        meet(index, [(f"http://a.test/few/?sid={session}", "few") for session in range(20)])
+    assert "only repeat" not in written(address, tmp_path).read_text("utf-8")
 
 
 def test_nothing_is_said_of_what_was_kept_where_nothing_was(address, tmp_path):
