@@ -4,6 +4,8 @@
     python benchmarks/race.py --url postgresql+psycopg://user@host/empty_database
     python benchmarks/race.py --galera                          # three nodes, started here
     python benchmarks/race.py --galera --kill                   # and one of them killed
+    python benchmarks/race.py --url postgresql+psycopg://user@host:5432/empty_database \
+        --crawls --writers 8 --latency 20                       # crawls far from their server
 
 Several processes claim the same documents in different orders, as crawlers do that meet the same
 mirrors. A document that two of them are told is unique is a double. Beside the index stand
@@ -11,6 +13,10 @@ strategies that look right: to look first and insert then, in one transaction ea
 with SELECT ... FOR UPDATE; and, on MariaDB, GET_LOCK. On a cluster their locks are local to a
 node. The tables of the strategies are made in the database and dropped again; the URL must be that
 of an empty one. Batches are of 64 documents.
+
+With --crawls there are no strategies, and most documents are no longer the same ones: each writer
+has texts of its own, a tenth are met by all, and what one batch claimed the next one confirms. With
+--latency each answer of the server comes so many milliseconds later, by way of a proxy.
 """
 
 from __future__ import annotations
@@ -28,11 +34,11 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy import Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.index.index import BATCH, Index
-from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.index.verdict import Claim, Document
 from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
@@ -41,6 +47,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 BITS = 128
+
+#: What an index is opened with.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "index": {"candidates": "blocks", "distance": 3, "text_budget": 0},
+    "crawls": {},
+}
 
 
 def main() -> None:
@@ -53,14 +65,16 @@ def main() -> None:
     parser.add_argument("--claims", type=int, default=5000, help="of each writer")
     parser.add_argument("--galera", action="store_true", help="start a cluster; needs MariaDB")
     parser.add_argument("--kill", action="store_true", help="kill a node of it on the way")
+    parser.add_argument("--crawls", action="store_true", help="most texts are met by one writer")
+    parser.add_argument("--latency", type=float, default=0, help="ms that each answer takes longer")
     options = parser.parse_args()
+    # What the tests start serves here too.
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     logging.disable(logging.WARNING)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         kill: Callable[[], None] | None = None
         if options.galera:
-            # What the tests start serves here too.
-            sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
             from servers import database_on, galera
 
             cluster = galera()
@@ -75,7 +89,13 @@ def main() -> None:
                 kill = lambda: cluster.kill(1)  # noqa: E731
         else:
             urls = [options.url or f"sqlite:///{folder}/race.db"]
-        for strategy in strategies(urls[0]):
+        if options.latency:
+            from faraway import far_away
+
+            near = [make_url(url) for url in urls]
+            far = [stack.enter_context(far_away(url, options.latency / 1000)) for url in near]
+            urls = [url.render_as_string(hide_password=False) for url in far]
+        for strategy in ["crawls"] if options.crawls else strategies(urls[0]):
             if not (kill and strategy != "index"):
                 race(strategy, urls, options.writers, options.claims, kill)
 
@@ -97,8 +117,8 @@ def race(
     spawn = multiprocessing.get_context("spawn")
     # One more than writers: this process starts the clock when all of them are ready.
     barrier = spawn.Barrier(writers + 1)
-    if strategy == "index":
-        Index(urls[0], candidates="blocks", distance=3, text_budget=0).close()
+    if strategy in OPTIONS:
+        Index(urls[0], **OPTIONS[strategy]).close()
     else:
         _make_tables(urls[0])
     with ProcessPoolExecutor(writers, spawn, _set_barrier, (barrier,)) as pool:
@@ -113,26 +133,35 @@ def race(
         results = [future.result() for future in futures]
         seconds = max(ended for _, ended, _ in results) - started
     admitted = [number for unique, _, _ in results for number in unique]
+    wanted = {number for writer in range(writers) for number in _numbers(strategy, writer, claims)}
     line = (
         f"{strategy:18} {len(admitted) - len(set(admitted)):6} doubles "
-        f"{claims - len(set(admitted)):6} missing {writers * claims / seconds:9.0f} claims/s "
+        f"{len(wanted - set(admitted)):6} missing {writers * claims / seconds:9.0f} claims/s "
         f"{max(stall for _, _, stall in results):6.2f} s longest batch"
     )
     print(line, flush=True)
-    if strategy != "index":
+    if strategy not in OPTIONS:
         _drop_tables(urls[0])
+
+
+def _numbers(strategy: str, writer: int, claims: int) -> list[int]:
+    """The numbers of the documents that a writer meets."""
+    if strategy != "crawls":
+        return list(range(claims))
+    return [n if n % 10 == 0 else n + (writer + 1) * claims for n in range(claims)]
 
 
 def _write(strategy: str, url: str, writer: int, claims: int) -> tuple[list[int], float, float]:
     """In a process of its own: the numbers that were unique, the end, and the longest batch."""
+    order = _numbers(strategy, writer, claims)
     same = random.Random(0)
-    fingerprints = [same.getrandbits(BITS) for _ in range(claims)]
-    order = list(range(claims))
+    fingerprints = dict(zip(order, (same.getrandbits(BITS) for _ in order), strict=True))
     # Near enough to the same order for twins to meet, as they do in crawls that start together.
     random.Random(writer).shuffle(order)
-    order.sort(key=lambda number: number // (4 * BATCH))
+    order.sort(key=lambda number: number % claims // (4 * BATCH))
     claim = {
         "index": _index,
+        "crawls": _crawl,
         "look, then insert": _naive(None),
         "for update": _naive("SELECT id FROM race_lock WHERE id = 1 FOR UPDATE"),
         "get_lock": _naive("SELECT GET_LOCK('race', 30)", "SELECT RELEASE_LOCK('race')"),
@@ -149,7 +178,7 @@ def _write(strategy: str, url: str, writer: int, claims: int) -> tuple[list[int]
 
 
 def _index(url: str, writer: int) -> Callable[[list[int], list[int]], list[int]]:
-    index = Index(url, candidates="blocks", distance=3, text_budget=0, timeout=60)
+    index = Index(url, **OPTIONS["index"], timeout=60)
     index.run  # noqa: B018 - opened before the race
 
     def claim(numbers: list[int], fingerprints: list[int]) -> list[int]:
@@ -162,6 +191,30 @@ def _index(url: str, writer: int) -> Callable[[list[int], list[int]], list[int]]
         return [n for n, v in zip(numbers, verdicts, strict=True) if v.kind == "unique"]
 
     return claim
+
+
+def _crawl(url: str, writer: int) -> Callable[[list[int], list[int]], list[int]]:
+    index = Index(url, **OPTIONS["crawls"], timeout=60)
+    index.run  # noqa: B018 - opened before the race
+    stored: list[Claim] = []
+
+    def claim(numbers: list[int], _fingerprints: list[int]) -> list[int]:
+        documents = [
+            index.document(
+                _text(number), key=f"{writer} {number}", url=f"https://a.example/{number}"
+            )
+            for number in numbers
+        ]
+        verdicts = index.execute(claims=documents, confirm=stored)
+        stored[:] = [verdict.claim for verdict in verdicts if verdict.claim]
+        return [n for n, v in zip(numbers, verdicts, strict=True) if v.kind == "unique"]
+
+    return claim
+
+
+def _text(number: int) -> str:
+    words = random.Random(number)
+    return " ".join(f"w{words.randrange(5000)}" for _ in range(200))
 
 
 def _naive(

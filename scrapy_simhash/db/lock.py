@@ -11,9 +11,11 @@ from scrapy_simhash.db.statements import CompiledStatement
 from scrapy_simhash.exceptions import NamespaceGone
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlalchemy import Connection
 
-__all__ = ["ON_LOCK", "LockedNamespace", "lock"]
+__all__ = ["ON_LOCK", "LockedNamespace", "ask_lock", "lock"]
 
 #: The name under which a connection has whoever wants to know that others are waited for no more.
 ON_LOCK = "simhash_on_lock"
@@ -66,16 +68,31 @@ def lock(connection: Connection, namespace: int, new_claims: int = 0) -> LockedN
     Raises:
         NamespaceGone: there is no such namespace any more.
     """
+    return ask_lock(connection, namespace, new_claims)()
+
+
+def ask_lock(
+    connection: Connection, namespace: int, new_claims: int = 0
+) -> Callable[[], LockedNamespace]:
+    """The same, but in a pipeline it is waited for by what this returns.
+
+    What is asked behind it is done when the lock has been got.
+    """
     # One more, so that the row changes in any case: some engines do not lock one that does not.
     parameters = {"here": namespace, "more": new_claims + 1}
     if connection.dialect.update_returning:
-        rows = _take_and_read.rows(connection, parameters)
+        answer = _take_and_read.ask(connection, parameters)
     else:
-        _take.run(connection, parameters)
-        rows = _read.rows(connection, {"here": namespace})
-    if note_lock := connection.info.get(ON_LOCK):
-        note_lock()
-    if not rows:
-        raise NamespaceGone(f"namespace {namespace} is gone: it was reset by somebody else")
-    (row,) = rows
-    return LockedNamespace._make((range(row[0] - new_claims + 1, row[0] + 1), *row[1:]))
+        _take.ask(connection, parameters)
+        answer = _read.ask(connection, {"here": namespace})
+
+    def wait() -> LockedNamespace:
+        rows = answer.rows
+        if note_lock := connection.info.get(ON_LOCK):
+            note_lock()
+        if not rows:
+            raise NamespaceGone(f"namespace {namespace} is gone: it was reset by somebody else")
+        (row,) = rows
+        return LockedNamespace._make((range(row[0] - new_claims + 1, row[0] + 1), *row[1:]))
+
+    return wait

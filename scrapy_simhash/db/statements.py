@@ -8,16 +8,18 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from sqlalchemy import ARRAY, BigInteger, Integer, bindparam, func, insert, select
-from sqlalchemy.exc import DBAPIError
+
+from scrapy_simhash.db.pipeline import Told, execute
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from sqlalchemy import Connection, CursorResult, Executable, Table
+    from sqlalchemy import Connection, Executable, Table
     from sqlalchemy.engine import Dialect
     from sqlalchemy.sql import ClauseElement, ColumnElement
+
+    from scrapy_simhash.db.pipeline import Answer
 
 __all__ = [
     "CompiledStatement",
@@ -71,30 +73,26 @@ class CompiledStatement:
         self._statement = statement
         self._forms: dict[str, _Form | None] = {}
 
-    def run(
+    def ask(
         self, connection: Connection, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]]
-    ) -> CursorResult[Any]:
-        """Execute it, once or with many sets of parameters."""
+    ) -> Answer:
+        """Execute it, once or with many sets of parameters.
+
+        In a pipeline it is on its way when this returns, and waited for when its answer is read.
+        """
         form = self._form(connection)
         if form is None:
-            return connection.execute(self._statement, parameters)
+            result = connection.execute(self._statement, parameters)
+            return Told(result.fetchall() if result.returns_rows else (), result.rowcount)
         if isinstance(parameters, Mapping):
-            return connection.exec_driver_sql(form.sql, form.bind(parameters))
-        return connection.exec_driver_sql(form.sql, list(map(form.bind, parameters)))
+            return execute(connection, form.sql, form.bind(parameters))
+        return execute(connection, form.sql, list(map(form.bind, parameters)))
 
     def rows(
         self, connection: Connection, parameters: Mapping[str, Any]
     ) -> Sequence[tuple[Any, ...]]:
         """The rows that a query gives."""
-        if (cursor := self._of_sqlite(connection, parameters)) is not None:
-            return cursor.fetchall()
-        return self.run(connection, parameters).fetchall()
-
-    def change(self, connection: Connection, parameters: Mapping[str, Any]) -> int:
-        """Execute what changes rows; how many, as the driver says."""
-        if (cursor := self._of_sqlite(connection, parameters)) is not None:
-            return cursor.rowcount
-        return self.run(connection, parameters).rowcount
+        return self.ask(connection, parameters).rows
 
     def insert(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         """Execute an insertion of one row with many.
@@ -104,41 +102,14 @@ class CompiledStatement:
         """
         form = self._form(connection)
         if connection.dialect.name != "sqlite" or form is None:
-            self.run(connection, rows)
+            self.ask(connection, rows)
             return
         head, _, row = form.sql.rpartition(" VALUES ")
         at_once = _VARIABLES // len(rows[0])
         for start in range(0, len(rows), at_once):
             some = rows[start : start + at_once]
             values = tuple(chain.from_iterable(map(form.bind, some)))
-            connection.exec_driver_sql(f"{head} VALUES {', '.join([row] * len(some))}", values)
-
-    def _of_sqlite(
-        self, connection: Connection, parameters: Mapping[str, Any]
-    ) -> sqlite3.Cursor | None:
-        """A cursor of SQLite's own driver that has executed it; None with any other.
-
-        What SQLAlchemy does around a statement takes several times as long as most statements.
-
-        Raises:
-            DBAPIError: as SQLAlchemy would raise it.
-        """
-        form = self._form(connection)
-        if connection.dialect.driver != "pysqlite" or form is None:
-            return None
-        bound = form.bind(parameters)
-        driver = cast("sqlite3.Connection", connection.connection.dbapi_connection)
-        try:
-            return driver.execute(form.sql, bound)
-        except driver.Error as error:
-            raise DBAPIError.instance(
-                form.sql,
-                bound,
-                error,
-                driver.Error,
-                hide_parameters=connection.engine.hide_parameters,
-                dialect=connection.dialect,
-            ) from error
+            execute(connection, f"{head} VALUES {', '.join([row] * len(some))}", values)
 
     def _form(self, connection: Connection) -> _Form | None:
         dialect = connection.dialect
@@ -154,7 +125,7 @@ def insert_rows(
     as_lists = connection.dialect.name == "postgresql"
     for statement, rows in inserts:
         if rows and as_lists:
-            statement.run(connection, {name: [row[name] for row in rows] for name in rows[0]})
+            statement.ask(connection, {name: [row[name] for row in rows] for name in rows[0]})
         elif rows:
             statement.insert(connection, rows)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import random
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from scrapy_simhash.db.errors import is_creation_race, is_helpless, unavailable
 from scrapy_simhash.db.lock import ON_LOCK
 from scrapy_simhash.db.passwords import Passwords, shown_url
 from scrapy_simhash.db.patience import SLICES, Patience, Signs
+from scrapy_simhash.db.pipeline import pipelined
 from scrapy_simhash.db.secret import read_secret, secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (
@@ -188,13 +189,18 @@ class Database:
         return self.transact_once(lambda connection, _retried: work(connection), namespace)
 
     def transact_once(
-        self, work: Callable[[Connection, bool], T], namespace: int | None = None
+        self,
+        work: Callable[[Connection, bool], T],
+        namespace: int | None = None,
+        *,
+        in_pipeline: bool = False,
     ) -> T:
         """Run `work`, which must not be done twice, in one transaction.
 
         `work` gets the connection and whether an earlier attempt may have been committed although
         its answer was lost: then it must look for its own rows first. `namespace` is as for
-        :meth:`transact`.
+        :meth:`transact`. If it is done :func:`in a pipeline <pipelined>`, all that it executes is a
+        :class:`CompiledStatement`.
 
         Raises:
             IndexUnavailable, IndexUnusable: as :meth:`transact`.
@@ -202,7 +208,11 @@ class Database:
         with Patience(self.engine, self.timeout, self.signs, namespace) as patience:
             for attempt in count():
                 try:
-                    with self.engine.begin() as connection:
+                    with (
+                        self.engine.connect() as connection,
+                        pipelined(connection) if in_pipeline else nullcontext(),
+                        connection.begin(),
+                    ):
                         self._set_durability(connection)
                         connection.info[ON_LOCK] = patience.note_lock
                         done = self._attempt(connection, work, retried=attempt > 0)

@@ -23,7 +23,7 @@ from scrapy_simhash.item.sites import site
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from sqlalchemy import BindParameter, ColumnElement, Connection, Row
+    from sqlalchemy import BindParameter, ColumnElement, Connection
 
     from scrapy_simhash.db.lock import LockedNamespace
 
@@ -120,7 +120,7 @@ class Books:
                 "texts": self.text_bytes,
                 "items": self.item_bytes,
             }
-            self._sql.enter.change(self._connection, {"here": self._namespace, **changes})
+            self._sql.enter.ask(self._connection, {"here": self._namespace, **changes})
         return pushed_out
 
     def _make_room_for_texts(self, wanted: float, pushed_out: PushedOut) -> None:
@@ -142,18 +142,19 @@ class Books:
                 pushed_out.orphans += count
 
     def _push_out(
-        self, kind: _Kind, wanted: float, drop: Callable[[Sequence[Row[Any]]], None]
+        self, kind: _Kind, wanted: float, drop: Callable[[Sequence[_Held]], None]
     ) -> tuple[int, int]:
         """Push out so many bytes, as far as there are; how many rows, and bytes, it was."""
         count = freed = 0
         if wanted <= 0:
             return 0, 0
-        shares = kind.shares.run(self._connection, {"here": self._namespace})
-        held: dict[int, int] = {row.site: int(row.total) for row in shares}
+        shares = kind.shares.rows(self._connection, {"here": self._namespace})
+        held: dict[int, int] = {site_: int(total) for site_, total in shares}
         level = _level(held, wanted)
         last = {"claim": 0, "number": 0}
         while held and freed < wanted:
-            rows = kind.oldest.run(self._connection, {"here": self._namespace, **last}).all()
+            here = {"here": self._namespace, **last}
+            rows = [_Held._make(row) for row in kind.oldest.rows(self._connection, here)]
             gone = []
             for row in rows:
                 if freed < wanted and held.get(row.site, 0) > level:
@@ -168,16 +169,16 @@ class Books:
             last = {"claim": rows[-1].claim, "number": rows[-1].number}
         return count, freed
 
-    def _drop_items(self, rows: Sequence[Row[Any]]) -> None:
-        self._sql.drop_items.run(self._connection, self._here(row.number for row in rows))
+    def _drop_items(self, rows: Sequence[_Held]) -> None:
+        self._sql.drop_items.ask(self._connection, self._here(row.number for row in rows))
 
-    def _drop_texts(self, rows: Sequence[Row[Any]]) -> None:
+    def _drop_texts(self, rows: Sequence[_Held]) -> None:
         if own := [row.claim for row in rows if not row.number]:
-            self._sql.drop_own_texts.run(self._connection, self._here(own))
+            self._sql.drop_own_texts.ask(self._connection, self._here(own))
         if others := [row for row in rows if row.number]:
             duplicates = list_parameter(self._dialect, (row.number for row in others))
             here = self._here({row.claim for row in others})
-            self._sql.drop_other_texts.run(self._connection, {**here, "duplicates": duplicates})
+            self._sql.drop_other_texts.ask(self._connection, {**here, "duplicates": duplicates})
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         return {"here": self._namespace, "numbers": list_parameter(self._dialect, numbers)}
@@ -193,12 +194,21 @@ def _level(held: dict[int, int], wanted: float) -> float:
     return max(0.0, float(levels.max()))
 
 
+class _Held(NamedTuple):
+    """An item or a text that is kept."""
+
+    claim: int
+    number: int
+    size: int
+    site: int
+
+
 class _Kind(NamedTuple):
     """What may be pushed out together.
 
     Attributes:
         shares: how many bytes of it each site has.
-        oldest: its next rows, with claim, number, size and site.
+        oldest: the next of it, as rows of :class:`_Held`.
     """
 
     shares: CompiledStatement

@@ -12,7 +12,7 @@ from scrapy_simhash.db.schema import EXACT, PENDING
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.index.batch import KeyRow, crowd_key, pack_keys
 from scrapy_simhash.index.decide import apart, decide, met_with, of_group, stands_for
-from scrapy_simhash.index.reader import Found
+from scrapy_simhash.index.reader import Details, Found
 from scrapy_simhash.index.verdict import Claim, Match, Verdict, group_name
 from scrapy_simhash.item.merits import Merits, address_of
 from scrapy_simhash.item.sites import same_site
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.batch import Batch, Row
     from scrapy_simhash.index.decide import Decision, Met
     from scrapy_simhash.index.lookup import Lookup
+    from scrapy_simhash.index.reader import Asked
     from scrapy_simhash.index.writer import Writer
 
 __all__ = ["claim_batch", "foresee", "nearest_claims"]
@@ -46,6 +47,7 @@ def claim_batch(
     batch: Batch,
     held: LockedNamespace,
     *,
+    asked: Asked,
     now: float,
     retried: bool,
 ) -> list[Verdict]:
@@ -57,19 +59,20 @@ def claim_batch(
         writer: of the namespace.
         batch: the documents.
         held: what came with the lock: a number for each document's claim.
+        asked: what the reader was asked for under the lock.
         now: seconds since the epoch, the same in each attempt.
         retried: an earlier attempt may have been committed.
     """
     made = lookup.reader.made_before(connection, batch, now) if retried else {}
-    newest = lookup.reader.newest(connection, {row.owner for row in batch.rows})
-    found = lookup.reader.candidates(connection, batch)
+    found = lookup.reader.candidates(connection, batch, asked, lookup.judge)
+    newest = dict(asked.newest.rows)
     lookup.counts.candidates += len(found.claims)
-    asked = [
+    wanted = [
         row._replace(id=number, created=now, seen=now)
         for row, number in zip(batch.rows, held.numbers, strict=True)
     ]
     decisions = decide(
-        asked,
+        wanted,
         [document.facts for document in batch.documents],
         _met(connection, lookup, batch, found, newest),
         partial(_twins, batch),
@@ -78,7 +81,7 @@ def claim_batch(
         made=made,
     )
     fresh = {
-        number: _beside(asked[number], decision)
+        number: _beside(wanted[number], decision)
         for number, decision in enumerate(decisions)
         if decision.claims and number not in made
     }
@@ -86,7 +89,7 @@ def claim_batch(
     claims |= _write(writer, lookup, batch, found, fresh)
     writer.touch(
         [
-            stands_for(decision.match.claim, asked[number])
+            stands_for(decision.match.claim, wanted[number])
             for number, decision in enumerate(decisions)
             # A changed version has a claim of its own, and leaves the old one to what equals it.
             if decision.kind == "same" and decision.match and not decision.claims
@@ -110,8 +113,10 @@ def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
     An item may say what its page does not, or not in its text. So nothing is taken for a copy of
     another page of its site unless all that it shows agrees, and nothing for one across sites.
     """
-    newest = lookup.reader.newest(connection, {row.owner for row in batch.rows})
-    (met,) = _met(connection, lookup, batch, lookup.reader.candidates(connection, batch), newest)
+    asked = lookup.reader.ask(connection, batch)
+    newest = dict(asked.newest.rows)
+    found = lookup.reader.candidates(connection, batch, asked, lookup.judge)
+    (met,) = _met(connection, lookup, batch, found, newest)
     mine = batch.rows[0]
     alike = [
         one
@@ -137,13 +142,14 @@ def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
 
 def nearest_claims(connection: Connection, lookup: Lookup, batch: Batch, count: int) -> list[Match]:
     """The nearest claims that the keys of a batch of one document lead to."""
-    found = lookup.reader.candidates(connection, batch)
+    asked = lookup.reader.ask(connection, batch)
+    found = lookup.reader.candidates(connection, batch, asked, lookup.judge)
     order = np.argsort(found.distances, kind="stable")[:count]
-    chosen = Found(
-        found.documents[order],
-        found.claims[order],
-        found.distances[order],
-        found.exactly[order],
+    chosen = found._replace(
+        documents=found.documents[order],
+        claims=found.claims[order],
+        distances=found.distances[order],
+        exactly=found.exactly[order],
     )
     (met,) = _compared(connection, lookup, batch, chosen)
     return [_match(one, lookup.bits) for one in met]
@@ -175,6 +181,7 @@ def _met(
         # Of these it is not known yet.
         np.concatenate([found.distances[near], np.full(len(own), -1)]),
         np.zeros(0, np.bool_),
+        details=found.details,
     )
     return _compared(connection, lookup, batch, wanted)
 
@@ -186,8 +193,7 @@ def _compared(
     met: list[list[Met]] = [[] for _ in batch.rows]
     if not pairs.claims.size:
         return met
-    rows = lookup.reader.details(connection, pairs.claims)
-    lookup.judge.read(connection, lookup.reader, (id_ for id_ in rows if rows[id_].basis != EXACT))
+    rows = _rows(connection, lookup, pairs)
     for number, claim, distance in zip(*(column.tolist() for column in pairs[:3]), strict=True):
         if (row := rows.get(claim)) is None:
             continue
@@ -198,6 +204,18 @@ def _compared(
         met[number].append(met_with(mine, row, known, similarity))
     lookup.judge.forget()
     return met
+
+
+def _rows(connection: Connection, lookup: Lookup, pairs: Found) -> dict[int, Row]:
+    """The rows of the claims of some pairs; the judge learns their texts."""
+    wanted = set(pairs.claims.tolist())
+    read = [pairs.details or Details({}, {})]
+    if missing := wanted.difference(read[0].rows):
+        read.append(lookup.reader.details(connection, missing, lookup.judge))
+    rows = {id_: row for one in read for id_, row in one.rows.items() if id_ in wanted}
+    texts = {id_: text for one in read for id_, text in one.texts.items() if id_ in rows}
+    lookup.judge.learn({id_: text for id_, text in texts.items() if rows[id_].basis != EXACT})
+    return rows
 
 
 def _twins(batch: Batch, number: int, standing: Mapping[int, Row]) -> list[Met]:

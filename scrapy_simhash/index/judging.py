@@ -10,14 +10,12 @@ from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.text.packed import unpack_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
     from scrapy_simhash.index.batch import Row
-    from scrapy_simhash.index.reader import Reader
     from scrapy_simhash.simhash.scheme import Scheme
 
 __all__ = ["Judge"]
@@ -39,12 +37,13 @@ class Judge:
         self._shingles: OrderedDict[int, NDArray[np.uint64]] = OrderedDict()
         self._held = 0
 
-    def read(self, connection: Connection, reader: Reader, claims: Iterable[int]) -> None:
-        """Read the texts of claims, as far as they are kept."""
-        unknown = [claim for claim in claims if claim not in self._shingles]
-        if not unknown:
-            return
-        for claim, packed in reader.texts(connection, unknown).items():
+    def unknown(self, claims: Iterable[int]) -> list[int]:
+        """Those of some claims whose texts are to be read."""
+        return [claim for claim in claims if claim not in self._shingles]
+
+    def learn(self, texts: Mapping[int, bytes]) -> None:
+        """Learn the texts of claims, compressed, by their numbers."""
+        for claim, packed in texts.items():
             # One that can't be read counts as gone.
             if (text := unpack_text(packed)) is None:
                 continue

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sqlalchemy import select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import LockedNamespace, lock
+from scrapy_simhash.db.lock import LockedNamespace, ask_lock
 from scrapy_simhash.index.batch import duplicate_row
 from scrapy_simhash.index.budgets import Books, PushedOut
 from scrapy_simhash.index.claiming import claim_batch
 from scrapy_simhash.index.verdict import Verdict
-from scrapy_simhash.index.writer import Writer, forgotten
+from scrapy_simhash.index.writer import Writer, ask_standing, ask_to_confirm, forgotten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
+    from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.lookup import Lookup
     from scrapy_simhash.index.namespace import OpenNamespace
+    from scrapy_simhash.index.reader import Asked
     from scrapy_simhash.index.verdict import Claim, Claimant, Document, Duplicate
 
     T = TypeVar("T")
@@ -38,6 +40,20 @@ class _PlanChanged(Exception):
     def __init__(self, held: LockedNamespace) -> None:
         super().__init__(held.plan)
         self.held = held
+
+
+class _Asked(NamedTuple):
+    """What is asked for together with the lock.
+
+    Attributes:
+        confirmed: whether what was to be confirmed is.
+        first: what there is to know of a batch.
+        standing: the claims of duplicates.
+    """
+
+    confirmed: Answer | None
+    first: Asked | None
+    standing: Answer | None
 
 
 class Ledger:
@@ -110,26 +126,35 @@ class Ledger:
         now, batch = self._database.now(), None
         if wanted:
             batch = self._lookup.batch(wanted, claimant, keep_texts=self._keeps_texts)
+        stored = self._mine(confirm)
+        dropped = [self._row(one, claimant.run, now) for one in duplicates]
 
         def write(connection: Connection, retried: bool) -> tuple[list[Verdict], PushedOut]:
-            held = lock(connection, self._namespace, len(wanted))
+            locking = ask_lock(connection, self._namespace, len(wanted))
+            ask = partial(self._ask, connection, confirm=stored, batch=batch, duplicates=dropped)
+            # What is released hangs on what the lock brings, and goes before all else.
+            asked = None if release else ask()
+            held = locking()
             if (held.plan, held.first_slot) != self._lookup.in_force:
                 raise _PlanChanged(held)
             books = Books(connection, self._namespace, held, *self._budgets)
             writer = Writer(connection, self._namespace, held, books)
             writer.forget([forgotten(row) for row in self._mine(release)], orphaned=True)
-            writer.confirm(self._mine(confirm))
+            asked = asked or ask()
+            if writer.make_again(stored, asked.confirmed):
+                asked = ask()
             decided: list[Verdict] = []
-            if batch is not None:
+            if batch is not None and asked.first is not None:
                 decide = partial(claim_batch, connection, self._lookup, writer, batch, held)
-                decided = decide(now=now, retried=retried)
-            if duplicates:
-                rows = [self._row(one, claimant.run, now) for one in duplicates]
-                writer.remember(rows, retried=retried)
+                decided = decide(asked=asked.first, now=now, retried=retried)
+            if asked.standing is not None:
+                writer.remember(dropped, asked.standing, retried=retried)
             return decided, books.enter()
 
         try:
-            decided, pushed_out = self._database.transact_once(write, self._namespace)
+            decided, pushed_out = self._database.transact_once(
+                write, self._namespace, in_pipeline=True
+            )
         except _PlanChanged as change:
             self._lookup.use(change.held.plan, change.held.first_slot)
             return self.execute(claimant, claims, confirm, release, duplicates)
@@ -141,6 +166,21 @@ class Ledger:
         return [
             nothing if document.sketch.fingerprint is None else next(answers) for document in claims
         ]
+
+    def _ask(
+        self,
+        connection: Connection,
+        *,
+        confirm: Sequence[Mapping[str, Any]],
+        batch: Batch | None,
+        duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]],
+    ) -> _Asked:
+        """Confirm, and ask for all that hangs on no other answer."""
+        confirmed = ask_to_confirm(connection, self._namespace, confirm)
+        first = None if batch is None else self._lookup.reader.ask(connection, batch)
+        claims = {row["claim"] for row, _ in duplicates}
+        stand = ask_standing(connection, self._namespace, claims) if duplicates else None
+        return _Asked(confirmed, first, stand)
 
     def _mine(self, claims: Sequence[Claim]) -> list[Mapping[str, Any]]:
         """The rows of claims, but for those of a namespace of this name that was reset since."""

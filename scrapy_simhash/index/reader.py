@@ -17,15 +17,17 @@ from scrapy_simhash.index.void import counts
 from scrapy_simhash.simhash.measure import hamming
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
     from sqlalchemy import ColumnElement, Connection, Select
 
+    from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.budgets import PushedOut
+    from scrapy_simhash.index.judging import Judge
 
-__all__ = ["CROWD", "Found", "LookupCounts", "Reader"]
+__all__ = ["CROWD", "Asked", "Details", "Found", "LookupCounts", "Reader"]
 
 #: A band that as many claims share says little: no more are stored under it, or a template that is
 #: in every page of a site would make every claim read all of them.
@@ -73,6 +75,7 @@ class Found(NamedTuple):
         distances: of their fingerprints.
         exactly: whether they met as whole items.
         crowded: the keys of the batch that are shared by too many.
+        details: of the claims, where these were read already.
     """
 
     documents: NDArray[np.intp]
@@ -80,6 +83,33 @@ class Found(NamedTuple):
     distances: NDArray[np.int64]
     exactly: NDArray[np.bool_]
     crowded: frozenset[KeyRow] = frozenset()
+    details: Details | None = None
+
+
+class Details(NamedTuple):
+    """All that is stored of claims, by their numbers.
+
+    Attributes:
+        rows: of the table.
+        texts: that are kept, compressed; of those that the judge does not know.
+    """
+
+    rows: Mapping[int, Row]
+    texts: Mapping[int, bytes]
+
+
+class Asked(NamedTuple):
+    """What was asked for of a batch before any answer was there.
+
+    Attributes:
+        newest: claim of each owner.
+        keys: that are there, of texts.
+        exactly: likewise, of whole items.
+    """
+
+    newest: Answer
+    keys: Answer | None
+    exactly: Answer | None
 
 
 class Reader:
@@ -112,11 +142,27 @@ class Reader:
         self._can_crowd = can_crowd
         self._sql = _statements(dialect, slots, first_slot)
 
-    def candidates(self, connection: Connection, batch: Batch) -> Found:
-        """Every claim that a key of the batch leads to, with its distance; a pair once."""
+    def ask(self, connection: Connection, batch: Batch) -> Asked:
+        """Ask for all of a batch that hangs on no answer."""
+        owners = self._here(owners={row.owner for row in batch.rows})
+        beyond = int(np.searchsorted(batch.asked, self._slots << 32))
+        return Asked(
+            self._sql.newest.ask(connection, owners),
+            self._ask_hits(connection, self._sql.keys, batch.asked[:beyond], range(self._slots)),
+            self._ask_exactly(connection, batch.asked[beyond:]),
+        )
+
+    def candidates(self, connection: Connection, batch: Batch, first: Asked, judge: Judge) -> Found:
+        """Every claim that a key of the batch leads to, with its distance; a pair once.
+
+        Args:
+            connection: in a transaction.
+            batch: whose keys they are.
+            first: what was asked for of it.
+            judge: compares the texts.
+        """
         asked, asker = batch.asked, batch.asker
-        beyond = int(np.searchsorted(asked, self._slots << 32))
-        hits = self._hits(connection, self._sql.keys, asked[:beyond], range(self._slots))
+        hits, exactly = self._hits(first.keys), self._hits(first.exactly)
         crowded = frozenset[KeyRow]()
         if self._can_crowd and len(hits) >= CROWD:
             crowded = self._crowded(connection, hits)
@@ -132,8 +178,8 @@ class Reader:
                 asker = np.concatenate([asker, np.array(alone)])
                 order = np.argsort(asked, kind="stable")
                 asked, asker = asked[order], asker[order]
-        only = range(self._slots, self._slots + 1)
-        exactly = self._hits(connection, self._sql.exact, asked[beyond:], only)
+                beyond = int(np.searchsorted(asked, self._slots << 32))
+                exactly = self._hits(self._ask_exactly(connection, asked[beyond:]))
         if len(exactly) >= CROWD:
             # Equal items that stand on pages with other texts.
             crowded |= (many := self._crowded(connection, exactly))
@@ -143,16 +189,21 @@ class Reader:
             return _nothing(crowded)
         pairs = _joined(asked, asker, np.concatenate([hits, exactly]))
         equal = set(map(tuple, _joined(asked, asker, exactly).tolist()))
-        return self._measured(connection, batch, pairs, equal)._replace(crowded=crowded)
+        found = self._measured(connection, batch, pairs, equal, judge)
+        return found._replace(crowded=crowded)
 
-    def _hits(
+    def _ask_exactly(self, connection: Connection, asked: NDArray[np.int64]) -> Answer | None:
+        only = range(self._slots, self._slots + 1)
+        return self._ask_hits(connection, self._sql.exact, asked, only)
+
+    def _ask_hits(
         self,
         connection: Connection,
         statement: CompiledStatement,
         asked: NDArray[np.int64],
         slots: range,
-    ) -> NDArray[np.int64]:
-        """The key rows that are there, as pairs of what was asked and a claim.
+    ) -> Answer | None:
+        """Ask for the key rows that are there.
 
         Args:
             connection: in a transaction.
@@ -161,14 +212,18 @@ class Reader:
             slots: of these keys.
         """
         if not asked.size:
-            return np.empty((0, 2), np.int64)
+            return None
         distinct = asked[np.concatenate([[True], asked[1:] != asked[:-1]])]
         edges = np.searchsorted(distinct, [slot << 32 for slot in (*slots, slots.stop)])
         parameters: dict[str, Any] = {"namespace": self._namespace}
         keys = distinct.astype(np.int32)
         for slot, (start, stop) in zip(slots, pairwise(edges), strict=True):
             parameters[f"keys{slot}"] = list_parameter(self._dialect, keys[start:stop].tolist())
-        rows = statement.rows(connection, parameters)
+        return statement.ask(connection, parameters)
+
+    def _hits(self, answer: Answer | None) -> NDArray[np.int64]:
+        """The key rows that are there, as pairs of what was asked and a claim."""
+        rows = answer.rows if answer is not None else ()
         if not rows:
             return np.empty((0, 2), np.int64)
         hits = np.array(list(map(tuple, rows)), dtype=np.int64)
@@ -180,8 +235,8 @@ class Reader:
         if keys.size:
             # Those that count no more take no room.
             ids = np.unique(hits[np.isin(hits[:, 0], keys), 1]).tolist()
-            left = self._sql.standing.run(connection, self._here(ids=ids)).scalars()
-            keys = _shared(hits[np.isin(hits[:, 1], list(left))])
+            left = self._sql.standing.rows(connection, self._here(ids=ids))
+            keys = _shared(hits[np.isin(hits[:, 1], [number for (number,) in left])])
         return frozenset(map(key_row, keys.tolist()))
 
     def _measured(
@@ -190,12 +245,20 @@ class Reader:
         batch: Batch,
         pairs: NDArray[np.int64],
         equal: set[tuple[int, ...]],
+        judge: Judge,
     ) -> Found:
         """Pairs of a document and a claim that counts, with their distances."""
         stored: dict[int, bytes] = {}
+        details: Details | None = None
         if len(pairs):
-            wanted = self._here(ids=np.unique(pairs[:, 1]).tolist())
-            stored = dict(self._sql.fingerprints.rows(connection, wanted))
+            wanted = np.unique(pairs[:, 1])
+            if self._can_crowd and len(wanted) <= CROWD:
+                # Most of what shares a band is near enough to be looked at: all of it at once.
+                details = self.details(connection, wanted.tolist(), judge)
+                stored = {number: row.fingerprint for number, row in details.rows.items()}
+            else:
+                here = self._here(ids=wanted.tolist())
+                stored = dict(self._sql.fingerprints.rows(connection, here))
             pairs = pairs[np.isin(pairs[:, 1], list(stored))]
         if not stored:
             return _nothing()
@@ -204,26 +267,20 @@ class Reader:
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self._width)
         distances = hamming(batch.fingerprints[pairs[:, 0]], claimed[place]).astype(np.int64)
         exactly = np.array([pair in equal for pair in map(tuple, pairs.tolist())], np.bool_)
-        return Found(pairs[:, 0], pairs[:, 1], distances, exactly)
+        return Found(pairs[:, 0], pairs[:, 1], distances, exactly, details=details)
 
-    def details(self, connection: Connection, claims: NDArray[np.int64]) -> dict[int, Row]:
-        """The rows of claims, by their numbers."""
-        wanted = self._here(ids=sorted(set(claims.tolist())))
-        rows = map(Row._make, self._sql.details.rows(connection, wanted))
-        return {row.id: row for row in rows}
-
-    def newest(self, connection: Connection, owners: Iterable[int]) -> dict[int, int]:
-        """The newest claim of each owner."""
-        return dict(self._sql.newest.rows(connection, self._here(owners=owners)))
-
-    def texts(self, connection: Connection, claims: Iterable[int]) -> dict[int, bytes]:
-        """The texts that are kept of claims, compressed, by the numbers of the claims."""
-        return dict(self._sql.texts.rows(connection, self._here(ids=claims)))
+    def details(self, connection: Connection, claims: Iterable[int], judge: Judge) -> Details:
+        """All that is stored of claims that count, but for the texts that the judge knows."""
+        ids = sorted(claims)
+        rows = self._sql.details.ask(connection, self._here(ids=ids))
+        unknown = judge.unknown(ids)
+        texts = self._sql.texts.rows(connection, self._here(ids=unknown)) if unknown else ()
+        return Details({row.id: row for row in map(Row._make, rows.rows)}, dict(texts))
 
     def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
         """The claims of this very batch that an attempt whose answer was lost did commit."""
         owners = {row.owner for row in batch.rows}
-        rows = map(Row._make, self._sql.own.run(connection, self._here(owners=owners)))
+        rows = map(Row._make, self._sql.own.rows(connection, self._here(owners=owners)))
         mine = {row.token: row for row in rows if row.created == now}
         tokens = [row.token for row in batch.rows]
         return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
@@ -283,7 +340,7 @@ class _Statements:
         )
         self.standing = CompiledStatement(select(claims.id).where(here, ids, counts()))
         row = [claims[name] for name in Row._fields]
-        self.details = CompiledStatement(select(*row).where(here, ids))
+        self.details = CompiledStatement(select(*row).where(here, ids, counts()))
         self.newest = CompiledStatement(
             select(claims.owner, func.max(claims.id).label("id"))
             .where(here, owners, counts())

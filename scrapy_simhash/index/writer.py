@@ -32,10 +32,20 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Table
 
     from scrapy_simhash.db.lock import LockedNamespace
+    from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.index.batch import Row
     from scrapy_simhash.index.budgets import Books
 
-__all__ = ["FORGET", "OTHER_SLOTS", "Forgotten", "Writer", "forgotten", "other_slot"]
+__all__ = [
+    "FORGET",
+    "OTHER_SLOTS",
+    "Forgotten",
+    "Writer",
+    "ask_standing",
+    "ask_to_confirm",
+    "forgotten",
+    "other_slot",
+]
 
 #: The columns of a claim that it takes to forget it, and its keys.
 FORGET = ("id", "packed_keys", "fingerprint", "basis", "digest")
@@ -156,6 +166,29 @@ def _delete_by_key(table: Table) -> CompiledStatement:
 _statements = cache(_Statements)
 
 
+def ask_to_confirm(
+    connection: Connection, namespace: int, claims: Sequence[Mapping[str, Any]]
+) -> Answer | None:
+    """Ask to confirm claims, given by their rows, for :meth:`Writer.make_again`."""
+    if not claims:
+        return None
+    dialect = connection.dialect.name
+    numbers = list_parameter(dialect, {row["id"] for row in claims})
+    return _statements(dialect).confirm.ask(connection, {"here": namespace, "numbers": numbers})
+
+
+def ask_standing(connection: Connection, namespace: int, claims: Iterable[int]) -> Answer:
+    """Ask which of some claims are there, for :func:`standing`."""
+    dialect = connection.dialect.name
+    parameters = {"here": namespace, "numbers": list_parameter(dialect, claims)}
+    return _statements(dialect).present.ask(connection, parameters)
+
+
+def standing(stand: Answer) -> dict[int, bytes | None]:
+    """Those of the claims that are there, each with its digest."""
+    return {number: None if digest is None else bytes(digest) for number, digest in stand.rows}
+
+
 class Writer:
     """Writes to one namespace inside a transaction that holds its lock, and keeps the books.
 
@@ -224,28 +257,34 @@ class Writer:
         ]
         insert_rows(self._connection, [(self._sql.insert_keys, rows)])
 
-    def confirm(self, claims: Sequence[Mapping[str, Any]]) -> None:
-        """Confirm claims, given by their rows.
+    def make_again(self, claims: Sequence[Mapping[str, Any]], confirmed: Answer | None) -> bool:
+        """Make those claims again, given by their rows, that were to be confirmed and are gone.
 
         One that is gone was released by somebody who took this run for dead. What it stands for
-        is stored all the same, so it is made again.
+        is stored all the same.
+
+        Args:
+            claims: their rows.
+            confirmed: what :func:`ask_to_confirm` gave.
+
+        Returns:
+            whether there were such.
         """
-        if not claims:
-            return
         numbers = {row["id"] for row in claims}
-        if self._sql.confirm.change(self._connection, self._here(numbers)) == len(numbers):
-            return
+        if confirmed is None or confirmed.changed == len(numbers):
+            return False
         # A row that was confirmed before does not count as changed everywhere.
-        present = self._present(numbers)
+        present = standing(ask_standing(self._connection, self._namespace, numbers))
         gone = {row["id"]: row for row in claims if row["id"] not in present}
         self.insert([{**row, "state": CONFIRMED} for row in gone.values()])
+        return bool(gone)
 
     def touch(self, claims: Sequence[Row], now: float) -> None:
         """Note that claims were met again by their own owner, and stand for that now."""
         if claims:
             names = ("id", "owner", "token", "visit", "generation", "fetch")
             rows = ({f"new_{name}": getattr(row, name) for name in names} for row in claims)
-            self._sql.touch.run(
+            self._sql.touch.ask(
                 self._connection, [{"here": self._namespace, "now": now, **row} for row in rows]
             )
 
@@ -270,52 +309,55 @@ class Writer:
                     of_slots[first + slot].add(key)
         for slot, keys in of_slots.items():
             values = list_parameter(self._dialect, keys)
-            self._sql.delete_keys.run(self._connection, {**here, "at": slot, "values": values})
-        self.books.claims -= self._sql.delete_claims.run(self._connection, here).rowcount
-        self.books.text_bytes -= int(
-            self._sql.size_of_own_texts.run(self._connection, here).scalar() or 0
-        )
-        self._sql.delete_own_texts.run(self._connection, here)
+            self._sql.delete_keys.ask(self._connection, {**here, "at": slot, "values": values})
+        deleted = self._sql.delete_claims.ask(self._connection, here)
+        size = self._sql.size_of_own_texts.ask(self._connection, here)
+        self._sql.delete_own_texts.ask(self._connection, here)
         if orphaned:
-            self._sql.orphan.run(self._connection, here)
+            self._sql.orphan.ask(self._connection, here)
+        self.books.claims -= deleted.changed
+        self.books.text_bytes -= int(size.rows[0][0])
 
     def forget_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
         """Delete duplicates, each given by its number and its claim, with their items and texts."""
         if not duplicates:
             return
         here = self._here(number for number, _ in duplicates)
-        self.books.item_bytes -= int(
-            self._sql.size_of_items.run(self._connection, here).scalar() or 0
-        )
-        self.books.text_bytes -= int(
-            self._sql.size_of_their_texts.run(self._connection, here).scalar() or 0
-        )
-        self._sql.delete_text.run(
+        items = self._sql.size_of_items.rows(self._connection, here)
+        texts = self._sql.size_of_their_texts.rows(self._connection, here)
+        self.books.item_bytes -= int(items[0][0])
+        self.books.text_bytes -= int(texts[0][0])
+        self._sql.delete_text.ask(
             self._connection,
             [
                 {"namespace": self._namespace, "claim": claim, "duplicate": number}
                 for number, claim in duplicates
             ],
         )
-        self._sql.delete_duplicates.run(self._connection, here)
+        self._sql.delete_duplicates.ask(self._connection, here)
 
     def remember(
-        self, duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]], *, retried: bool
+        self,
+        duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]],
+        stand: Answer,
+        *,
+        retried: bool,
     ) -> None:
         """Keep duplicates, with the items that were dropped.
 
         Args:
             duplicates: rows of the table, and the text of each, compressed.
+            stand: what :func:`ask_standing` gave of their claims.
             retried: an earlier attempt may have written them already.
         """
         if retried and duplicates:
             here = self._here(row["id"] for row, _ in duplicates)
             here["of_run"] = duplicates[0][0]["run"]
-            written = set(self._sql.remembered.run(self._connection, here).scalars())
+            written = {number for (number,) in self._sql.remembered.rows(self._connection, here)}
             duplicates = [(row, text) for row, text in duplicates if row["id"] not in written]
         if not duplicates:
             return
-        alive = self._present({row["claim"] for row, _ in duplicates})
+        alive = standing(stand)
         rows = [
             {
                 **row,
@@ -362,11 +404,6 @@ class Writer:
         ]
         self.books.text_bytes += sum(row["bytes"] for row in rows)
         return rows
-
-    def _present(self, claims: Iterable[int]) -> dict[int, bytes | None]:
-        """Those of the claims that are there, each with its digest."""
-        found = self._sql.present.run(self._connection, self._here(claims))
-        return {row.id: None if row.digest is None else bytes(row.digest) for row in found}
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         """The parameters of a statement on rows of this namespace."""

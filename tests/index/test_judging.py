@@ -164,10 +164,15 @@ class Texts:
         self._packed = {claim: pack_text(text) for claim, text in texts.items()}
         self.asked: list[int] = []
 
-    def texts(self, _connection: object, claims: Iterable[int]) -> dict[int, bytes]:
+    def of(self, claims: Iterable[int]) -> dict[int, bytes]:
         wanted = list(claims)
         self.asked += wanted
         return {claim: self._packed[claim] for claim in wanted if claim in self._packed}
+
+
+def read(judge: Judge, texts: Texts, claims: Iterable[int]) -> None:
+    if unknown := judge.unknown(claims):
+        judge.learn(texts.of(unknown))
 
 
 def row_of(document: Document, number: int) -> Row:
@@ -186,9 +191,9 @@ def test_a_text_is_read_once_and_one_that_is_not_kept_estimated() -> None:
     mine = document_of(edited(article(1), 2))
     rows = [row_of(document_of(article(1)), number) for number in (1, 2)]
     for _ in range(3):
-        judge.read(None, reader, [1])
+        read(judge, reader, [1])
     assert reader.asked == [1]
-    judge.read(None, reader, [2])
+    read(judge, reader, [2])
     asked = row_of(mine, 0)
     true = similarity(article(1), edited(article(1), 2))
     assert judge.similarity(mine.sketch.shingles, asked, rows[0]) == (pytest.approx(true), False)
@@ -216,17 +221,17 @@ def test_what_was_met_least_lately_is_forgotten_and_read_again(
     mine = document_of(article(0))
     asked, first = row_of(mine, 99), row_of(mine, 0)
     for number in range(1, 10):
-        judge.read(None, reader, [0, number])
+        read(judge, reader, [0, number])
         assert judge.similarity(mine.sketch.shingles, asked, first) == (1, False)
         judge.forget()
     assert reader.asked == list(range(10)), "the one that is always met stays"
-    judge.read(None, reader, [1])
+    read(judge, reader, [1])
     assert reader.asked[-1] == 1
 
 
 def test_a_text_too_long_to_be_remembered_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "_MOST", 50)
     judge, reader = Judge(SCHEME), Texts({1: article(1)})
-    judge.read(None, reader, [1])
+    read(judge, reader, [1])
     mine = document_of(article(1))
     assert judge.similarity(mine.sketch.shingles, row_of(mine, 0), row_of(mine, 1)) == (1, True)

@@ -6,10 +6,12 @@ import asyncio
 import random
 import time
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from faraway import far_away
 from loopback import prose
 from scrapy.settings import BaseSettings
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -21,15 +23,20 @@ from scrapy_simhash.crawl.connection import CrawlDatabase
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.secret import secret_of
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.simhash.shingles import Shingles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-#: Seconds of each statement. One transaction takes some thirty statements.
-DELAY = 0.02
+    from sqlalchemy.engine import URL
+
+#: Seconds of each statement of SQLite, of which one transaction takes some thirty; and of each
+#: answer that PostgreSQL is waited for, of which it takes five.
+DELAYS = {"sqlite": 0.01, "postgresql": 0.06}
 #: How many items of one crawl are on their way at a time.
 AT_ONCE = 16
 SECRET = "0b" * 32
@@ -88,18 +95,27 @@ class Writer:
                 self._worker.confirm("overload", verdict.claim)
 
 
-@pytest.fixture
-def slowly() -> Iterator[None]:
-    def wait(*_: Any) -> None:
-        time.sleep(DELAY)
+@contextmanager
+def slow_database(engine: str, folder: Path) -> Iterator[URL]:
+    """An empty database that takes its time."""
+    delay = DELAYS[engine]
 
-    event.listen(Engine, "before_cursor_execute", wait)
-    yield
-    event.remove(Engine, "before_cursor_execute", wait)
+    def slow_down(connection: Any, _record: object) -> None:
+        connection.set_trace_callback(lambda _statement: time.sleep(delay))
+
+    with empty_database(engine, folder) as url:
+        # Making the tables is not what many do at a time.
+        Database(url, secret=SECRET).close()
+        if engine != "sqlite":
+            with far_away(url, delay) as far:
+                yield far
+            return
+        event.listen(Engine, "connect", slow_down)
+        yield url
+        event.remove(Engine, "connect", slow_down)
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-@pytest.mark.usefixtures("slowly")
 @deferred_f_from_coro_f
 async def test_many_writers_on_a_slow_database_all_come_to_their_turn(
     engine, tmp_path, table, is_long
@@ -110,7 +126,7 @@ async def test_many_writers_on_a_slow_database_all_come_to_their_turn(
     scheme, outcome = Shingles().keyed(secret_of(SECRET)), Outcome()
     texts = [prose(group, 60) for group in range(groups)]
     documents = [Document(scheme.sketch(text), "", text=text) for text in texts]
-    with empty_database(engine, tmp_path) as url:
+    with slow_database(engine, tmp_path) as url:
         settings = Settings.read(
             BaseSettings(
                 {
@@ -126,7 +142,7 @@ async def test_many_writers_on_a_slow_database_all_come_to_their_turn(
     lost = groups - len(outcome.kept)
     twice = sum(count - 1 for count in outcome.kept.values())
     wrong = outcome.given_up + outcome.not_kept_aside + outcome.unclosed
-    case = f"{writers} writers, {1000 * DELAY:.0f} ms a statement, {engine}"
+    case = f"{writers} writers, {1000 * DELAYS[engine]:.0f} ms a statement, {engine}"
     table.append(Row(case, writers, groups, lost, twice, wrong))
     assert outcome.waited > writers * timeout / 2, "it was slow enough to tell"
     assert (outcome.given_up, outcome.not_kept_aside, outcome.unclosed) == (0, 0, 0)
