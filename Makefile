@@ -11,11 +11,12 @@ EXTRAS := postgresql,mariadb,report,trafilatura,rjieba,xxhash,parquet,warc,zstd
 demo: $(READY)
 	$(BIN)/python example_project/demo.py
 
+# MEASURED=--cov measures which lines and branches the tests reach.
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest $(SIDE_BY_SIDE)
+	$(BIN)/pytest $(SIDE_BY_SIDE) $(MEASURED)
 
 # The site of docs/, in docs/_build; whatever Sphinx warns of is an error.
 docs: $(READY)
