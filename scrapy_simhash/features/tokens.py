@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scrapy_simhash import native
 from scrapy_simhash.features.marks import stream_safe
 
 if TYPE_CHECKING:
@@ -50,7 +51,19 @@ def tokens(text: str) -> list[str]:
     """The tokens of which `shingles` makes its pairs, folded, in the order of the text."""
     if text.isascii():
         return [token for token in _fold_ascii(text).decode().split("\0") if token]
+    if native.core is not None:
+        joined = _compiled(native.core, text)
+        return joined.split(" ") if joined else []
     return named_tokens(fold(text))
+
+
+def _compiled(core: native.Core, text: str) -> str:
+    made = core.tokens(text, fold_table(), False)
+    while made is None:
+        normalised = normal(text)
+        made = core.tokens(normalised, fold_table(), normalised == text)
+        text = normalised
+    return made
 
 
 def fold(text: str) -> NDArray[Any]:

@@ -44,6 +44,9 @@ class Core(Protocol):
             The shingles; None if there is a character that NFC might change.
         """
 
+    def tokens(self, text: str, table: Any, normalised: bool, /) -> str | None:
+        """`features.tokens.tokens`, a space between them; the rest is as with `shingles`."""
+
     def majority(self, shingles: Any, second: int, /) -> tuple[int, int]:
         """`simhash.majority.majority` of the shingles and of their mix with a second number.
 
@@ -121,6 +124,7 @@ _FACTORS = array("Q", [3, 5, 7, 1 << 63 | 1])
 
 _KNOWN = (
     None,
+    "ab \3 \4\5 \4 a cb \3 \U00020000 a",
     (
         *(0x12D1A85923091515, 0x3DDC2196BDB6169B, 0x3ECC2ED5ED6F14F8, 0x73426FA51ED7EE56),
         *(0x75C385D1CEF09DF7, 0x7CB660C4B3381D1C, 0x8E6ADE8DCB229F60, 0xA3C77130F522CF7E),
@@ -156,6 +160,7 @@ def _made(core: Core) -> tuple[object, ...]:
     shingles = core.shingles(_TEXT, _TABLE, True, _HOW) or b""
     return (
         refused,
+        core.tokens(_TEXT, _TABLE, True),
         tuple(memoryview(shingles).cast("Q")),
         core.majority(shingles, _SECOND),
         core.minhash(shingles).replace(b"\0", b""),

@@ -25,6 +25,7 @@ PyObject *left_to_the_pure_path(PyObject *made)
 
 static PyMethodDef methods[] = {
     {"shingles", core_shingles, METH_VARARGS, NULL},
+    {"tokens", core_tokens, METH_VARARGS, NULL},
     {"majority", core_majority, METH_VARARGS, NULL},
     {"minhash", core_minhash, METH_VARARGS, NULL},
     {"bands", core_bands, METH_VARARGS, NULL},

@@ -29,6 +29,7 @@ int is_element(PyObject *type, PyObject *object);
 PyObject *left_to_the_pure_path(PyObject *made);
 
 PyObject *core_shingles(PyObject *module, PyObject *arguments);
+PyObject *core_tokens(PyObject *module, PyObject *arguments);
 PyObject *core_majority(PyObject *module, PyObject *arguments);
 PyObject *core_minhash(PyObject *module, PyObject *arguments);
 PyObject *core_page(PyObject *module, PyObject *arguments);

@@ -266,3 +266,59 @@ PyObject *core_shingles(PyObject *Py_UNUSED(module), PyObject *arguments)
     PyBuffer_Release(&table);
     return made;
 }
+
+/* The characters of the tokens, a space before each token but the first. Returns how many. */
+static Py_ssize_t spell_tokens(const uint32_t *at, Py_ssize_t length, uint32_t *spelt)
+{
+    const uint32_t *end = at + length;
+    Py_ssize_t count = 0;
+
+    while (at < end) {
+        uint32_t character = *at++;
+        if (!character)
+            continue;
+        if (count)
+            spelt[count++] = ' ';
+        spelt[count++] = character & (ALONE - 1);
+        for (; at < end; at++) {
+            uint32_t next = *at;
+            int joins = next && character < ALONE && next < ALONE;
+            if (!joins && next < MARK)
+                break;
+            spelt[count++] = next & (ALONE - 1);
+            character = next;
+        }
+    }
+    return count;
+}
+
+PyObject *core_tokens(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *text, *made = NULL;
+    Py_buffer table;
+    int normalised;
+    uint32_t *points = NULL;
+
+    if (!PyArg_ParseTuple(arguments, "Uy*p:tokens", &text, &table, &normalised))
+        return NULL;
+    Py_ssize_t length = PyUnicode_GetLength(text);
+    if (table.len < 4 || table.len / 4 > 0x110000 || (uintptr_t)table.buf % 4) {
+        PyErr_SetString(PyExc_ValueError, "no fold table");
+    } else if (length > (1 << 30) ||
+               !(points = PyMem_Malloc((size_t)(3 * length + 1) * sizeof *points))) {
+        PyErr_NoMemory();
+    } else if (PyUnicode_AsUCS4(text, points, length, 0)) {
+        uint32_t *spelt = points + length, one = 1;
+        int order = *(char *)&one ? -1 : 1;
+        Py_ssize_t count = fold(points, length, &table, normalised);
+        if (count < 0) {
+            made = Py_NewRef(Py_None);
+        } else {
+            count = spell_tokens(points, count, spelt);
+            made = PyUnicode_DecodeUTF32((char *)spelt, count * 4, "surrogatepass", &order);
+        }
+    }
+    PyMem_Free(points);
+    PyBuffer_Release(&table);
+    return made;
+}

@@ -85,7 +85,9 @@ def test_the_bytes_of_facts_stay_what_they_are() -> None:
     )
     many = facts({f"field {i:03}": i for i in range(MAX_FIELDS + 1)})
     (others,) = (key for key, name in many.names.items() if name == "(others)")
-    assert [record for record in many.records if record[0] == others] == [(others, 0, 0xFF8807F438BBAE)]
+    assert [record for record in many.records if record[0] == others] == [
+        (others, 0, 0xFF8807F438BBAE)
+    ]
 
 
 @pytest.mark.parametrize("packed", [b"x", bytes(RECORD_SIZE + 1)])

@@ -18,7 +18,7 @@ from scrapy_simhash import native
 from scrapy_simhash.features import shingles as shingling
 from scrapy_simhash.features.minhash import minhash
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.features.tokens import fold_table
+from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.item import numbers as numbering
 from scrapy_simhash.item.numbers import numbers_in
 from scrapy_simhash.keys import bands as banding
@@ -115,6 +115,8 @@ def check_text(text, secret):
     pure, compiled = both(lambda: shingles(text, secret))
     assert pure.dtype == compiled.dtype
     assert pure.tolist() == compiled.tolist()
+    pure, compiled = both(lambda: tokens(text))
+    assert pure == compiled
     pure, compiled = both(lambda: Shingles().keyed(secret).sketch(text))
     assert (pure.fingerprint, pure.size) == (compiled.fingerprint, compiled.size)
     pure, compiled = both(lambda: rest(text, secret))
@@ -263,6 +265,8 @@ HOW = (3, 5, 9)
         ("shingles", ("a", TABLE, True, HOW[1:])),
         ("shingles", ("a", TABLE[::2], True, HOW)),
         ("shingles", ("a", memoryview(bytes(9))[1:], True, HOW)),
+        ("tokens", ("a", b"abc", True)),
+        ("tokens", (b"a", TABLE, True)),
         ("majority", (b"", 1)),
         ("majority", (b"seven b", 1)),
         ("majority", (NUMBERS, None)),
@@ -318,10 +322,19 @@ class Pure:
             points = np.minimum([ord(character) for character in text], len(table) - 1)
             return None if table[points].max() >= 1 << 30 else b""
         assert how == (*shingling._PUBLIC, shingling._WINDOW)
-        fold_table()
+        with self.folding(table):
+            return shingles(text).tobytes()
+
+    def tokens(self, text, table, normalised):
+        assert normalised
+        with self.folding(np.array(table, np.uint32)):
+            return " ".join(tokens(text))
+
+    @contextmanager
+    def folding(self, table):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("scrapy_simhash.features.tokens.fold_table", lambda: table)
-            return shingles(text).tobytes()
+            yield
 
     def majority(self, hashes, second):
         assert second == int(Shingles._SECOND)
