@@ -1,15 +1,16 @@
 """How long a corpus takes, how much memory, and what is found: here, and with other tools.
 
     python -m benchmarks.corpus                         # 20,000 texts of 5 KB; every way in turn
-    python -m benchmarks.corpus --documents 1000000 --ways here
+    python -m benchmarks.corpus --documents 1000000 --words 160 800 --ways here --processes 2
     python -m benchmarks.corpus --sketches 10000000     # the decision alone, on made-up sketches
 
 A fifth of the texts are copies of an earlier one, with up to 1.7 % of their words replaced. Each
 way is a process of its own that reads JSON lines and says how many it keeps; time is that of the
 wall, beside it the seconds that all its processes have computed, and the most memory they had at
-one time (files that are mapped are counted, though the system can take it back). The others get
-what a loop around them gets: pairs of words, 128 permutations, the same similarity. They verify no
-similarity and know no facts. `pip install rensa datasketch` for those that are wanted; Spark needs
+one time: with the files that are mapped, which the system can take back, and without. The others
+get what a loop around them gets, or a pipeline of their own: pairs of words, 128 permutations or as
+many hashes in bands, the same similarity. They verify no similarity (but rensa, an estimate of it)
+and know no facts. `pip install rensa datasketch datatrove` for those that are wanted; Spark needs
 Java.
 """
 
@@ -43,8 +44,8 @@ SIMILARITY = 0.9
 WORDS = 800
 
 
-def make_corpus(path: Path, count: int) -> int:
-    """Write JSON lines; gives how many of them are copies."""
+def make_corpus(path: Path, count: int, least: int = WORDS, most: int = WORDS) -> int:
+    """Write JSON lines, texts of so many words; gives how many of them are copies."""
     chance = random.Random(7)
     letters = "aaeeiioobcdfglmnprst"
     words = ["".join(chance.choices(letters, k=chance.randint(2, 9))) for _ in range(20_000)]
@@ -54,10 +55,10 @@ def make_corpus(path: Path, count: int) -> int:
         for number in range(count):
             if number % 5 == 4:
                 text = chance.choice(originals).split()
-                for _ in range(chance.randint(0, WORDS // 60)):
-                    text[chance.randrange(WORDS)] = "changed"
+                for _ in range(chance.randint(0, len(text) // 60)):
+                    text[chance.randrange(len(text))] = "changed"
             else:
-                text = chance.choices(words, k=WORDS)
+                text = chance.choices(words, k=chance.randint(least, most))
                 originals.append(" ".join(text))
                 # A copy may come long after what it is a copy of.
                 if len(originals) > 5000:
@@ -73,6 +74,7 @@ class Cost(NamedTuple):
     wall: float
     computed: float
     memory: float
+    own: float
     kept: int
 
 
@@ -81,30 +83,32 @@ def cost_of(command: list[str]) -> Cost:
     began = time.monotonic()
     process = psutil.Popen(command, stdout=subprocess.PIPE)
     computed: dict[int, float] = {}
-    most = 0
+    most = most_own = 0
     while process.poll() is None:
-        memory = 0
+        memory = own = 0
         for one in [process, *process.children(recursive=True)]:
             try:
-                times = one.cpu_times()
+                times, held = one.cpu_times(), one.memory_info()
                 computed[one.pid] = times.user + times.system
-                memory += one.memory_info().rss
+                memory += held.rss
+                own += held.rss - getattr(held, "shared", 0)
             except psutil.Error:
                 continue
-        most = max(most, memory)
-        time.sleep(0.05)
+        most, most_own = max(most, memory), max(most_own, own)
+        # To look takes some milliseconds, which the measured ones have to wait for.
+        time.sleep(0.1)
     wall = time.monotonic() - began
-    kept = int(process.stdout.read().split()[-1])
-    return Cost(wall, sum(computed.values()), most / 2**20, kept)
+    said = process.stdout.read()
+    kept = json.loads(said)["kept"] if b"{" in said else int(said.split()[-1])
+    return Cost(wall, sum(computed.values()), most / 2**20, most_own / 2**20, kept)
 
 
-def here(source: Path, folder: Path, processes: int) -> int:
+def here(source: Path, folder: Path, processes: int) -> list[str]:
     """The command of this package."""
     output = folder / f"here-{processes}.jsonl"
     command = [sys.executable, "-m", "scrapy", "simhash", "dedupe", str(source), "-o", str(output)]
-    command += ["--workers", str(processes), "--json", "-s", f"SIMHASH_SIMILARITY={SIMILARITY}"]
-    said = subprocess.run(command, check=True, capture_output=True).stdout
-    return json.loads(said)["kept"]
+    more = ["--workers", str(processes), "--json", "-s", f"SIMHASH_SIMILARITY={SIMILARITY}"]
+    return [*command, *more]
 
 
 def pairs_of(text: str) -> list[str]:
@@ -148,6 +152,50 @@ def by_datasketch(source: Path, _folder: Path, _processes: int) -> int:
     return kept
 
 
+def by_datatrove(source: Path, folder: Path, processes: int) -> int:
+    """Its four stages of MinHash, words told apart by white space as for the others."""
+    from datatrove.executor import LocalPipelineExecutor
+    from datatrove.pipeline import dedup
+    from datatrove.pipeline.readers import JsonlReader
+    from datatrove.pipeline.writers import JsonlWriter
+    from datatrove.utils.hashing import HashConfig
+    from datatrove.utils.word_tokenizers import WordTokenizer
+
+    class Words(WordTokenizer):
+        def word_tokenize(self, text):
+            return text.split()
+
+        def sent_tokenize(self, text):
+            return [text]
+
+        def span_tokenize(self, text):
+            return [(0, len(text))]
+
+    # It shares out files, not their lines.
+    inputs, made = folder / "datatrove-in", folder / f"datatrove-{processes}"
+    inputs.mkdir(exist_ok=True)
+    lines = source.read_bytes().splitlines(keepends=True)
+    for part in range(processes):
+        share = slice(len(lines) * part // processes, len(lines) * (part + 1) // processes)
+        (inputs / f"{part}.jsonl").write_bytes(b"".join(lines[share]))
+    signatures, buckets, clusters, kept = (str(made / name) for name in ("s", "b", "c", "kept"))
+    config = dedup.MinhashConfig(
+        n_grams=2, num_buckets=8, hashes_per_bucket=16, hash_config=HashConfig(precision=64)
+    )
+    reader = JsonlReader(str(inputs))
+    stages = [
+        ([reader, dedup.MinhashDedupSignature(signatures, config, Words())], 0),
+        ([dedup.MinhashDedupBuckets(signatures, buckets, config=config)], config.num_buckets),
+        ([dedup.MinhashDedupCluster(buckets, clusters, config=config)], 1),
+        ([reader, dedup.MinhashDedupFilter(clusters), JsonlWriter(kept, compression=None)], 0),
+    ]
+    for number, (stage, tasks) in enumerate(stages):
+        LocalPipelineExecutor(
+            stage, tasks=tasks or processes, workers=processes, logging_dir=str(made / f"{number}")
+        ).run()
+    return sum(path.read_bytes().count(b"\n") for path in Path(kept).iterdir())
+
+
 def by_spark(source: Path, _folder: Path, processes: int) -> int:
     """A session on this machine, Java and all."""
     from pyspark.sql import SparkSession
@@ -170,39 +218,44 @@ def by_spark(source: Path, _folder: Path, processes: int) -> int:
 
 
 WAYS = {
-    "here": here,
     "spark": by_spark,
+    "datatrove": by_datatrove,
     "rensa": by_rensa,
     "datasketch": by_datasketch,
 }
 
-
 MODULES = {"spark": "pyspark"}
 
+# They use as many processes as they are given.
+PARALLEL = ("here", "spark", "datatrove")
 
-def compare_ways(names: list[str], count: int, processes: int) -> None:
-    """Print a row for each way."""
+
+def compare_ways(given: argparse.Namespace) -> None:
+    """Print a row for each way, and for each number of processes if it can have several."""
+    count = given.documents
     with TemporaryDirectory(prefix="simhash-") as name:
-        source = Path(name) / "in.jsonl"
-        copies = make_corpus(source, count)
+        folder = Path(name)
+        source = folder / "in.jsonl"
+        copies = make_corpus(source, count, *given.words)
         size = source.stat().st_size / count
         print(
             f"{count:,} texts of {size:,.0f} bytes, {copies:,} copies, core: {native.in_use}\n\n"
-            "| way | processes | documents/s | s computed per 1,000 | MiB | left out |\n"
-            "|---|---|---|---|---|---|"
+            "| way | processes | documents/s | s computed per 1,000 | MiB | MiB of its own "
+            "| left out |\n"
+            "|---|---|---|---|---|---|---|"
         )
-        for way in names:
+        for way in given.ways:
             if way != "here" and find_spec(MODULES.get(way, way)) is None:
-                print(f"| {way} | is not installed | | | | |")
+                print(f"| {way} | is not installed | | | | | |")
                 continue
-            many = [processes] if way == "spark" else [1]
-            for workers in sorted({1, processes}) if way == "here" else many:
-                inside = ["--way", way, "--source", name, "--processes", str(workers)]
-                cost = cost_of([sys.executable, "-m", "benchmarks.corpus", *inside])
+            for processes in given.processes if way in PARALLEL else [1]:
+                inside = ["--way", way, "--source", name, "--processes", str(processes)]
+                command = [sys.executable, "-m", "benchmarks.corpus", *inside]
+                cost = cost_of(here(source, folder, processes) if way == "here" else command)
                 print(
-                    f"| {way} | {workers} | {count / cost.wall:,.0f} | "
+                    f"| {way} | {processes} | {count / cost.wall:,.0f} | "
                     f"{1000 * cost.computed / count:.2f} | {cost.memory:,.0f} | "
-                    f"{count - cost.kept:,} |",
+                    f"{cost.own:,.0f} | {count - cost.kept:,} |",
                     flush=True,
                 )
 
@@ -249,8 +302,10 @@ def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--documents", type=int, default=20_000)
-    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
-    parser.add_argument("--processes", type=int, default=usable_cores())
+    ways = ["here", *WAYS]
+    parser.add_argument("--words", type=int, nargs=2, default=(WORDS, WORDS))
+    parser.add_argument("--ways", nargs="+", choices=ways, default=ways)
+    parser.add_argument("--processes", type=int, nargs="+", default=sorted({1, usable_cores()}))
     parser.add_argument("--sketches", type=int)
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     parser.add_argument("--source", type=Path, help=argparse.SUPPRESS)
@@ -258,9 +313,9 @@ def main() -> None:
     if given.sketches:
         decide_sketches(given.sketches)
     elif given.way:
-        print(WAYS[given.way](given.source / "in.jsonl", given.source, given.processes))
+        print(WAYS[given.way](given.source / "in.jsonl", given.source, given.processes[0]))
     else:
-        compare_ways(given.ways, given.documents, given.processes)
+        compare_ways(given)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ from scrapy_simhash.features.minhash import minhash
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.item import numbers as numbering
-from scrapy_simhash.item.numbers import numbers_in
 from scrapy_simhash.keys import bands as banding
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.majority import majority
@@ -190,64 +189,6 @@ def test_many_shingles_that_somebody_has_brought_together_are_sorted():
     found = np.frombuffer(made, np.uint64).tolist()
     assert found == sorted(set(found))
     assert len(found) > 1900
-
-
-# What the numbers of a text hang on, in pieces: to be put together in any way.
-number_pieces = st.sampled_from(
-    [
-        *("0", "1", "23", "456", "7890", "1,234", "5'000", "1’000.5", "12:30", "1.2.3", "00"),
-        *("-", "−", ".", ",", ":", "'", "’", "(", " ", "\t", "\n", "\x1c", "\x85", "\u3000", "%"),
-        *("a", "Z", "_", "ª", "µ", "À", "ჿ", "ᄀ", "ሀ", "῿", "Ⱡ", "Ꙁ", "ꯥ", "ꯦ", "中", "あ", "한"),
-        *("٣", "७", "๓", "３", "𝟓", "\U0001fbf3", "½", "²"),
-        *("\ud800", "\udfff", "\ufdfa", "e\u0301"),
-        *(" ago", "ago", "sec", "seconds ago", "3 days ago", "1 hr ago", "days", "hours ago"),
-        *("前", "秒前", "5分钟前", "小时", "天前", "3 天前", "于"),
-        *("page", "age", " was", " last", "last ", "页", "面", "最后", "updated: 2024-01-02"),
-        *("page last updated 3 May 2024", "页面最后更新于2024年5月3日", "Page was last edited"),
-    ]
-)
-number_texts = st.lists(st.one_of(number_pieces, texts), max_size=30).map("".join)
-
-
-@needs_core
-@given(number_texts)
-@example("page last3 days ago updated 2024-01-02 5")
-@example("٣ days ago-5")
-@example("1٣ days ago 中3天前-5")
-@example("-1,234 (−5) a-6 −7.8 1,23 1234,567 1:234")
-@example("１２３ ½ \ufdfa12")
-def test_a_text_has_the_same_numbers(text):
-    pure, compiled = both(lambda: numbers_in(text))
-    assert pure == compiled
-
-
-@needs_core
-def test_a_huge_text_has_the_same_numbers():
-    for text in ("1,234 5 days ago ", "７８", "9" * 99 + "-", "3天前4", "1.", " last 1", "٣"):
-        pure, compiled = both(lambda text=text: numbers_in(text * 20_000))
-        assert pure == compiled
-
-
-@needs_core
-def test_where_the_core_sees_no_digits_there_are_none():
-    """A newer Unicode might have some; the core knows no tables, so it has to be told."""
-    digits = [point for point in range(0x80, 0x110000) if chr(point).isdecimal()]
-    left = [point for point in digits if COMPILED.numbers(f"{chr(point)} days ago") is None]
-    assert left == digits
-
-
-@needs_core
-@pytest.mark.parametrize("text", numbering._SIGNS_OF_THAT)
-def test_what_says_when_a_page_was_made_anew_is_left_to_the_pure_path(text):
-    assert COMPILED.numbers(f"{text} 1".encode()) is None
-    assert COMPILED.numbers(f"{text[1:]} 1".encode()) == ["1"]
-
-
-@needs_core
-@given(st.binary(max_size=99) | number_texts.map(lambda text: text.encode("utf-16", "replace")))
-def test_numbers_of_what_is_no_utf8_do_no_harm(data):
-    found = COMPILED.numbers(data)
-    assert found is None or all(any(map(str.isdecimal, number)) for number in found)
 
 
 NUMBERS = np.arange(4, dtype=np.uint64)
