@@ -1,13 +1,14 @@
 """What is kept of a corpus to decide on it: columns in files, that grow by whole parts.
 
-Shingles, which are most of it, each process writes to a file of its own. All are read through the
-memory of the system, so a corpus may be larger than that.
+Shingles, which are most of it, each process writes to a file of its own. They are read where they
+are asked for, all else through the memory of the system: a corpus may be larger than that.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -276,6 +277,21 @@ class SketchFiles:
             stream.close()
 
 
+class _Shingles:
+    """A file of shingles, to read.
+
+    Mapped it would fill the memory by and by: of each file a few kilobytes are read, anywhere.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def __getitem__(self, part: slice) -> NDArray[np.uint64]:
+        os.lseek(self._descriptor, 8 * part.start, os.SEEK_SET)
+        return np.frombuffer(os.read(self._descriptor, 8 * (part.stop - part.start)), np.uint64)
+
+
 class Sketches:
     """The sketches of a corpus, to read. Document i has row i.
 
@@ -287,7 +303,7 @@ class Sketches:
         self,
         rows: NDArray[np.void],
         keys: NDArray[np.int32],
-        shingles: Sequence[NDArray[np.uint64]],
+        shingles: Sequence[NDArray[np.uint64] | _Shingles],
         said: NDArray[np.uint8],
         names: Mapping[int, str],
     ) -> None:
@@ -303,10 +319,9 @@ class Sketches:
     def open(cls, folder: Path, lengths: Lengths, plan: Plan, criteria: int) -> Self:
         """Those in the files of a folder."""
 
-        def mapped(name: str, kind: Any, size: int | None = None) -> NDArray[Any]:
+        def mapped(name: str, kind: Any) -> NDArray[Any]:
             path = folder / name
-            size = getattr(lengths, name) if size is None else size
-            count = size // np.dtype(kind).itemsize
+            count = getattr(lengths, name) // np.dtype(kind).itemsize
             # What is empty can't be mapped; and to index what knows that it is takes far longer.
             mapping = np.memmap(path, kind, "r", shape=(count,)) if count else np.empty(0, kind)
             return np.asarray(mapping)
@@ -314,7 +329,7 @@ class Sketches:
         return cls(
             mapped("rows", row_type(plan.width, criteria)),
             mapped("keys", np.int32).reshape(-1, plan.keys.slots + 1),
-            [mapped(name, np.uint64, (folder / name).stat().st_size) for name in lengths.shingles],
+            [_Shingles(folder / name) for name in lengths.shingles],
             mapped("said", np.uint8),
             {int(key): name for key, name in lengths.names.items()},
         )
