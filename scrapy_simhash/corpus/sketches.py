@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import secrets
-import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from scrapy_simhash.corpus.stored import StoredShingles
 from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.durable import open_new, open_own, sync_file
@@ -277,21 +277,6 @@ class SketchFiles:
             stream.close()
 
 
-class _Shingles:
-    """A file of shingles, to read.
-
-    Mapped it would fill the memory by and by: of each file a few kilobytes are read, anywhere.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        weakref.finalize(self, os.close, self._descriptor)
-
-    def __getitem__(self, part: slice) -> NDArray[np.uint64]:
-        os.lseek(self._descriptor, 8 * part.start, os.SEEK_SET)
-        return np.frombuffer(os.read(self._descriptor, 8 * (part.stop - part.start)), np.uint64)
-
-
 class Sketches:
     """The sketches of a corpus, to read. Document i has row i.
 
@@ -303,7 +288,7 @@ class Sketches:
         self,
         rows: NDArray[np.void],
         keys: NDArray[np.int32],
-        shingles: Sequence[NDArray[np.uint64] | _Shingles],
+        shingles: Sequence[NDArray[np.uint64] | StoredShingles],
         said: NDArray[np.uint8],
         names: Mapping[int, str],
     ) -> None:
@@ -329,7 +314,7 @@ class Sketches:
         return cls(
             mapped("rows", row_type(plan.width, criteria)),
             mapped("keys", np.int32).reshape(-1, plan.keys.slots + 1),
-            [_Shingles(folder / name) for name in lengths.shingles],
+            [StoredShingles(folder / name) for name in lengths.shingles],
             mapped("said", np.uint8),
             {int(key): name for key, name in lengths.names.items()},
         )
