@@ -10,8 +10,8 @@ wall, beside it the seconds that all its processes have computed, and the most m
 one time: with the files that are mapped, which the system can take back, and without. The others
 get what a loop around them gets, or a pipeline of their own: pairs of words, 128 permutations or as
 many hashes in bands, the same similarity. They verify no similarity (but rensa, an estimate of it)
-and know no facts. `pip install rensa datasketch datatrove` for those that are wanted; Spark needs
-Java.
+and know no facts. `pip install rensa datasketch` for those that are wanted, and for datatrove
+`pip install datatrove orjson 'xxhash<4'`; Spark needs Java.
 """
 
 from __future__ import annotations

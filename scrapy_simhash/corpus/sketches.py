@@ -1,7 +1,7 @@
 """What is kept of a corpus to decide on it: columns in files, that grow by whole parts.
 
-Shingles, which are most of it, each process writes to a file of its own. All are read through the
-memory of the system, so a corpus may be larger than that.
+Shingles, which are most of it, each process writes to a file of its own. They are read where they
+are asked for, all else through the memory of the system: a corpus may be larger than that.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from scrapy_simhash.corpus.stored import StoredShingles
 from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.durable import open_new, open_own, sync_file
@@ -289,7 +290,7 @@ class Sketches:
         self,
         rows: NDArray[np.void],
         keys: NDArray[np.int32],
-        shingles: Sequence[NDArray[np.uint64]],
+        shingles: Sequence[NDArray[np.uint64] | StoredShingles],
         said: NDArray[np.uint8],
         names: Mapping[int, str],
     ) -> None:
@@ -305,10 +306,9 @@ class Sketches:
     def open(cls, folder: Path, lengths: Lengths, plan: Plan, criteria: int) -> Self:
         """Those in the files of a folder."""
 
-        def mapped(name: str, kind: Any, size: int | None = None) -> NDArray[Any]:
+        def mapped(name: str, kind: Any) -> NDArray[Any]:
             path = folder / name
-            size = getattr(lengths, name) if size is None else size
-            count = size // np.dtype(kind).itemsize
+            count = getattr(lengths, name) // np.dtype(kind).itemsize
             # What is empty can't be mapped; and to index what knows that it is takes far longer.
             mapping = np.memmap(path, kind, "r", shape=(count,)) if count else np.empty(0, kind)
             return np.asarray(mapping)
@@ -316,7 +316,7 @@ class Sketches:
         return cls(
             mapped("rows", row_type(plan.width, criteria)),
             mapped("keys", np.int32).reshape(-1, plan.keys.slots + 1),
-            [mapped(name, np.uint64, (folder / name).stat().st_size) for name in lengths.shingles],
+            [StoredShingles(folder / name) for name in lengths.shingles],
             mapped("said", np.uint8),
             {int(key): name for key, name in lengths.names.items()},
         )
