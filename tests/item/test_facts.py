@@ -83,11 +83,17 @@ def test_the_bytes_of_facts_stay_what_they_are() -> None:
         "829515ee00a31e95cc98be87"  # title
         "876d9bf6124a04965f2ea1d3"  # price, in euros
     )
+    many = facts({f"field {i:03}": i for i in range(MAX_FIELDS + 1)})
+    (others,) = (key for key, name in many.names.items() if name == "(others)")
+    assert [record for record in many.records if record[0] == others] == [
+        (others, 0, 0xFF8807F438BBAE)
+    ]
 
 
 @pytest.mark.parametrize("packed", [b"x", bytes(RECORD_SIZE + 1)])
 def test_other_bytes_are_no_facts(packed: bytes) -> None:
-    with pytest.raises(ValueError, match="12 bytes a field"):
+    said = f"^facts take {RECORD_SIZE} bytes a field, not {len(packed)} bytes$"
+    with pytest.raises(ValueError, match=said):
         Facts.unpack(packed)
 
 
@@ -392,6 +398,16 @@ def test_the_number_of_fields_just_within_the_limit_has_no_others() -> None:
     said = facts({f"field {i:03}": i for i in range(MAX_FIELDS - 1)}).with_numbers("1")
     assert len(said.records) == MAX_FIELDS
     assert "(others)" not in said.names.values()
+    one_more = facts({f"field {i:03}": i for i in range(MAX_FIELDS)}).with_numbers("1")
+    assert len(one_more.records) == MAX_FIELDS
+    assert "(others)" in one_more.names.values()
+
+
+def test_each_of_very_many_fields_is_in_one_fact() -> None:
+    many = {f"field {i:03}": f"value {i}" for i in range(2 * MAX_FIELDS)}
+    said = facts(many)
+    for name in many:
+        assert len({*facts(many | {name: "x"}).records} - {*said.records}) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,307 @@
+"""What is done with a verdict whose match pends, by a worker that answers as it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scrapy.settings import Settings as ScrapySettings
+from scrapy.statscollectors import MemoryStatsCollector
+from scrapy.utils.defer import deferred_f_from_coro_f
+from scrapy.utils.test import get_crawler
+
+from scrapy_simhash.crawl.claims import Claims
+from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.tracking import Page, Subject
+from scrapy_simhash.index.verdict import Claim, Document, Match, Verdict
+from scrapy_simhash.simhash.scheme import Sketch
+
+RUN, OTHER_RUN = 3, 4
+
+
+def unique(number):
+    return Verdict("unique", claim=Claim(number, {}))
+
+
+def duplicate_of(number, *, pending=True, run=RUN, kind="duplicate"):
+    seen = dt.datetime.now(dt.UTC)
+    match = Match("key", "http://a.example/", 0, 1.0, seen, number, run, pending)
+    return Verdict(kind, match=match)
+
+
+class AnswersInTurn:
+    """A worker that gives the next verdict of a list, and notes what it was asked."""
+
+    def __init__(self, *verdicts):
+        self.figures = SimpleNamespace(run=RUN)
+        self.verdicts = list(verdicts)
+        self.asked = []
+        self.confirmed = []
+        self.released = []
+
+    async def claim(self, namespace, document):
+        self.asked.append((namespace, document))
+        return self.verdicts.pop(0)
+
+    foresee = claim
+
+    def confirm(self, namespace, claim):
+        self.confirmed.append((namespace, claim.id))
+
+    def release(self, namespace, claim):
+        self.released.append((namespace, claim.id))
+
+
+class Crawl:
+    """Claims of a crawl, with what they work on."""
+
+    def __init__(self, *verdicts, **settings):
+        self.worker = AnswersInTurn(*verdicts)
+        self.collector = MemoryStatsCollector(get_crawler())
+        self.answers = 0
+        given = {f"SIMHASH_{name.upper()}": value for name, value in settings.items()}
+        self.claims = Claims(
+            self.worker,
+            Settings.read(ScrapySettings({"SIMHASH_TIMEOUT": 60, **given})),
+            CrawlStats(self.collector),
+            SimpleNamespace(note_answer=self.note_answer),
+        )
+
+    def note_answer(self):
+        self.answers += 1
+
+    @property
+    def stats(self):
+        return {
+            name.removeprefix("simhash/"): value
+            for name, value in self.collector.get_stats().items()
+        }
+
+    async def claim(self, subject):
+        subject.document = document()
+        subject.verdict = await self.claims.claim(subject, subject.document)
+        return subject.verdict
+
+    def settle(self, subject, stored):
+        self.claims.settle(subject, stored)
+        subject.outcome.set_result(stored)
+
+
+def document():
+    return Document(Sketch(1, 9, np.arange(9, dtype=np.uint64)), "key")
+
+
+def subject(namespace="n"):
+    return Subject(Page(None, namespace))
+
+
+async def started(coroutine):
+    """A task that has come as far as it can without others."""
+    task = asyncio.ensure_future(coroutine)
+    await asyncio.sleep(0.01)
+    return task
+
+
+@deferred_f_from_coro_f
+async def test_what_is_claimed_is_held_until_it_is_settled():
+    crawl, one, other = Crawl(unique(1), unique(2)), subject(), subject("m")
+    assert (await crawl.claim(one)).claim.id == 1
+    assert (await crawl.claim(other)).claim.id == 2
+    assert crawl.answers == 2
+    assert [namespace for namespace, _ in crawl.worker.asked] == ["n", "m"]
+    assert crawl.claims.open_count() == 2
+    crawl.settle(one, True)
+    assert crawl.claims.open_count() == 1
+    crawl.settle(other, False)
+    assert crawl.claims.open_count() == 0
+    assert crawl.worker.confirmed == [("n", 1)]
+    assert crawl.worker.released == [("m", 2)]
+    assert crawl.stats == {"claims/confirmed": 1, "claims/released": 1}
+
+
+@deferred_f_from_coro_f
+async def test_a_new_version_is_held_and_no_unique_one_that_is_open():
+    version = Verdict("same", match=duplicate_of(1, pending=False).match, claim=Claim(2, {}))
+    crawl, one = Crawl(version), subject()
+    await crawl.claim(one)
+    assert crawl.claims.open_count() == 0
+    crawl.settle(one, True)
+    assert crawl.worker.confirmed == [("n", 2)]
+    assert crawl.stats == {"claims/refreshed": 1}
+
+
+@deferred_f_from_coro_f
+async def test_one_whose_verdict_is_on_its_way_is_not_open_yet():
+    crawl = Crawl(unique(1))
+    await crawl.claims.claim(subject(), document())
+    assert crawl.claims.open_count() == 0
+
+
+@deferred_f_from_coro_f
+async def test_what_has_claimed_nothing_is_settled_by_nothing():
+    crawl, one = Crawl(duplicate_of(1, pending=False)), subject()
+    crawl.claims.settle(one, True)
+    await crawl.claim(one)
+    crawl.claims.settle(one, True)
+    assert crawl.worker.confirmed == crawl.worker.released == []
+    assert crawl.stats == {}
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@deferred_f_from_coro_f
+async def test_a_twin_waits_for_the_outcome_of_the_first_and_takes_its_place_if_need_be(stored):
+    crawl, first, second = Crawl(unique(1), duplicate_of(1), unique(2)), subject(), subject()
+    await crawl.claim(first)
+    twin = await started(crawl.claim(second))
+    assert not twin.done()
+    crawl.settle(first, stored)
+    assert (await twin).kind == ("duplicate" if stored else "unique")
+    assert crawl.stats["twin_waits"] == 1
+    assert crawl.answers == len(crawl.worker.asked) == (2 if stored else 3)
+    assert all(document is second.document for _, document in crawl.worker.asked[1:])
+
+
+@deferred_f_from_coro_f
+async def test_a_claim_of_the_same_number_in_another_namespace_is_no_twin():
+    crawl = Crawl(unique(1), duplicate_of(1, run=OTHER_RUN))
+    await crawl.claim(subject("m"))
+    assert (await crawl.claim(subject("n"))).kind == "duplicate"
+    assert "twin_waits" not in crawl.stats
+
+
+@pytest.mark.parametrize(
+    ("verdict", "settings"),
+    [
+        (Verdict("skipped"), {}),
+        (duplicate_of(1, pending=False), {}),
+        (duplicate_of(1), {"on_duplicate": "report"}),
+        (duplicate_of(1, kind="same"), {"same_url": "pass"}),
+    ],
+    ids=["nothing", "stored already", "stored all the same", "a version that is stored"],
+)
+@deferred_f_from_coro_f
+async def test_nobody_waits_for_what_makes_no_difference(verdict, settings):
+    crawl = Crawl(unique(1), verdict, **settings)
+    await crawl.claim(subject())
+    assert await crawl.claim(subject()) is verdict
+    assert crawl.stats == {}
+
+
+@deferred_f_from_coro_f
+async def test_a_version_that_would_be_left_out_waits_as_a_duplicate_does():
+    crawl, first = Crawl(unique(1), duplicate_of(1, kind="same"), same_url="drop"), subject()
+    await crawl.claim(first)
+    version = await started(crawl.claim(subject()))
+    assert not version.done()
+    crawl.settle(first, True)
+    assert (await version).kind == "same"
+
+
+@deferred_f_from_coro_f
+async def test_nobody_waits_longer_than_the_timeout():
+    crawl = Crawl(unique(1), duplicate_of(1), timeout=0.1)
+    await crawl.claim(subject())
+    assert (await crawl.claim(subject())).kind == "duplicate"
+    assert crawl.stats == {"twin_waits": 1}
+
+
+@deferred_f_from_coro_f
+async def test_all_who_are_waited_for_share_one_timeout():
+    """Where the first gives way when the time is over, nobody waits for the second."""
+    crawl = Crawl(unique(1), unique(2), duplicate_of(1), duplicate_of(2), timeout=0.5)
+    first = subject()
+    await crawl.claim(first)
+    await crawl.claim(subject())
+    twin = await started(crawl.claim(subject()))
+    answer = crawl.worker.claim
+
+    async def too_late(namespace, document):
+        await asyncio.sleep(0.6)
+        return await answer(namespace, document)
+
+    crawl.worker.claim = too_late
+    crawl.settle(first, False)
+    assert (await twin).match.claim == 2
+    assert crawl.stats["twin_waits"] == 1
+
+
+@deferred_f_from_coro_f
+async def test_a_first_verdict_that_takes_long_leaves_its_time_to_the_waiting():
+    crawl, first = Crawl(unique(1), duplicate_of(1), unique(2), timeout=0.5), subject()
+    await crawl.claim(first)
+    answer = crawl.worker.claim
+
+    async def late(namespace, document):
+        await asyncio.sleep(0.6)
+        return await answer(namespace, document)
+
+    crawl.worker.claim = late
+    twin = asyncio.ensure_future(crawl.claim(subject()))
+    while "twin_waits" not in crawl.stats:
+        await asyncio.sleep(0.01)
+    crawl.settle(first, False)
+    assert (await twin).kind == "unique"
+
+
+@deferred_f_from_coro_f
+async def test_what_was_settled_while_the_verdict_was_on_its_way_is_asked_for_again_once():
+    crawl = Crawl(duplicate_of(1), duplicate_of(1, pending=False))
+    assert not (await crawl.claim(subject())).match.pending
+    crawl = Crawl(duplicate_of(1), duplicate_of(1), unique(2))
+    assert (await crawl.claim(subject())).match.claim == 1
+    assert len(crawl.worker.asked) == 2
+    # The answer may be another one.
+    crawl = Crawl(duplicate_of(1), duplicate_of(2), unique(3))
+    assert (await crawl.claim(subject())).claim.id == 3
+
+
+@deferred_f_from_coro_f
+async def test_what_pends_in_another_process_is_not_waited_for():
+    crawl = Crawl(duplicate_of(1, run=OTHER_RUN), unique(2))
+    assert (await crawl.claim(subject())).match.run == OTHER_RUN
+    assert len(crawl.worker.asked) == 1
+    assert crawl.stats == {}
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@deferred_f_from_coro_f
+async def test_a_page_waits_for_what_stands_for_it(stored):
+    crawl, first = Crawl(unique(1), duplicate_of(1)), subject()
+    await crawl.claim(first)
+    page = await started(crawl.claims.foresee("n", document()))
+    assert not page.done()
+    crawl.settle(first, stored)
+    assert (await page).kind == ("duplicate" if stored else "unique")
+    assert crawl.answers == 2
+    assert crawl.stats["twin_waits"] == 1
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kind"),
+    [
+        (Verdict("unique"), "unique"),
+        (duplicate_of(1, pending=False), "duplicate"),
+        (duplicate_of(1, run=OTHER_RUN), "unique"),
+    ],
+    ids=["nothing stands for it", "what does is stored", "what does pends elsewhere"],
+)
+@deferred_f_from_coro_f
+async def test_a_page_is_left_out_for_what_is_stored_alone(verdict, kind):
+    crawl = Crawl(verdict)
+    page = document()
+    assert (await crawl.claims.foresee("n", page)).kind == kind
+    assert crawl.worker.asked == [("n", page)]
+    assert crawl.answers == 1
+    assert crawl.stats == {}
+
+
+@deferred_f_from_coro_f
+async def test_a_page_waits_no_longer_than_the_timeout():
+    crawl = Crawl(unique(1), duplicate_of(1), timeout=0.1)
+    await crawl.claim(subject())
+    assert (await crawl.claims.foresee("n", document())).kind == "duplicate"
+    assert crawl.stats == {"twin_waits": 1}
