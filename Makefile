@@ -11,11 +11,12 @@ EXTRAS := postgresql,mariadb,report,trafilatura,rjieba,xxhash,parquet,warc,zstd
 demo: $(READY)
 	$(BIN)/python example_project/demo.py
 
+# MEASURED=--cov measures which lines and branches the tests reach.
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest $(SIDE_BY_SIDE)
+	$(BIN)/pytest $(SIDE_BY_SIDE) $(MEASURED)
 
 # The site of docs/, in docs/_build; whatever Sphinx warns of is an error.
 docs: $(READY)
@@ -51,5 +52,5 @@ $(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])
 	touch $(READY)
 
 clean:
-	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy
+	rm -rf .venv .nox .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy
 	rm -rf build dist docs/_build scrapy_simhash/native/_core.*.so

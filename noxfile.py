@@ -28,7 +28,7 @@ def lowest(session: nox.Session) -> None:
 @nox.session
 def coverage(session: nox.Session) -> None:
     """Which lines and branches the tests reach, with those of the processes that they start."""
-    session.install("-e", EXTRAS, "--group", "test", "pytest-cov>=7")
+    session.install("-e", EXTRAS, "--group", "test")
     session.run("pytest", "--cov", *SIDE_BY_SIDE, *session.posargs)
 
 
