@@ -52,5 +52,5 @@ $(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])
 	touch $(READY)
 
 clean:
-	rm -rf .venv .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy
+	rm -rf .venv .nox .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache example_project/.scrapy
 	rm -rf build dist docs/_build scrapy_simhash/native/_core.*.so

@@ -135,6 +135,13 @@ async def test_a_new_version_is_held_and_no_unique_one_that_is_open():
 
 
 @deferred_f_from_coro_f
+async def test_one_whose_verdict_is_on_its_way_is_not_open_yet():
+    crawl = Crawl(unique(1))
+    await crawl.claims.claim(subject(), document())
+    assert crawl.claims.open_count() == 0
+
+
+@deferred_f_from_coro_f
 async def test_what_has_claimed_nothing_is_settled_by_nothing():
     crawl, one = Crawl(duplicate_of(1, pending=False)), subject()
     crawl.claims.settle(one, True)

@@ -8,7 +8,7 @@ import pytest
 from decided import NEAR, Seen, Thing, kinds, one
 
 from scrapy_simhash.db.schema import CONFIRMED, PAGE, TEXT
-from scrapy_simhash.index.decide import Decision, Rule, decide
+from scrapy_simhash.index.decide import Decision, Met, Rule, decide
 from scrapy_simhash.simhash.measure import candidate_limit
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.simhash.shingles import Shingles
@@ -174,6 +174,26 @@ def test_of_several_a_stored_one_comes_first_and_then_the_nearest() -> None:
     assert decision.match.claim.key == "near"
 
 
+@pytest.mark.parametrize("known", [0.91, None])
+def test_the_more_similar_one_is_the_match_however_near_another_fingerprint_is(
+    known: float | None,
+) -> None:
+    seen = Seen()
+    (*claims, mine), facts = seen.ask(*(Thing(name, 10) for name in ("near", "similar", "me")))
+    near, similar = (claim._replace(id=id_) for id_, claim in enumerate(claims))
+    (decision,) = decide(
+        [mine._replace(id=2)],
+        facts[2:],
+        [[Met(0, known, False, near), Met(5, 0.97, False, similar)]],
+        lambda *_: [],
+        rule=seen.rule,
+        newest={},
+        made={},
+    )
+    assert decision.match is not None
+    assert decision.match.claim.key == "similar"
+
+
 # Documents that are compared as a whole
 
 
@@ -200,6 +220,9 @@ def test_equal_rows_of_lists_are_the_same_at_the_next_visit_and_equal_pages_copi
         seen = Seen()
         seen.kept(Thing("a", 10, visit=60, exact=True))
         assert one(seen, Thing("b", 10, visit=visit, generation=2, exact=True))[0] == kind
+    seen = Seen()
+    seen.kept(Thing("a", 10, exact=True))
+    assert one(seen, Thing("b", 10, visit=70, generation=2, exact=True))[0] == "same"
     seen = Seen()
     seen.kept(Thing("a", 10))
     assert one(seen, Thing("b", 11, visit=2, generation=2))[0] == "duplicate", "near is not equal"

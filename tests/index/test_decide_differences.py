@@ -151,6 +151,9 @@ def test_what_is_from_nowhere_may_be_from_the_same_site() -> None:
     seen = Seen()
     seen.meet(titled(1, ""))
     assert one(seen, titled(2)) == ("unique", True, "title")
+    seen = Seen()
+    seen.meet(titled(1))
+    assert one(seen, titled(2, "")) == ("unique", True, "title")
 
 
 def test_the_rest_of_the_page_does_not_count_where_facts_never_do() -> None:

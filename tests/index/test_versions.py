@@ -9,6 +9,7 @@ import sqlalchemy
 from claims import article, claim_version, edited
 from servers import ENGINES
 
+from scrapy_simhash.db import schema
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import TEXT, Folded
@@ -149,3 +150,25 @@ def test_the_own_version_wins_over_a_nearer_page(db: Database) -> None:
     index.confirm(claim_version(index, article(1), visit=1))
     index.confirm(claim_version(index, edited(edited(article(1))), key="b", visit=1))
     assert claim_version(index, edited(article(1)), visit=2).kind == "same"
+
+
+def test_a_claim_is_seen_when_it_is_made_and_whenever_it_stands_for_an_equal_version(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = sqlalchemy.select(schema.claims.c.created, schema.claims.c.seen)
+    index = Index(db)
+    index.confirm(claim_version(index, article(1), visit=1))
+    ((created, first),) = db.read(lambda connection: connection.execute(seen).all())
+    assert first == created > 0
+    monkeypatch.setattr(db, "now", lambda: created + 3600)
+    assert claim_version(index, article(1), visit=2).claim is None
+    ((again, last),) = db.read(lambda connection: connection.execute(seen).all())
+    assert again == created
+    assert last == created + 3600
+
+
+def test_the_candidates_of_all_batches_are_counted(db: Database) -> None:
+    index = Index(db)
+    for key in "abc":
+        index.claim(article(1), key=key)
+    assert index.lookup.counts.candidates == 2, "the one claim, met by each of the others"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.item import Facts, conflict, read_item
 from scrapy_simhash.item.facts import MAX_FIELDS, RECORD_SIZE, numbers
+from scrapy_simhash.item.folding import TEXT, Folded
 from scrapy_simhash.item.numbers import numbers_in
 
 if TYPE_CHECKING:
@@ -144,6 +145,29 @@ def test_the_first_of_several_names_is_given_and_the_numbers_of_the_text_last() 
     unnamed = conflict(Facts.unpack(new.packed()), stored, same_site=True)
     assert unnamed is not None
     assert unnamed.startswith("#")
+    assert conflict(Facts.unpack(new.packed()), Facts(), same_site=True) is not None
+
+
+def test_what_only_the_page_of_the_new_one_says_is_no_conflict() -> None:
+    one, other = (Facts.of({"page:title": Folded(TEXT, said)}) for said in ("Ferry", "Bridge"))
+    assert conflict(one, Facts(), same_site=True) is None
+    assert conflict(one, other, same_site=True) == "page:title"
+
+
+def test_an_amount_beside_words_is_another_value_on_one_site_only() -> None:
+    assert across_sites({"x": "€20"}, {"x": "on request"}) is None
+    assert on_one_site({"x": "€20"}, {"x": "on request"}) == "x"
+
+
+def test_values_are_hashed_with_the_secret() -> None:
+    fields, secret = {"title": Folded(TEXT, "Ferry")}, bytes(range(16))
+    assert Facts.of(fields, secret) != Facts.of(fields)
+    assert Facts.of(fields, secret) == Facts.of(fields, secret)
+    assert numbers("7", secret) != numbers("7")
+
+
+def test_half_of_a_character_is_a_value_too() -> None:
+    assert on_one_site({"title": "Ferry \ud83d"}, {"title": "Ferry"}) == "title"
 
 
 AMOUNTS = [
