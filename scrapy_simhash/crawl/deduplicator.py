@@ -99,6 +99,7 @@ class Deduplicator:
             (self._tracker.item_dropped, signals.item_dropped),
             (self._tracker.item_error, signals.item_error),
             (self._end.feeds.slot_closed, signals.feed_slot_closed),
+            (self._end.feeds.exporter_closed, signals.feed_exporter_closed),
             (self._unmet.spider_closed, signals.spider_closed),
             (self._end.spider_closed, signals.spider_closed),
             (self._end.engine_stopped, signals.engine_stopped),

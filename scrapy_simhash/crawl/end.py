@@ -118,7 +118,7 @@ class CrawlEnd:
 
     async def engine_stopped(self) -> None:
         """Handles the signal: all items have had their outcome, and the feeds are stored or not."""
-        lost = await self.feeds.missing()
+        lost = await self.feeds.missing(self._settings.timeout)
         if lost:
             logger.warning(
                 "%s: what this crawl claimed is released, so that nothing is taken for stored "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from concurrent.futures import Future
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage, ItemFilter
 from scrapy.utils.asyncio import run_in_thread
 
+from scrapy_simhash.crawl.waiting import wait
 from scrapy_simhash.durable import sync_file, sync_folders
 from scrapy_simhash.visible import shortened
 
@@ -45,6 +48,7 @@ class FeedCheck:
         self._first_lacking = ""
         self._folders: set[Path] = set()
         self._trouble: OSError | None = None
+        self._closed: Future[None] = Future()
 
     @cached_property
     def _exporter(self) -> FeedExporter | None:
@@ -94,11 +98,23 @@ class FeedCheck:
                 self._trouble = error
             self._folders.add(path.parent)
 
-    async def missing(self) -> str | None:
+    def exporter_closed(self) -> None:
+        """Handles the signal feed_exporter_closed: no feed will be stored any more."""
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+    async def missing(self, timeout: float) -> str | None:
         """What shows that not everything is stored that was written; None if nothing does.
 
         After this local feeds are on the disk, under their names.
+
+        Args:
+            timeout: seconds that the exporter is waited for at most. It has done its work before
+                the engine stops, unless somebody stops a crawl that is closing by itself.
         """
+        if self._exporter is not None:
+            with suppress(TimeoutError):
+                await wait(self._closed, timeout)
         figures = self._crawler.stats.get_stats()
         if any(name.startswith("feedexport/failed_count/") for name in figures):
             return "A feed could not be stored"

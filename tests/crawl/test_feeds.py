@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
@@ -152,6 +153,36 @@ async def test_of_a_feed_that_can_not_be_opened_nothing_is_claimed(settings, url
     again = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
     assert groups(again.items) == EVERY
     assert "claims/recovered" not in again.stats
+
+
+class Stops:
+    """A pipeline in whose end somebody stops the crawl once more: a signal, for one."""
+
+    def __init__(self, crawler):
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    async def close_spider(self):
+        stopped = asyncio.ensure_future(self.crawler.stop_async())
+        await asyncio.sleep(0.5)
+        assert not stopped.done()
+        self.crawler.stopped = stopped
+
+
+@deferred_f_from_coro_f
+async def test_a_crawl_that_is_stopped_while_it_closes_waits_for_its_feeds(
+    settings, urls, tmp_path, caplog
+):
+    path = tmp_path / "f.jl"
+    options = {"FEEDS": {str(path): {"format": "jsonlines"}}, "ITEM_PIPELINES": {Stops: 900}}
+    done = await crawl(PageSpider, settings | options, urls)
+    await done.crawler.stopped
+    assert groups(in_file(path)) == EVERY
+    assert runs(settings) == [1]
+    assert "is released" not in caplog.text
 
 
 class Forgetful(FileFeedStorage):
