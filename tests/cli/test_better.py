@@ -46,7 +46,7 @@ def test_the_best_one_is_written_with_what_it_replaces(call, database, tmp_path)
     path = tmp_path / "better.jsonl"
     found, err = better(call, database, "-o", path)
     assert found == []
-    assert "1 items" in err
+    assert "1 item given back" in err
     (line,) = map(json.loads, path.read_text("utf-8").splitlines())
     created = line["replaces"].pop("created")
     assert line["created"] >= created

@@ -83,9 +83,9 @@ def test_a_transaction_that_is_repeated_gives_the_same_groups(
     whole = index.database.transact_once
     asked = [document(index, edited(text), "a", 2), document(index, article(3), "b", 3)]
 
-    def loses_the_answer(work: Any, *rest: Any) -> Any:
-        whole(work, *rest)
-        return whole(lambda connection, _retried: work(connection, True), *rest)
+    def loses_the_answer(work: Any, *rest: Any, **how: Any) -> Any:
+        whole(work, *rest, **how)
+        return whole(lambda connection, _retried: work(connection, True), *rest, **how)
 
     monkeypatch.setattr(index.database, "transact_once", loses_the_answer)
     again = index.execute(claims=asked)
