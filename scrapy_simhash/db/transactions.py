@@ -104,9 +104,6 @@ class Database:
         # PyMySQL knows one host alone; psycopg does by itself what is done for it here.
         single, self._hosts = split_hosts(self.url)
         each = timeout / max(1, len(self._hosts))
-        if (path := sqlite_file(self.url)) is not None:
-            # What SQLite puts beside it has the same mode.
-            make_private(path)
         try:
             self.engine = create_engine(
                 single, **engine_options(single, timeout, each, options or {})
@@ -116,6 +113,9 @@ class Database:
         except (ArgumentError, TypeError) as error:
             # A TypeError is what it says of an option that there is not.
             raise ValueError(self._passwords.hide(str(error))) from self._passwords.cause(error)
+        if (path := sqlite_file(self.url)) is not None:
+            # What SQLite puts beside it has the same mode.
+            make_private(path)
         if self._hosts:
             event.listen(self.engine, "do_connect", self._connect)
         event.listen(self.engine, "connect", self._on_connect)

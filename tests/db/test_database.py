@@ -246,7 +246,10 @@ def test_a_missing_driver_is_named_with_what_installs_it() -> None:
         "sqlite://user:hunter2@host/x",
     ],
 )
-def test_no_error_shows_a_password(url: str) -> None:
+def test_no_error_shows_a_password_or_leaves_a_file(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (port,) = free_ports(1)
     with pytest.raises((ValueError, IndexUnavailable)) as error:
         Database(url.format(port=port), timeout=0.2)
@@ -254,6 +257,7 @@ def test_no_error_shows_a_password(url: str) -> None:
     while shown is not None:
         assert "hunter2" not in str(shown)
         shown = shown.__cause__
+    assert list(tmp_path.iterdir()) == []
 
 
 @on_servers
