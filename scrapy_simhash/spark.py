@@ -23,7 +23,8 @@ import numpy as np
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.meeting import FEW
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import Part, Sketches, make_part, row_type
+from scrapy_simhash.corpus.sketches import Sketches, make_part, row_type
+from scrapy_simhash.corpus.stored import Part
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.feed.documents import ItemReader, What
 from scrapy_simhash.index.batch import KeyRow, keys_of, owner_of, slotted

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from scrapy_simhash.corpus.sketches import Stored
+    from scrapy_simhash.corpus.stored import Stored
     from scrapy_simhash.feed.source import Source
 
 __all__ = ["Targets", "check_free", "dedupe_corpus"]

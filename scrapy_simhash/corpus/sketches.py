@@ -7,13 +7,12 @@ are asked for, all else through the memory of the system: a corpus may be larger
 from __future__ import annotations
 
 import os
-import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from scrapy_simhash.corpus.stored import StoredShingles
+from scrapy_simhash.corpus.stored import Part, StoredShingles
 from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.durable import open_new, open_own, sync_file
@@ -29,16 +28,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simhash.corpus.plan import Plan
+    from scrapy_simhash.corpus.stored import Stored
     from scrapy_simhash.index.verdict import Document
     from scrapy_simhash.item.merits import Criterion
 
 __all__ = [
     "NOTHING",
-    "Part",
-    "ShingleFile",
     "SketchFiles",
     "Sketches",
-    "Stored",
     "make_part",
     "row_type",
 ]
@@ -95,25 +92,6 @@ class _Packed(NamedTuple):
     file: int
     basis: int
     has_digest: bool
-
-
-class Part(NamedTuple):
-    """The sketches of some documents that follow each other.
-
-    Attributes:
-        rows: shape (documents,), see `row_type`.
-        keys: shape (documents, slots + 1), int32: those of the text, and that of the item as a
-            whole. 0 where there is none, which the row says.
-        shingles: of all of them, one after the other.
-        said: likewise, in bytes.
-        names: of facts, by their hashes.
-    """
-
-    rows: NDArray[np.void]
-    keys: NDArray[np.int32]
-    shingles: NDArray[np.uint64]
-    said: bytes
-    names: dict[int, str]
 
 
 def make_part(
@@ -178,43 +156,6 @@ def _packed(
         basis=basis_of(document),
         has_digest=digest is not None,
     )
-
-
-class Stored(NamedTuple):
-    """A part whose shingles are in a file; its rows say where."""
-
-    part: Part
-    file: str
-
-
-class ShingleFile:
-    """A file of shingles that a process writes alone, made when there are some.
-
-    Nothing that was noted is ever written over: another call takes another file.
-
-    Args:
-        folder: for it.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / f"shingles-{secrets.token_hex(8)}"
-        self._stream: BinaryIO | None = None
-        self._count = 0
-
-    def store(self, part: Part) -> Stored:
-        """Write the shingles of a part, so that others can read them."""
-        if self._stream is None:
-            self._stream = open_new(self._path)
-        self._stream.write(part.shingles.data)
-        self._stream.flush()
-        part.rows["shingles"] += self._count
-        self._count += part.shingles.size
-        return Stored(part._replace(shingles=_NO_SHINGLES), self._path.name)
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._stream is not None:
-            self._stream.close()
 
 
 @dataclass(slots=True)
@@ -283,7 +224,7 @@ class Sketches:
     """The sketches of a corpus, to read. Document i has row i.
 
     Attributes:
-        rows, keys: see :class:`Part`.
+        rows, keys: see :class:`~scrapy_simhash.corpus.stored.Part`.
     """
 
     def __init__(

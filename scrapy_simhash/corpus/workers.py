@@ -14,7 +14,8 @@ from multiprocessing.connection import wait
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_simhash.corpus.sketches import ShingleFile, make_part
+from scrapy_simhash.corpus.sketches import make_part
+from scrapy_simhash.corpus.stored import ShingleFile
 from scrapy_simhash.feed.errors import FeedError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scrapy_simhash.corpus.plan import Plan
-    from scrapy_simhash.corpus.sketches import Part, Stored
+    from scrapy_simhash.corpus.stored import Part, Stored
     from scrapy_simhash.feed.chunks import Chunk
     from scrapy_simhash.feed.documents import ItemReader, PageReader
     from scrapy_simhash.feed.source import Source

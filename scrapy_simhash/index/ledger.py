@@ -13,8 +13,9 @@ from scrapy_simhash.db.lock import LockedNamespace, ask_lock
 from scrapy_simhash.index.batch import duplicate_row
 from scrapy_simhash.index.budgets import Books, PushedOut
 from scrapy_simhash.index.claiming import claim_batch
+from scrapy_simhash.index.forgotten import forgotten
 from scrapy_simhash.index.verdict import Verdict
-from scrapy_simhash.index.writer import Writer, ask_standing, ask_to_confirm, forgotten
+from scrapy_simhash.index.writer import Writer, ask_standing, ask_to_confirm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -15,9 +15,10 @@ from scrapy_simhash.db.schema import ALL_VOID, NOT_VOID, PENDING_VOID
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.budgets import Books
+from scrapy_simhash.index.forgotten import FORGET
 from scrapy_simhash.index.process import host_id, is_alive
 from scrapy_simhash.index.void import counts
-from scrapy_simhash.index.writer import FORGET, Writer
+from scrapy_simhash.index.writer import Writer
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:

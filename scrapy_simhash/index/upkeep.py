@@ -10,8 +10,9 @@ from sqlalchemy import bindparam, delete, func, select, update
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.index.budgets import Books
+from scrapy_simhash.index.forgotten import FORGET, OTHER_SLOTS, other_slot
 from scrapy_simhash.index.void import is_orphan
-from scrapy_simhash.index.writer import FORGET, OTHER_SLOTS, Writer, other_slot
+from scrapy_simhash.index.writer import Writer
 from scrapy_simhash.keys.blocks import Blocks
 
 if TYPE_CHECKING:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cache
-from itertools import starmap
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import numpy as np
 from sqlalchemy import bindparam, delete, func, literal_column, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import CONFIRMED, EXACT
+from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import (
     CompiledStatement,
     insert_into,
@@ -20,10 +18,8 @@ from scrapy_simhash.db.statements import (
     is_in,
     list_parameter,
 )
-from scrapy_simhash.index.batch import KeyRow, exact_key
 from scrapy_simhash.index.budgets import share_of
-from scrapy_simhash.keys.plan import load_keys
-from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.index.forgotten import forgotten, other_slot, stored_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,55 +29,15 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.lock import LockedNamespace
     from scrapy_simhash.db.pipeline import Answer
-    from scrapy_simhash.index.batch import Row
+    from scrapy_simhash.index.batch import KeyRow, Row
     from scrapy_simhash.index.budgets import Books
+    from scrapy_simhash.index.forgotten import Forgotten
 
 __all__ = [
-    "FORGET",
-    "OTHER_SLOTS",
-    "Forgotten",
     "Writer",
     "ask_standing",
     "ask_to_confirm",
-    "forgotten",
-    "other_slot",
 ]
-
-#: The columns of a claim that it takes to forget it, and its keys.
-FORGET = ("id", "packed_keys", "fingerprint", "basis", "digest")
-Forgotten = tuple[int, bytes | None, bytes, int, bytes | None]
-
-#: While keys are made anew, the old and the new ones are as many slots apart.
-OTHER_SLOTS = 256
-
-
-def other_slot(first: int) -> int:
-    """The first slot of the keys that are made anew."""
-    return OTHER_SLOTS - first
-
-
-def forgotten(row: Mapping[str, Any]) -> Forgotten:
-    """What it takes to forget a claim, of its row."""
-    id_, packed, fingerprint, basis, digest = (row[name] for name in FORGET)
-    return id_, packed, fingerprint, basis, digest
-
-
-def _keys_of(plan: str, claim: Forgotten) -> list[KeyRow]:
-    """The keys of a claim, from what is left of its row."""
-    _, packed, fingerprint, basis, digest = claim
-    slots = _load_keys(plan).slots
-    if basis == EXACT:
-        return [KeyRow(slots, exact_key(fingerprint))]
-    if packed is not None:
-        numbers = np.frombuffer(packed, "<i4").tolist()
-    else:
-        sketch = Sketch(int.from_bytes(fingerprint, "big"), 0, None)
-        numbers = _load_keys(plan).keys(sketch).tolist()
-    keys = list(starmap(KeyRow, enumerate(numbers)))
-    return keys if digest is None else [*keys, KeyRow(slots, exact_key(digest))]
-
-
-_load_keys = cache(load_keys)
 
 
 class _Statements:
@@ -227,7 +183,7 @@ class Writer:
         if not claims:
             return
         if keys is None:
-            keys = [_keys_of(self._held.plan, forgotten(row)) for row in claims]
+            keys = [stored_keys(self._held.plan, forgotten(row)) for row in claims]
         first = self._held.first_slot
         key_rows = [
             {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": row["id"]}
@@ -253,7 +209,7 @@ class Writer:
         rows = [
             {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": claim[0]}
             for claim in claims
-            for slot, key in _keys_of(plan, claim)
+            for slot, key in stored_keys(plan, claim)
         ]
         insert_rows(self._connection, [(self._sql.insert_keys, rows)])
 
@@ -305,7 +261,7 @@ class Writer:
         of_slots: dict[int, set[int]] = defaultdict(set)
         for first, plan in plans:
             for claim in claims:
-                for slot, key in _keys_of(plan, claim):
+                for slot, key in stored_keys(plan, claim):
                     of_slots[first + slot].add(key)
         for slot, keys in of_slots.items():
             values = list_parameter(self._dialect, keys)
