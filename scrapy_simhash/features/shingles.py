@@ -15,10 +15,10 @@ from scrapy_simhash import native
 from scrapy_simhash.features.mixing import mix64
 from scrapy_simhash.features.tokens import (
     cluster_tokens,
+    compiled,
     fold,
     fold_table,
     named_tokens,
-    normal,
     token_starts,
 )
 
@@ -88,11 +88,7 @@ def shingles(text: str, secret: bytes = b"") -> NDArray[np.uint64]:
 def _compiled(core: native.Core, text: str, secret: bytes) -> NDArray[np.uint64]:
     base, pair = _constants(secret)
     how = (base, int(pair), _WINDOW)
-    made = core.shingles(text, fold_table(), False, how)
-    while made is None:
-        normalised = normal(text)
-        made = core.shingles(normalised, fold_table(), normalised == text, how)
-        text = normalised
+    made = compiled(lambda text, is_nfc: core.shingles(text, fold_table(), is_nfc, how), text)
     return np.frombuffer(made, np.uint64)
 
 

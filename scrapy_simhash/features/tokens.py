@@ -19,12 +19,16 @@ from scrapy_simhash import native
 from scrapy_simhash.features.marks import stream_safe
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, TypeVar
 
     from numpy.typing import NDArray
 
+    T = TypeVar("T")
+
 __all__ = [
     "cluster_tokens",
+    "compiled",
     "fold",
     "fold_table",
     "named_tokens",
@@ -51,17 +55,23 @@ def tokens(text: str) -> list[str]:
     """The tokens of which `shingles` makes its pairs, folded, in the order of the text."""
     if text.isascii():
         return [token for token in _fold_ascii(text).decode().split("\0") if token]
-    if native.core is not None:
-        joined = _compiled(native.core, text)
+    if (core := native.core) is not None:
+        joined = compiled(lambda text, is_nfc: core.tokens(text, fold_table(), is_nfc), text)
         return joined.split(" ") if joined else []
     return named_tokens(fold(text))
 
 
-def _compiled(core: native.Core, text: str) -> str:
-    made = core.tokens(text, fold_table(), False)
+def compiled(make: Callable[[str, bool], T | None], text: str) -> T:
+    """What the core makes of a text: of one that NFC might change it makes nothing.
+
+    Args:
+        make: of a text, and whether it is in NFC.
+        text: any text.
+    """
+    made = make(text, False)
     while made is None:
         normalised = normal(text)
-        made = core.tokens(normalised, fold_table(), normalised == text)
+        made = make(normalised, normalised == text)
         text = normalised
     return made
 

@@ -48,6 +48,11 @@ static void *take_room(Room *room, Py_ssize_t length)
     return room->hashes;
 }
 
+static int is_fold_table(const Py_buffer *table)
+{
+    return table->len >= 4 && table->len / 4 <= 0x110000 && !((uintptr_t)table->buf % 4);
+}
+
 static uint32_t fold_beyond(uint32_t point)
 {
     if (point >= 0x20000 && point < 0x40000)
@@ -117,6 +122,12 @@ static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffe
     return tokens ? (Py_ssize_t)tokens : -1; /* pictures may be all there is */
 }
 
+/* Whether a character goes on with the token of the one before it. */
+static inline int joins(uint32_t character, uint32_t next)
+{
+    return next >= MARK || (next && character < ALONE && next < ALONE);
+}
+
 /* Hash each token, and note which are letters of a script without spaces. Returns how many. */
 static Py_ssize_t hash_tokens(const Room *room, Py_ssize_t length, const Hashing *with)
 {
@@ -131,8 +142,7 @@ static Py_ssize_t hash_tokens(const Room *room, Py_ssize_t length, const Hashing
         room->letters[tokens] = character >= CLUSTER;
         for (Py_ssize_t place = 1; at < end; place++, at++) {
             uint32_t next = *at;
-            int joins = next && character < ALONE && next < ALONE;
-            if (!joins && next < MARK)
+            if (!joins(character, next))
                 break;
             if (place < with->window)
                 hash += next * power;
@@ -246,7 +256,7 @@ PyObject *core_shingles(PyObject *Py_UNUSED(module), PyObject *arguments)
         return NULL;
     with.base = base, with.pair = pair;
     Py_ssize_t length = PyUnicode_GetLength(text);
-    if (table.len < 4 || table.len / 4 > 0x110000 || (uintptr_t)table.buf % 4) {
+    if (!is_fold_table(&table)) {
         PyErr_SetString(PyExc_ValueError, "no fold table");
     } else if (!take_room(&room, length)) {
         PyErr_NoMemory();
@@ -282,8 +292,7 @@ static Py_ssize_t spell_tokens(const uint32_t *at, Py_ssize_t length, uint32_t *
         spelt[count++] = character & (ALONE - 1);
         for (; at < end; at++) {
             uint32_t next = *at;
-            int joins = next && character < ALONE && next < ALONE;
-            if (!joins && next < MARK)
+            if (!joins(character, next))
                 break;
             spelt[count++] = next & (ALONE - 1);
             character = next;
@@ -302,7 +311,7 @@ PyObject *core_tokens(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "Uy*p:tokens", &text, &table, &normalised))
         return NULL;
     Py_ssize_t length = PyUnicode_GetLength(text);
-    if (table.len < 4 || table.len / 4 > 0x110000 || (uintptr_t)table.buf % 4) {
+    if (!is_fold_table(&table)) {
         PyErr_SetString(PyExc_ValueError, "no fold table");
     } else if (length > (1 << 30) ||
                !(points = PyMem_Malloc((size_t)(3 * length + 1) * sizeof *points))) {
