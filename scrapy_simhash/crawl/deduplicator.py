@@ -22,6 +22,7 @@ from scrapy_simhash.crawl.drop import NearDuplicateItem
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.groups import GroupField
+from scrapy_simhash.crawl.load import Load
 from scrapy_simhash.crawl.pruner import Pruner
 from scrapy_simhash.crawl.quarantine import TooLarge, pack
 from scrapy_simhash.crawl.soft404 import SoftNotFound
@@ -74,6 +75,7 @@ class Deduplicator:
         self._trouble = Trouble(crawler, self._stats, closes=settings.on_error == "close")
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._trouble)
+        self._load = Load(crawler)
         self._unmet = UnmetFields(settings)
         self._groups = GroupField(settings.group_field)
         self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
@@ -243,7 +245,8 @@ class Deduplicator:
         if isinstance(document, str):
             return Verdict("skipped", reason=document)
         subject.document = document
-        return await self._claims.claim(subject, document)
+        with self._load.item_waits():
+            return await self._claims.claim(subject, document)
 
     def _announce(self, subject: Subject, verdict: Verdict, item: Any) -> None:
         if verdict.kind == "duplicate":

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from scrapy.http import HtmlResponse
 
+from scrapy_simhash.crawl.parsed import forget_tree, has_tree
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.says import digest_on, read_item
+from scrapy_simhash.item.says import digest_on, read_facts, read_item
 from scrapy_simhash.simhash.scheme import Sketch, keyed
 from scrapy_simhash.text.html import decode, parse_html
 from scrapy_simhash.text.limits import is_too_complex, is_too_large
@@ -105,6 +106,9 @@ class DocumentMaker:
         with self._stats.spent("text_seconds"):
             said = self._read(item, page)
             found = self._text(subject, said)
+        if subject.is_alone:
+            # Its callback is over, and no other item will ask for this page.
+            forget_tree(page.response)
         if found is None:
             return self._exact(subject, said)
         return found if isinstance(found, str) else self._by_text(subject, said, found)
@@ -173,7 +177,7 @@ class DocumentMaker:
         if is_too_large(page.response.body):
             return "too_large"
         # Where the spider has asked for the tree, it is there.
-        is_parsed = getattr(page.response, "_cached_selector", None) is not None
+        is_parsed = has_tree(page.response)
         text = _decoded(page.response)
         if is_too_complex(text, is_parsed=is_parsed):
             return "too_complex"
@@ -191,14 +195,14 @@ class DocumentMaker:
             return "too_large"
         if says.text.strip() and not says.speaks:
             return "no_main_text"
-        said = read_item(
+        facts = read_facts(
             page_facts(root),
             page_url=page.url,
             since=self._since,
             now=time.time(),
             secret=self._secret,
         )
-        return Text(says.text, said.facts, says.rest)
+        return Text(says.text, facts, says.rest)
 
     def _exact(self, subject: Subject, said: Said) -> Document | Reason:
         """An item as a whole."""

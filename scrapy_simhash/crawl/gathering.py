@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Barrier", "Gatherer", "Job"]
 
-#: Seconds in which claims are gathered for one transaction, and in which outcomes, for which nobody
-#: waits, wait for a claim to share one with. A transaction costs as much as several claims in it.
-_GATHER, _OUTCOMES_WAIT = 0.02, 0.25
+#: Seconds in which claims are gathered for one transaction, which costs as much as several claims
+#: in it: no item is in a hurry, but a callback may wait for what is foreseen of its page.
+_GATHER, _GATHER_FORESEEN = 0.1, 0.02
+#: Seconds in which outcomes, for which nobody waits, wait for a claim to share a transaction with.
+_OUTCOMES_WAIT = 0.25
 
 
 @dataclass(slots=True, eq=False)
@@ -64,10 +66,13 @@ class Gatherer:
         self._queue: queue.SimpleQueue[Job | Barrier | None] = queue.SimpleQueue()
         self._outcomes: deque[Job] = deque()
         self._is_told = False
+        self._seconds = _GATHER
 
     def put(self, job: Job | Barrier) -> None:
         """Add something; from any thread."""
         if isinstance(job, Barrier) or not job.is_outcome:
+            if isinstance(job, Job) and job.foresee is not None:
+                self._seconds = _GATHER_FORESEEN
             self._queue.put(job)
             return
         self._outcomes.append(job)
@@ -97,8 +102,9 @@ class Gatherer:
             else:
                 jobs.append(job)
                 if len(jobs) == 1:
-                    # Asleep, the thread costs the others nothing; woken for each job it would.
-                    time.sleep(_GATHER)
+                    if self._queue.qsize() < BATCH:
+                        # Asleep, the thread costs the others nothing; woken for each job it would.
+                        time.sleep(self._seconds)
                     deadline = time.monotonic()
         return self._take_outcomes() + jobs, barrier
 

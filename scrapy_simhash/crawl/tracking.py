@@ -13,6 +13,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_simhash.crawl.checks import COMPARE
+from scrapy_simhash.crawl.parsed import forget_tree
 from scrapy_simhash.index.namespace import check_name
 from scrapy_simhash.visible import shortened
 
@@ -191,6 +192,8 @@ class Tracker:
             while held:
                 yield self._expect(held.pop(), page, is_alone=False)
             raise
+        if not held and (page.compare or self._settings.compare) != "page":
+            forget_tree(page.response)
         while held:
             yield self._expect(held.pop(), page, is_alone=True)
 

@@ -338,7 +338,7 @@ class Database:
                 # It stays in the file, and is in those that we have made.
                 *(["PRAGMA journal_mode=WAL"] if self._makes_tables else []),
                 "PRAGMA synchronous=NORMAL",
-                "PRAGMA cache_size=-65536",
+                "PRAGMA cache_size=-16384",
                 "PRAGMA wal_autocheckpoint=16000",
                 "PRAGMA temp_store=MEMORY",
             ),

@@ -11,7 +11,7 @@ from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.values import item_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 __all__ = ["elsewhere", "is_address", "is_page", "own_address", "without_addresses"]
 
@@ -59,17 +59,31 @@ def is_page(address: str, page_url: str) -> bool:
     return _place(_absolute(address, page_url)) == _place(page_url)
 
 
-def elsewhere(values: Iterable[Any], page_url: str) -> set[str]:
+def elsewhere(values: Collection[Any], page_url: str) -> set[str]:
     """Those of the texts in a list that are seen at once to lead elsewhere.
 
     For them `is_page` says no. They are neither moments nor empty, whether they are addresses or
     not: of a list of hundreds of links nothing else has to be asked.
     """
-    tail = _tail(page_url)
-    return {
+    if not (tail := _tail(page_url)):
+        return set()
+    # As `_leads_elsewhere` has it, without a call for each of hundreds.
+    plain = {
         value
         for value in values
         if type(value) is str
+        and value.startswith(_BEGINNINGS)
+        and tail not in value
+        and "%" not in value
+        and "//#" not in value
+        and "//?" not in value
+        and len(value.rstrip()) > _HOST
+    }
+    return plain | {
+        value
+        for value in values
+        if type(value) is str
+        and value not in plain
         and value.startswith(_BEGINNINGS)
         and _leads_elsewhere(value.strip(), tail)
     }
@@ -94,10 +108,12 @@ def _leads_elsewhere(address: str, tail: str) -> bool:
     return not (_BEHIND.search(said) or said.rstrip("/").endswith((tail, ".")))
 
 
-def without_addresses(name: Name, values: Iterable[Any]) -> list[Any]:
+def without_addresses(name: Name, values: Sequence[Any]) -> list[Any]:
     """The values of a list that are no addresses, as they stand and without any tags."""
     if name.address:
-        # As `is_address` has it, without a call for each of hundreds.
+        # As `is_address` has it, without a call for each of hundreds; or for all of them at once.
+        if _are_words(values):
+            return []
         return [
             value
             for value in values
@@ -111,6 +127,19 @@ def without_addresses(name: Name, values: Iterable[Any]) -> list[Any]:
         for value in values
         if type(value) is not str or "<" in value or not is_address(name, value)
     ]
+
+
+def _are_words(values: Sequence[Any]) -> bool:
+    """Whether all are single words that may be addresses."""
+    if set(map(type, values)) != {str}:
+        return False
+    joined = " ".join(values)
+    return (
+        "<" not in joined
+        and max(map(len, values)) <= _LENGTH
+        and all(map(str.strip, values))
+        and len(joined.split()) == len(values)
+    )
 
 
 def own_address(

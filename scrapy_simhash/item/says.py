@@ -33,7 +33,7 @@ from scrapy_simhash.item.values import Printed, flat, read_fields
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["MIN_PROSE", "Said", "digest_on", "read_item"]
+__all__ = ["MIN_PROSE", "Said", "digest_on", "read_facts", "read_item"]
 
 #: Distinct shingles from which on a value is prose. 20 to 64 gave the same on stories, offers and
 #: rows; 8 to 16 take long headlines for prose.
@@ -131,7 +131,7 @@ def read_item(
             raise TypeError(f"fields must be a list of names, not the single str {names!r}")
     read = read_fields(item)
     everything = flat(read.tree)
-    item_part = _ItemPart(Window(since - _SLACK, now + _SLACK), page_url, frozenset(ignore))
+    item_part = _ItemPart(_window(since, now), page_url, frozenset(ignore))
     said = {}
     for name, value in everything.items():
         if fields is None or is_inside(name, fields):
@@ -152,6 +152,30 @@ def read_item(
         published=published_first(everything),
         canonical=is_canonical(everything, (page_url, address)),
     )
+
+
+def read_facts(
+    values: Mapping[str, str], *, page_url: str, since: float, now: float, secret: bytes = b""
+) -> Facts:
+    """The facts that an item with these values has by `read_item`, and nothing else of it.
+
+    Args:
+        values: By their names, in which there are no dots.
+        page_url: As for `read_item`.
+        since: As for `read_item`.
+        now: As for `read_item`.
+        secret: As for `read_item`.
+    """
+    item_part = _ItemPart(_window(since, now), page_url, frozenset())
+    prose = _Prose(markup=False)
+    for name, value in values.items():
+        if item_part.keep(name, value) is not None:
+            prose.read(name, value)
+    return Facts.of(prose.facts, secret)
+
+
+def _window(since: float, now: float) -> Window:
+    return Window(since - _SLACK, now + _SLACK)
 
 
 def _as_text(value: Any) -> Any:
@@ -224,11 +248,11 @@ def _written(value: Any) -> str:
         fields = sorted(value.items())
         return f"d({''.join([f'{len(key)}:{key}={_written(inner)}' for key, inner in fields])})"
     if kind is list:
-        inside = {
-            f"str:{len(inner)}:{inner}" if type(inner) is str else _written(inner)
-            for inner in value
-        }
-        return f"l({''.join(sorted(inside))})"
+        if set(map(type, value)) == {str}:
+            # Hundreds of links are common; this goes without a step of Python for each.
+            texts = sorted(set(value))
+            return f"t({','.join(map(str, map(len, texts)))}:{''.join(texts)})"
+        return f"l({''.join(sorted(set(map(_written, value))))})"
     text = value.hex() if kind is bytes else str(value)
     return f"{value.kind if kind is Printed else kind.__name__}:{len(text)}:{text}"
 

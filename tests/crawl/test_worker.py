@@ -189,7 +189,7 @@ async def test_a_claim_that_comes_too_late_is_released(session):
 async def test_a_claim_nobody_waits_for_any_more_is_released(worker, session):
     session.gate.clear()
     asked = asyncio.ensure_future(worker.claim("n", document("a")))
-    await asyncio.sleep(0.1)
+    await until(lambda: session.busy)
     asked.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asked
@@ -202,7 +202,7 @@ async def test_a_claim_nobody_waits_for_any_more_is_released(worker, session):
 async def test_a_claim_given_up_before_its_turn_is_never_made(worker, session):
     session.gate.clear()
     first = asyncio.ensure_future(worker.claim("n", document("a")))
-    await asyncio.sleep(0.1)
+    await until(lambda: session.busy)
     second = asyncio.ensure_future(worker.claim("n", document("b")))
     await asyncio.sleep(0.1)
     second.cancel()
@@ -493,6 +493,29 @@ def test_outcomes_are_taken_with_a_claim_and_before_a_barrier():
     assert asked.take(0) == ([], None)
 
 
+@pytest.mark.parametrize(
+    ("job", "seconds"),
+    [(Job("n", claim=document("a")), 0.1), (Job("n", foresee=document("a")), 0.02)],
+)
+def test_claims_are_gathered_for_longer_than_callbacks_wait(monkeypatch, job, seconds):
+    slept = []
+    monkeypatch.setattr("scrapy_simhash.crawl.gathering.time.sleep", slept.append)
+    asked = Gatherer()
+    asked.put(job)
+    assert asked.take(5) == ([job], None)
+    assert slept == [seconds]
+
+
+def test_nothing_is_gathered_where_a_whole_transaction_is_there(monkeypatch):
+    slept = []
+    monkeypatch.setattr("scrapy_simhash.crawl.gathering.time.sleep", slept.append)
+    asked, jobs = Gatherer(), [Job("n", claim=document(str(number))) for number in range(2 * BATCH)]
+    for job in [*jobs, jobs[0]]:
+        asked.put(job)
+    assert [asked.take(5)[0] for _ in range(3)] == [jobs[:BATCH], jobs[BATCH:], jobs[:1]]
+    assert slept == [0.1]
+
+
 def test_the_thread_is_woken_once_for_outcomes(monkeypatch):
     monkeypatch.setattr("scrapy_simhash.crawl.gathering._OUTCOMES_WAIT", 0.3)
     asked, taken, begun = Gatherer(), [], threading.Event()
@@ -504,7 +527,7 @@ def test_the_thread_is_woken_once_for_outcomes(monkeypatch):
         wakes.append(job)
         return job
 
-    asked._queue = SimpleNamespace(get=woken, put=asked._queue.put)
+    asked._queue = SimpleNamespace(get=woken, put=asked._queue.put, qsize=asked._queue.qsize)
     thread = threading.Thread(target=lambda: taken.extend(asked.take(5)[0]))
     thread.start()
     begun.wait()

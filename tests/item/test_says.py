@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item import Said, addresses, conflict, read_item, says
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.says import MIN_PROSE
+from scrapy_simhash.item.says import MIN_PROSE, read_facts
 from scrapy_simhash.item.times import Window, is_moment, is_within
 
 SINCE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC).timestamp()
@@ -268,6 +268,54 @@ def test_equal_items_have_equal_digests_wherever_they_are_met() -> None:
 )
 def test_any_other_value_or_type_is_another_digest(other: dict[str, Any]) -> None:
     assert said(other).digest != said({"name": "Ann", "n": 3}).digest
+
+
+LISTS = [
+    ["a", "b"],
+    ["ab"],
+    ["a,b"],
+    ["b"],
+    ["1,1:ab"],
+    ["a", "b", ""],
+    ["a", "b", 1],
+    ["a", "b", ["a", "b"]],
+    [["a", "b"]],
+    [["ab"]],
+    "ab",
+]
+
+
+def test_lists_have_one_digest_only_where_they_hold_the_same() -> None:
+    digests = {said({"x": value, "y": 1}).digest for value in LISTS}
+    # What is empty says nothing.
+    assert len(digests) == len(LISTS) - 1
+    assert said({"x": ["b", "a", "b"], "y": 1}).digest == said({"x": ["a", "b"], "y": 1}).digest
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["page:title", "page:price", "page:datePublished", "page:sku"]),
+        st.one_of(
+            st.text(max_size=20),
+            st.sampled_from(
+                [
+                    "12.50",
+                    "$ 3",
+                    "2026-01-02T03:04",
+                    "https://a.test/b",
+                    "https://a.test/c",
+                    "w " * 40,
+                ]
+            ),
+        ),
+    )
+)
+def test_the_facts_of_a_page_are_those_of_an_item_that_says_the_same(
+    values: dict[str, str],
+) -> None:
+    more: dict[str, Any] = {"page_url": "https://a.test/b", "since": 1.7e9, "now": 1.8e9}
+    facts = read_facts(values, **more, secret=b"x" * 16)
+    assert facts == read_item(values, **more, secret=b"x" * 16).facts
 
 
 def test_items_of_another_class_are_other_items() -> None:
@@ -531,6 +579,13 @@ def test_a_short_cut_never_misses_the_address_of_the_page(page: str, address: st
 )
 def test_a_list_of_links_says_what_they_say_one_by_one(page: str, links: list[str]) -> None:
     others = addresses.elsewhere(links, page)
+    if tail := addresses._tail(page):
+        assert others == {
+            link
+            for link in links
+            if link.startswith(("http://", "https://", "/"))
+            and addresses._leads_elsewhere(link.strip(), tail)
+        }
     window = Window(0, 2e9)
     for link in others:
         assert not addresses.is_page(link.strip(), page)

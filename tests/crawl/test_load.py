@@ -1,0 +1,151 @@
+"""What a crawl holds while its items wait for their verdicts."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from types import SimpleNamespace
+
+import pytest
+from loopback import PageSpider, article, crawl, serve
+from parsel import selector
+from scrapy import signals
+from scrapy.utils.defer import deferred_f_from_coro_f
+
+from scrapy_simhash.crawl.claims import Claims
+from scrapy_simhash.crawl.load import Load
+
+
+class Titles(PageSpider):
+    """Items that say what the tree of their page says."""
+
+    name = "titles"
+    per_page = 1
+
+    def parse(self, response):
+        for number in range(self.per_page):
+            yield {
+                "url": f"{response.url}#!{number}",
+                "words": len(response.css("p::text").get().split()),
+            }
+
+
+class TitlesOfAll(Titles):
+    name = "titles_of_all"
+    per_page = 3
+
+
+class SeesTrees:
+    """Notes whether the page of an item with a verdict holds a tree, and asks for one."""
+
+    def __init__(self, crawler):
+        self.stats = crawler.stats
+        crawler.signals.connect(self.scraped, signals.item_scraped)
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def scraped(self, response):
+        self.stats.inc_value(f"trees/{response._cached_selector is not None}")
+        assert len(response.css("p::text").get().split()) == 120
+
+
+@pytest.mark.parametrize("spider", [Titles, TitlesOfAll])
+@deferred_f_from_coro_f
+async def test_a_page_lets_go_of_its_tree_when_nobody_needs_it_any_more(settings, spider):
+    extensions = {"EXTENSIONS": {SeesTrees: 1}}
+    with serve({"/a": article("a"), "/b": article("b")}) as site:
+        found = await crawl(spider, settings | extensions, [site + "/a", site + "/b"])
+    count = found.crawler.stats.get_value
+    # Who asks for it once more has it made anew: for the first item of a page that is scraped.
+    assert count("trees/False") == 2
+    assert count("trees/True", 0) == 2 * (spider.per_page - 1)
+    assert len(found.items) == 2 * spider.per_page
+    assert not found.errors
+
+
+@pytest.mark.parametrize("compare", ["auto", "page"])
+@deferred_f_from_coro_f
+async def test_no_page_is_parsed_twice(settings, compare, monkeypatch):
+    made = []
+
+    def counted(*args, **kwargs):
+        made.append(args)
+        return make(*args, **kwargs)
+
+    make = selector.create_root_node
+    monkeypatch.setattr(selector, "create_root_node", counted)
+    with serve({"/a": article("a")}) as site:
+        for number, spider in enumerate((Titles, TitlesOfAll), 1):
+            await crawl(spider, settings | {"SIMHASH_COMPARE": compare}, [site + "/a"])
+            assert len(made) == number
+
+
+@deferred_f_from_coro_f
+async def test_trees_need_no_collector_to_be_freed(settings):
+    """A page and its selector hold each other: left alone, they stay until the collector comes."""
+    trees = []
+
+    class Watches(PageSpider):
+        name = "watches"
+
+        def parse(self, response):
+            yield {"n": len(trees), "title": response.css("p::text").get()[:20]}
+            trees.append(weakref.ref(response.selector))
+
+    class Sees:
+        def process_item(self, item):
+            item["freed"] = all(tree() is None for tree in trees)
+            return item
+
+    gc.disable()
+    try:
+        with serve({"/a": article("a")}) as site:
+            more = {"ITEM_PIPELINES": {Sees: 900}}
+            found = await crawl(Watches, settings | more, [site + "/a"])
+    finally:
+        gc.enable()
+    assert [item["freed"] for item in found.items] == [True]
+
+
+@deferred_f_from_coro_f
+async def test_what_waits_counts_for_scrapy_until_it_is_through(settings, monkeypatch):
+    sizes = []
+
+    async def claim(self, subject, document):
+        sizes.append(self._trouble._crawler.engine.scraper.slot.active_size)
+        return await really(self, subject, document)
+
+    class Closes(Titles):
+        name = "closes"
+
+        def closed(self, reason):
+            sizes.append(self.crawler.engine.scraper.slot.active_size)
+
+    really = Claims.claim
+    monkeypatch.setattr(Claims, "claim", claim)
+    with serve({"/a": article("a")}) as site:
+        await crawl(Closes, settings, [site + "/a"])
+    assert 20_000 < sizes[0] < 30_000
+    assert sizes[1:] == [0]
+
+
+def test_an_item_that_waits_counts_more_than_a_small_page():
+    slot = SimpleNamespace(active_size=1024)
+    load = Load(SimpleNamespace(engine=SimpleNamespace(scraper=SimpleNamespace(slot=slot))))
+    with load.item_waits():
+        with load.item_waits():
+            assert slot.active_size == 1024 + 2 * 20_000
+        assert slot.active_size == 1024 + 20_000
+    with pytest.raises(TimeoutError), load.item_waits():
+        raise TimeoutError
+    assert slot.active_size == 1024
+
+
+@pytest.mark.parametrize(
+    "engine", [None, SimpleNamespace(), SimpleNamespace(scraper=SimpleNamespace(slot=None))]
+)
+def test_where_there_is_nothing_to_count_in_items_wait_all_the_same(engine):
+    with Load(SimpleNamespace(engine=engine)).item_waits():
+        pass
