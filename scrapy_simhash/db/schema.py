@@ -1,8 +1,8 @@
 """The tables, their version, and nothing else.
 
-Identifiers of claims are handed out by the counter in the namespace's own row, which every writing
-transaction updates first: the row that serialises the writers also numbers their claims, so no
-engine's way of generating keys matters, and no number is ever used twice.
+Identifiers of claims are counted under the lock of the namespace: what serialises the writers also
+numbers their claims, so no engine's way of generating keys matters, and no number is ever used
+twice.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ __all__ = [
     "TEXT",
     "TEXT_LENGTH",
     "VERSION",
+    "books",
     "claims",
     "duplicates",
     "keys",
@@ -54,7 +55,7 @@ __all__ = [
 ]
 
 #: Of the tables below. A change of them raises it; from the first release on it adds a migration.
-VERSION = 5
+VERSION = 6
 
 #: What brings the tables of a version to the next one. MariaDB commits every change of a table as
 #: it is made, so each must be able to go on with what an earlier attempt left half done.
@@ -115,13 +116,27 @@ namespaces = Table(
     Column("next_plan", String(255)),
     Column("rebuilt", BigInteger, nullable=False, default=0),
     Column("created", Double, nullable=False),
-    # Updated first in every writing transaction: the lock, and the last claim's number.
+    # The last claim's number, updated first in every writing transaction, and what it holds. On
+    # PostgreSQL these stay as they were at first: the newest are in the table below.
     Column("counter", BigInteger, nullable=False, default=0),
     Column("size", BigInteger, nullable=False, default=0),
     Column("text_bytes", BigInteger, nullable=False, default=0),
     Column("item_bytes", BigInteger, nullable=False, default=0),
     # A number is never used again: who still holds that of a namespace that was reset must fail.
     sqlite_autoincrement=True,
+    **_MYSQL,
+)
+
+# On PostgreSQL alone, for which see `db.lock`: the last few hundred transactions of a namespace.
+books = Table(
+    "simhash_books",
+    metadata,
+    Column("namespace", Integer, primary_key=True, autoincrement=False),
+    Column("counter", BigInteger, primary_key=True, autoincrement=False),
+    Column("size", BigInteger, nullable=False),
+    Column("text_bytes", BigInteger, nullable=False),
+    Column("item_bytes", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
     **_MYSQL,
 )
 
