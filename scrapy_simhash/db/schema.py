@@ -1,4 +1,4 @@
-"""The tables, their version, and nothing else.
+"""The tables and their version, and the one column that is read otherwise than it is stored.
 
 Identifiers of claims are counted under the lock of the namespace: what serialises the writers also
 numbers their claims, so no engine's way of generating keys matters, and no number is ever used
@@ -22,6 +22,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    func,
 )
 from sqlalchemy.dialects import mysql
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection, FromClause
 
 __all__ = [
     "ALL_VOID",
@@ -52,6 +53,7 @@ __all__ = [
     "namespaces",
     "runs",
     "texts",
+    "url_of",
 ]
 
 #: Of the tables below. A change of them raises it; from the first release on it adds a migration.
@@ -194,7 +196,8 @@ claims = Table(
     Column("created", Double, nullable=False),
     Column("seen", Double, nullable=False),
     Column("key", _LongText, nullable=False),
-    Column("url", _LongText, nullable=False),
+    # Null where it is the key: see `url_of`.
+    Column("url", _LongText),
     # Keys that can't be made from the fingerprint: 4 bytes each, little-endian.
     Column("packed_keys", LargeBinary(516).with_variant(mysql.VARBINARY(516), "mysql", "mariadb")),
     # Equal ones mean equal items.
@@ -244,7 +247,8 @@ duplicates = Table(
     Column("created", Double, nullable=False),
     Column("owner", BigInteger, nullable=False),
     Column("key", _LongText, nullable=False),
-    Column("url", _LongText, nullable=False),
+    # Null where it is the key: see `url_of`.
+    Column("url", _LongText),
     Column("fingerprint", _Fingerprint, nullable=False),
     Column("size", Integer, nullable=False),
     Column("basis", SmallInteger, nullable=False),
@@ -300,3 +304,11 @@ Index(
     "simhash_texts_room",
     *(texts.c[name] for name in ("namespace", "claim", "duplicate", "bytes", "site")),
 )
+
+
+def url_of(table: FromClause) -> ColumnElement[str]:
+    """Where a claim or a duplicate was found, in a query of their table.
+
+    An address that is the key as well is stored once. The column of the result is named "url".
+    """
+    return func.coalesce(table.c.url, table.c.key).label("url")
