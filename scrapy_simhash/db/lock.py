@@ -70,10 +70,12 @@ _take = CompiledStatement(_update)
 _take_and_read = CompiledStatement(_update.returning(*_held))
 _read = CompiledStatement(select(*_held).where(_here))
 _hold = CompiledStatement(select(*_held).where(_here).with_for_update())
+# The last of the index up to this namespace: it may be of another one. Where the rows of this one
+# are asked for the planner, which has seen few of them once, reads and sorts all that there are.
 _newest = CompiledStatement(
-    select(*(_book[name] for name in _ENTERED))
-    .where(_book.namespace == bindparam("here"))
-    .order_by(_book.counter.desc())
+    select(_book.namespace, *(_book[name] for name in _ENTERED))
+    .where(_book.namespace <= bindparam("here"))
+    .order_by(_book.namespace.desc(), _book.counter.desc())
     .limit(1)
 )
 _add = CompiledStatement(
@@ -148,8 +150,9 @@ def ask_lock(
             raise NamespaceGone(f"namespace {namespace} is gone: it was reset by somebody else")
         last, *others = rows[0]
         if newest is not None:
-            if found := newest.rows:
-                last, *others[: len(_ENTERED) - 1] = found[0]
+            for found, *entry in newest.rows:
+                if found == namespace:
+                    last, *others[: len(_ENTERED) - 1] = entry
             last += more
         return LockedNamespace._make((range(last - new_claims + 1, last + 1), *others))
 
