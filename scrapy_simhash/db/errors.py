@@ -28,8 +28,8 @@ _BUSY_STATES = frozenset({"40001", "40P01", "55P03"})
 _BUSY_ERRNOS = frozenset({1213, 1205, 1020})
 _BUSY_SQLITE = frozenset({5, 6})
 
-# What PostgreSQL says of a statement that took too long, and how the one begins that takes a lock.
-_TOO_LONG, _LOCK = "57014", f"UPDATE {schema.namespaces.name} "
+# What PostgreSQL says of a statement that took too long, and how the one ends that takes a lock.
+_TOO_LONG, _LOCK = "57014", "FOR UPDATE"
 
 # A server that can't be written to: a node without its cluster, a replica. Another host may do.
 _HELPLESS_STATES = frozenset({"25006"})
@@ -72,7 +72,18 @@ def is_busy(error: BaseException) -> bool:
         or has_waited_for_several(error)
         or _errno(error) in _BUSY_ERRNOS
         or _sqlite_code(error) in _BUSY_SQLITE
+        or _has_been_overtaken(error)
     )
+
+
+def _has_been_overtaken(error: DBAPIError) -> bool:
+    """Whether another one has used the same number.
+
+    So it is where somebody asks PostgreSQL for REPEATABLE READ: who has waited for a lock sees what
+    was there before. All that it has read is old, and it must begin anew.
+    """
+    numbered = (schema.claims.name, schema.books.name)
+    return isinstance(error, IntegrityError) and any(name in str(error.orig) for name in numbered)
 
 
 def has_waited_for_several(error: DBAPIError) -> bool:
@@ -80,7 +91,7 @@ def has_waited_for_several(error: DBAPIError) -> bool:
 
     PostgreSQL waits for whoever comes first, again and again, in a single statement.
     """
-    return _state(error) == _TOO_LONG and (error.statement or "").startswith(_LOCK)
+    return _state(error) == _TOO_LONG and (error.statement or "").endswith(_LOCK)
 
 
 def is_helpless(error: DBAPIError) -> bool:

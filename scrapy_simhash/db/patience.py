@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.errors import has_waited_for_several, is_busy, is_transient
+from scrapy_simhash.db.lock import entered
 
 if TYPE_CHECKING:
     from typing import Self
@@ -129,8 +130,6 @@ class Patience:
             return self._watch.exec_driver_sql("PRAGMA data_version").scalar()
         if self._namespace is None:
             return None
-        counter = schema.namespaces.c.counter
+        counter = select(entered("counter")).where(schema.namespaces.c.id == self._namespace)
         with self._engine.connect() as connection:
-            return connection.scalar(
-                select(counter).where(schema.namespaces.c.id == self._namespace)
-            )
+            return connection.scalar(counter)

@@ -1,8 +1,8 @@
-"""The tables, their version, and nothing else.
+"""The tables and their version, and the one column that is read otherwise than it is stored.
 
-Identifiers of claims are handed out by the counter in the namespace's own row, which every writing
-transaction updates first: the row that serialises the writers also numbers their claims, so no
-engine's way of generating keys matters, and no number is ever used twice.
+Identifiers of claims are counted under the lock of the namespace: what serialises the writers also
+numbers their claims, so no engine's way of generating keys matters, and no number is ever used
+twice.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    func,
 )
 from sqlalchemy.dialects import mysql
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection, FromClause
 
 __all__ = [
     "ALL_VOID",
@@ -43,6 +44,7 @@ __all__ = [
     "TEXT",
     "TEXT_LENGTH",
     "VERSION",
+    "books",
     "claims",
     "duplicates",
     "keys",
@@ -51,10 +53,11 @@ __all__ = [
     "namespaces",
     "runs",
     "texts",
+    "url_of",
 ]
 
 #: Of the tables below. A change of them raises it; from the first release on it adds a migration.
-VERSION = 5
+VERSION = 6
 
 #: What brings the tables of a version to the next one. MariaDB commits every change of a table as
 #: it is made, so each must be able to go on with what an earlier attempt left half done.
@@ -115,13 +118,27 @@ namespaces = Table(
     Column("next_plan", String(255)),
     Column("rebuilt", BigInteger, nullable=False, default=0),
     Column("created", Double, nullable=False),
-    # Updated first in every writing transaction: the lock, and the last claim's number.
+    # The last claim's number, updated first in every writing transaction, and what it holds. On
+    # PostgreSQL these stay as they were at first: the newest are in the table below.
     Column("counter", BigInteger, nullable=False, default=0),
     Column("size", BigInteger, nullable=False, default=0),
     Column("text_bytes", BigInteger, nullable=False, default=0),
     Column("item_bytes", BigInteger, nullable=False, default=0),
     # A number is never used again: who still holds that of a namespace that was reset must fail.
     sqlite_autoincrement=True,
+    **_MYSQL,
+)
+
+# On PostgreSQL alone, for which see `db.lock`: the last few hundred transactions of a namespace.
+books = Table(
+    "simhash_books",
+    metadata,
+    Column("namespace", Integer, primary_key=True, autoincrement=False),
+    Column("counter", BigInteger, primary_key=True, autoincrement=False),
+    Column("size", BigInteger, nullable=False),
+    Column("text_bytes", BigInteger, nullable=False),
+    Column("item_bytes", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
     **_MYSQL,
 )
 
@@ -179,7 +196,8 @@ claims = Table(
     Column("created", Double, nullable=False),
     Column("seen", Double, nullable=False),
     Column("key", _LongText, nullable=False),
-    Column("url", _LongText, nullable=False),
+    # Null where it is the key: see `url_of`.
+    Column("url", _LongText),
     # Keys that can't be made from the fingerprint: 4 bytes each, little-endian.
     Column("packed_keys", LargeBinary(516).with_variant(mysql.VARBINARY(516), "mysql", "mariadb")),
     # Equal ones mean equal items.
@@ -229,7 +247,8 @@ duplicates = Table(
     Column("created", Double, nullable=False),
     Column("owner", BigInteger, nullable=False),
     Column("key", _LongText, nullable=False),
-    Column("url", _LongText, nullable=False),
+    # Null where it is the key: see `url_of`.
+    Column("url", _LongText),
     Column("fingerprint", _Fingerprint, nullable=False),
     Column("size", Integer, nullable=False),
     Column("basis", SmallInteger, nullable=False),
@@ -285,3 +304,11 @@ Index(
     "simhash_texts_room",
     *(texts.c[name] for name in ("namespace", "claim", "duplicate", "bytes", "site")),
 )
+
+
+def url_of(table: FromClause) -> ColumnElement[str]:
+    """Where a claim or a duplicate was found, in a query of their table.
+
+    An address that is the key as well is stored once. The column of the result is named "url".
+    """
+    return func.coalesce(table.c.url, table.c.key).label("url")

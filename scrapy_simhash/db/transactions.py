@@ -1,8 +1,9 @@
 """A database that keeps its promises: engines, their settings, and transactions that are retried.
 
 One rule makes concurrent writers safe on every engine, a Galera cluster included: READ COMMITTED,
-and the first statement of a writing transaction updates the row of the namespace it writes to. Who
-comes second waits there, or fails and is retried, before having read anything.
+and the first statement of a writing transaction locks the row of the namespace it writes to, on
+PostgreSQL as it is, elsewhere by an update. Who comes second waits there, or fails and is retried,
+before having read anything.
 """
 
 from __future__ import annotations

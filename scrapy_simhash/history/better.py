@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import func, select
 
-from scrapy_simhash.db.schema import CONFIRMED
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.schema import CONFIRMED, url_of
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.history.drops import SAME, claim_columns, drop_columns
 from scrapy_simhash.index.verdict import group_name
@@ -100,9 +101,9 @@ def better(
         best[origin] = min(one, best.get(origin, one))
     chosen = {-one.number: one for one in best.values()}
     numbers = sorted(chosen)
-    columns = [drop_columns[name] for name in ("id", "run", "created", "key", "url")]
+    columns = [drop_columns[name] for name in ("id", "run", "created", "key")]
     query = (
-        select(*columns, drop_columns.item, drop_columns.item_type)
+        select(*columns, url_of(schema.duplicates), drop_columns.item, drop_columns.item_type)
         .where(
             drop_columns.namespace == namespace.id,
             is_in(database.dialect, drop_columns.id, "numbers"),
@@ -145,8 +146,8 @@ def _claims(
     database: Database, namespace: NamespaceRow, column: str, numbers: Iterable[int]
 ) -> Sequence[Row[Any]]:
     """The claims with one of these numbers, or owners, whose items are stored."""
-    names = ("id", "owner", "origin", "key", "url", "merits", "created")
-    query = select(*(claim_columns[name] for name in names)).where(
+    names = ("id", "owner", "origin", "key", "merits", "created")
+    query = select(*(claim_columns[name] for name in names), url_of(schema.claims)).where(
         claim_columns.namespace == namespace.id,
         is_in(database.dialect, claim_columns[column], "numbers"),
         *_is_stored,
@@ -170,9 +171,9 @@ def _newest_versions(database: Database, namespace: NamespaceRow) -> dict[int, i
 
 def _duplicates(database: Database, namespace: NamespaceRow) -> Iterator[Sequence[Row[Any]]]:
     """The duplicates that were not stored, in their order."""
-    names = ("id", "claim", "owner", "key", "url", "merits", "item_bytes")
+    names = ("id", "claim", "owner", "key", "merits", "item_bytes")
     query = (
-        select(*(drop_columns[name] for name in names))
+        select(*(drop_columns[name] for name in names), url_of(schema.duplicates))
         .where(
             drop_columns.namespace == namespace.id,
             drop_columns.action.not_in(("report", SAME)),

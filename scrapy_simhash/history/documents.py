@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import CONFIRMED, EXACT
+from scrapy_simhash.db.schema import CONFIRMED, EXACT, url_of
 from scrapy_simhash.history.drops import (
     LONGEST_URL,
     SAME,
@@ -106,7 +106,7 @@ def _queries(
     of_claims = (
         select(
             *(claim_columns[name] for name in _COLUMNS),
-            func.substr(claim_columns.url, 1, LONGEST_URL).label("url"),
+            func.substr(url_of(schema.claims), 1, LONGEST_URL).label("url"),
             claim_columns.id.label("claim"),
             *(claim_columns[name] for name in ("token", "visit", "generation", "fetch", "rest")),
             of_runs.generation.label("made_in"),
@@ -121,7 +121,7 @@ def _queries(
     of_drops = (
         select(
             *(drop_columns[name] for name in _COLUMNS),
-            func.substr(drop_columns.url, 1, LONGEST_URL).label("url"),
+            func.substr(url_of(schema.duplicates), 1, LONGEST_URL).label("url"),
             drop_columns.claim,
             drop_columns.id,
             of_runs.generation.label("made_in"),

@@ -9,6 +9,7 @@ import numpy as np
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.index.void import counts, is_orphan
 from scrapy_simhash.item.merits import Merits, address_of
@@ -98,7 +99,7 @@ select_drops: Select[Any] = select(
     drop_columns.id,
     drop_columns.run,
     drop_columns.created,
-    func.substr(drop_columns.url, 1, LONGEST_URL).label("url"),
+    func.substr(url_of(schema.duplicates), 1, LONGEST_URL).label("url"),
     func.substr(drop_columns.key, 1, LONGEST_URL).label("key"),
     drop_columns.claim,
     drop_columns.distance,
@@ -106,7 +107,7 @@ select_drops: Select[Any] = select(
     drop_columns.estimated,
     drop_columns.action,
     is_orphan().label("orphaned"),
-    func.substr(claim_columns.url, 1, LONGEST_URL).label("original"),
+    func.substr(url_of(schema.claims), 1, LONGEST_URL).label("original"),
     claim_columns.created.label("first_seen"),
     drop_columns.merits,
     claim_columns.merits.label("kept"),
@@ -180,7 +181,7 @@ def largest_groups(
         .subquery()
     )
     query = (
-        select(grouped.c.claim, grouped.c.count, claim_columns.url)
+        select(grouped.c.claim, grouped.c.count, url_of(schema.claims))
         .select_from(
             grouped.outerjoin(
                 schema.claims,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.history.drops import LONGEST_URL, claim_columns
 from scrapy_simhash.index.void import counts
 
@@ -81,9 +82,9 @@ def kept_beside(
             claim_columns.id,
             claim_columns.run,
             claim_columns.created,
-            func.substr(claim_columns.url, 1, LONGEST_URL),
+            func.substr(url_of(schema.claims), 1, LONGEST_URL),
             claim_columns.beside,
-            func.substr(others.c.url, 1, LONGEST_URL),
+            func.substr(url_of(others), 1, LONGEST_URL),
             claim_columns.differs,
         )
         .select_from(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.lock import entered
 from scrapy_simhash.index.void import void_count
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ def namespaces(database: Database) -> list[NamespaceRow]:
         row.scheme,
         row.plan,
         row.created,
-        (row.size - void_count(row.id)).label("size"),
-        row.text_bytes,
-        row.item_bytes,
+        (entered("size") - void_count(row.id)).label("size"),
+        entered("text_bytes").label("text_bytes"),
+        entered("item_bytes").label("item_bytes"),
         func.coalesce(_width(schema.claims), _width(schema.duplicates)).label("width"),
     ).order_by(row.name)
     return database.read(lambda connection: list(map(_row, connection.execute(query))))

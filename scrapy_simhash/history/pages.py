@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, or_, select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in, list_parameter, storable
 from scrapy_simhash.history.drops import (
     Drop,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection, Row, Select
 
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.history.namespaces import NamespaceRow
@@ -73,11 +74,11 @@ def urls(
 ) -> dict[tuple[int, int], str]:
     """Where documents were found, asked for as in :func:`texts`."""
     pairs = set(wanted)
-    of_claims = select(claim_columns.id, claim_columns.url).where(
+    of_claims = select(claim_columns.id, url_of(schema.claims)).where(
         claim_columns.namespace == namespace.id,
         is_in(database.dialect, claim_columns.id, "numbers"),
     )
-    of_drops = select(drop_columns.claim, drop_columns.id, drop_columns.url).where(
+    of_drops = select(drop_columns.claim, drop_columns.id, url_of(schema.duplicates)).where(
         drop_columns.namespace == namespace.id, is_in(database.dialect, drop_columns.id, "numbers")
     )
 
@@ -119,11 +120,11 @@ def pages(
     """
     owned = is_in(database.dialect, claim_columns.owner, "owners")
     parameters = {"owners": list_parameter(database.dialect, owners)}
-    own = (
-        select(schema.claims)
+    own: Select[Any] = (
+        select(*(one for one in claim_columns if one.name != "url"), url_of(schema.claims))
         .where(
             claim_columns.namespace == namespace.id,
-            or_(owned, claim_columns.url == storable(url)),
+            or_(owned, url_of(schema.claims) == storable(url)),
             counts(),
         )
         .order_by(claim_columns.id)
@@ -131,7 +132,8 @@ def pages(
     dropped = select_drops.where(
         drop_columns.namespace == namespace.id,
         or_(
-            drop_columns.url == storable(url), is_in(database.dialect, drop_columns.owner, "owners")
+            url_of(schema.duplicates) == storable(url),
+            is_in(database.dialect, drop_columns.owner, "owners"),
         ),
     ).order_by(drop_columns.id.desc())
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from sqlalchemy import func, select
 
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.features.mixing import mix64
 from scrapy_simhash.history.drops import LONGEST_URL, claim_columns, drop_columns
 from scrapy_simhash.index.void import counts, is_orphan
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import ColumnElement, Table
 
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.history.namespaces import NamespaceRow
@@ -82,7 +84,9 @@ def patterns(database: Database, namespace: NamespaceRow, *, limit: int = 500_00
     for row in _claims(database, namespace, limit):
         met.add(row.url, row.claim, is_new=True)
     here = drop_columns.namespace == namespace.id
-    for row in _newest(database, drop_columns, drop_columns.claim, (here, ~is_orphan()), limit):
+    for row in _newest(
+        database, schema.duplicates, drop_columns.claim, (here, ~is_orphan()), limit
+    ):
         met.add(row.url, row.claim, is_new=False)
     found = met.patterns()
     return sorted(found, key=lambda one: (-one.repeats, -one.empty, one.part))
@@ -102,19 +106,20 @@ def claimed_urls(database: Database, namespace: NamespaceRow, *, limit: int) -> 
 
 def _claims(database: Database, namespace: NamespaceRow, limit: int) -> Iterator[Any]:
     here = claim_columns.namespace == namespace.id
-    return _newest(database, claim_columns, claim_columns.id, (here, counts()), limit)
+    return _newest(database, schema.claims, claim_columns.id, (here, counts()), limit)
 
 
 def _newest(
     database: Database,
-    columns: Any,
+    table: Table,
     claim: ColumnElement[int],
     conditions: tuple[ColumnElement[bool], ...],
     limit: int,
 ) -> Iterator[Any]:
     """Address and claim of each row of a table, the newest first, a page of rows at a time."""
+    columns = table.c
     query = (
-        select(columns.id, func.substr(columns.url, 1, LONGEST_URL + 1).label("url"))
+        select(columns.id, func.substr(url_of(table), 1, LONGEST_URL + 1).label("url"))
         .add_columns(claim.label("claim"))
         .where(*conditions)
         .order_by(columns.id.desc())

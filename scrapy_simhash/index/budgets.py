@@ -15,6 +15,7 @@ import numpy as np
 from sqlalchemy import and_, bindparam, delete, exists, false, func, null, or_, select, true, update
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.lock import enter
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
 from scrapy_simhash.index.batch import owner_of
 from scrapy_simhash.index.void import is_orphan
@@ -105,7 +106,7 @@ class Books:
         self.claims = self.text_bytes = self.item_bytes = 0
 
     def enter(self) -> PushedOut:
-        """Enter what changed in the namespace's row, after dropping what is over the budgets."""
+        """Enter what the namespace holds now, after dropping what is over the budgets."""
         pushed_out = PushedOut()
         texts = self._held.text_bytes + self.text_bytes
         items = self._held.item_bytes + self.item_bytes
@@ -114,13 +115,14 @@ class Books:
             self._make_room_for_texts(texts - self._text_budget * 0.9, pushed_out)
         if self.item_bytes > 0 and items > self._item_budget:
             self._make_room_for_items(items - self._item_budget * 0.9, pushed_out)
-        if self.claims or self.text_bytes or self.item_bytes:
-            changes = {
-                "claims": self.claims,
-                "texts": self.text_bytes,
-                "items": self.item_bytes,
-            }
-            self._sql.enter.ask(self._connection, {"here": self._namespace, **changes})
+        enter(
+            self._connection,
+            self._namespace,
+            self._held,
+            size=self.claims,
+            text_bytes=self.text_bytes,
+            item_bytes=self.item_bytes,
+        )
         return pushed_out
 
     def _make_room_for_texts(self, wanted: float, pushed_out: PushedOut) -> None:
@@ -220,17 +222,7 @@ class _Statements:
 
     def __init__(self, dialect: str) -> None:
         duplicates, texts = schema.duplicates, schema.texts
-        row = schema.namespaces.c
         here: BindParameter[int] = bindparam("here")
-        self.enter = CompiledStatement(
-            update(schema.namespaces)
-            .where(row.id == here)
-            .values(
-                size=row.size + bindparam("claims"),
-                text_bytes=row.text_bytes + bindparam("texts"),
-                item_bytes=row.item_bytes + bindparam("items"),
-            )
-        )
         self.drop_items = CompiledStatement(
             update(duplicates)
             .where(duplicates.c.namespace == here, is_in(dialect, duplicates.c.id, "numbers"))

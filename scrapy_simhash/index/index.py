@@ -16,6 +16,7 @@ from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
+from scrapy_simhash.db.lock import entered
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
@@ -179,7 +180,7 @@ class Index:
     def __len__(self) -> int:
         """The number of claims, pending and confirmed."""
         row = schema.namespaces.c
-        size = select(row.size - void_count(row.id)).where(row.id == self.id)
+        size = select(entered("size") - void_count(row.id)).where(row.id == self.id)
         return self.database.read(lambda connection: connection.scalar(size)) or 0
 
     def close(self) -> None:

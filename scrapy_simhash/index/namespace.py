@@ -9,6 +9,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.lock import entered
 from scrapy_simhash.db.secret import read_secret
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
@@ -79,7 +80,9 @@ def open_namespace(
             # What was made ready until now is made with the old one.
             raise SchemeMismatch(f"{database} was made anew, with another secret")
         row = connection.execute(
-            select(schema.namespaces).where(schema.namespaces.c.name == name)
+            select(schema.namespaces, entered("size").label("claims")).where(
+                schema.namespaces.c.name == name
+            )
         ).one_or_none()
         if row is None:
             now = database.now()
@@ -100,7 +103,7 @@ def open_namespace(
                 "namespace, the old scheme, or begin anew: scrapy simhash reset --namespace "
                 f"{name}"
             )
-        if compared and row.size and row.compared != compared:
+        if compared and row.claims and row.compared != compared:
             logger.warning(
                 "Namespace %r was made by crawls that compare something else (%s), this one "
                 "compares %s: what is in it may not be recognised again, and is then stored once "

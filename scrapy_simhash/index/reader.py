@@ -339,7 +339,9 @@ class _Statements:
             select(claims.id, claims.fingerprint).where(here, ids, counts())
         )
         self.standing = CompiledStatement(select(claims.id).where(here, ids, counts()))
-        row = [claims[name] for name in Row._fields]
+        row = [
+            claims[name] if name != "url" else schema.url_of(schema.claims) for name in Row._fields
+        ]
         self.details = CompiledStatement(select(*row).where(here, ids, counts()))
         self.newest = CompiledStatement(
             select(claims.owner, func.max(claims.id).label("id"))

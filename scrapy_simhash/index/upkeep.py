@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, delete, func, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.lock import enter, lock
 from scrapy_simhash.index.budgets import Books
 from scrapy_simhash.index.forgotten import FORGET, OTHER_SLOTS, other_slot
 from scrapy_simhash.index.void import is_orphan
@@ -44,7 +44,8 @@ def reset_namespace(database: Database, name: str) -> None:
         if number is None:
             return
         lock(connection, number)
-        for table in (schema.keys, schema.texts, schema.duplicates, schema.claims):
+        tables = (schema.keys, schema.texts, schema.duplicates, schema.claims, schema.books)
+        for table in tables:
             connection.execute(delete(table).where(table.c.namespace == number))
         connection.execute(delete(schema.namespaces).where(schema.namespaces.c.id == number))
 
@@ -187,6 +188,7 @@ def _made(connection: Connection, namespace: int, plan: Blocks) -> int:
 def _make(namespace: int, plan: Blocks, connection: Connection) -> tuple[int, bool]:
     """Make some keys; how many claims got them, and whether the plan is now in force."""
     held = lock(connection, namespace)
+    enter(connection, namespace, held)
     row = schema.namespaces.c
     if held.plan == plan.id and held.next_plan is None:
         return 0, True
@@ -225,6 +227,7 @@ def _make(namespace: int, plan: Blocks, connection: Connection) -> tuple[int, bo
 def _clear(namespace: int, connection: Connection) -> bool:
     """Delete some of the keys that are not in force any more; whether there may be more."""
     held = lock(connection, namespace)
+    enter(connection, namespace, held)
     return _clear_slots(connection, namespace, other_slot(held.first_slot))
 
 

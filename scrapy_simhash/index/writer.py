@@ -122,6 +122,11 @@ def _delete_by_key(table: Table) -> CompiledStatement:
 _statements = cache(_Statements)
 
 
+def _stored(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as it is stored: see :func:`schema.url_of`."""
+    return {**row, "url": None if row["url"] == row["key"] else row["url"]}
+
+
 def ask_to_confirm(
     connection: Connection, namespace: int, claims: Sequence[Mapping[str, Any]]
 ) -> Answer | None:
@@ -196,7 +201,7 @@ class Writer:
         insert_rows(
             self._connection,
             [
-                (sql.insert_claims, claims),
+                (sql.insert_claims, list(map(_stored, claims))),
                 (sql.insert_keys, key_rows),
                 (sql.insert_texts, self._text_rows(kept)),
             ],
@@ -316,7 +321,7 @@ class Writer:
         alive = standing(stand)
         rows = [
             {
-                **row,
+                **_stored(row),
                 # The claim may have been released between the verdict and now.
                 "orphaned": row["claim"] not in alive,
                 "repeats": bool(row["digest"]) and alive.get(row["claim"]) == row["digest"],

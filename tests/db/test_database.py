@@ -382,21 +382,6 @@ def test_who_comes_second_waits_and_then_gives_up(engine: str, tmp_path: Path) -
     other.close()
 
 
-@on_every_engine
-def test_numbers_of_claims_are_never_handed_out_twice(db: Database) -> None:
-    index = Index(db)
-    taken = [
-        db.transact(lambda connection, more=more: lock(connection, index.id, more))
-        for more in (3, 0, 5)
-    ]
-    ranges = [
-        set(range(held.last - more + 1, held.last + 1))
-        for held, more in zip(taken, (3, 0, 5), strict=True)
-    ]
-    assert [len(numbers) for numbers in ranges] == [3, 0, 5]
-    assert not ranges[0] & ranges[2]
-
-
 @pytest.mark.parametrize("engine", ["postgresql"])
 def test_no_statement_outlasts_the_timeout(db: Database) -> None:
     """On the first connection and on those that follow, also after an error."""

@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash.db.engine import check_url, clock, engine_options
 from scrapy_simhash.db.errors import is_transient, unavailable
-from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.lock import enter, lock
 from scrapy_simhash.db.passwords import Passwords
 from scrapy_simhash.db.patience import Patience, Signs
 from scrapy_simhash.db.transactions import Database
@@ -104,7 +104,7 @@ def test_it_is_seen_without_a_lock_that_others_get_through(index: Index) -> None
     with Patience(index.database.engine, 1, Signs(), index.id) as patience:
         seen = [patience._progress()]
         seen.append(patience._progress())
-        other.transact(lambda connection: lock(connection, index.id))
+        other.transact(lambda one: enter(one, index.id, lock(one, index.id)))
         with other.engine.begin() as connection:
             lock(connection, index.id)
             seen.append(patience._progress())

@@ -10,6 +10,7 @@ from servers import ENGINES
 from sqlalchemy import select, update
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.lock import entered
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 
@@ -80,13 +81,8 @@ def test_kept_texts_stay_within_their_budget_and_those_with_duplicates_stay_long
     kept, size = texts_kept(db)
     assert explained.claim.id in kept
     assert len(kept) > 10
-    booked = db.read(
-        lambda connection: connection.execute(
-            select(schema.namespaces.c.text_bytes, schema.namespaces.c.size)
-        ).one()
-    )
-    assert booked.text_bytes == size
-    assert booked.size == 100
+    assert booked(db) == (1000, size)
+    assert len(index) == 100
 
 
 def test_no_text_is_kept_without_a_budget(db: Database) -> None:
@@ -107,8 +103,7 @@ def items_kept(db: Database) -> list[str]:
 
 
 def booked(db: Database) -> tuple[int, int]:
-    row = schema.namespaces.c
-    query = select(row.item_bytes, row.text_bytes)
+    query = select(entered("item_bytes"), entered("text_bytes")).select_from(schema.namespaces)
     return tuple(db.read(lambda connection: connection.execute(query).one()))
 
 

@@ -1,0 +1,103 @@
+"""An address that is the key as well is stored once, and read everywhere as if it were not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from claims import article, edited
+from servers import ENGINES, cleared_database
+from sqlalchemy import func, select
+
+from scrapy_simhash import history
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.batch import owner_of
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.merits import criteria_of
+from scrapy_simhash.item.names import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+A, B, C = (f"http://a.test/a/long/way/to/a/page/{name}?sid={name}" for name in ("aaa", "b", "cc"))
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+
+
+@pytest.fixture
+def db(engine: str, tmp_path: Path) -> Iterator[Database]:
+    opened = Database(cleared_database(engine, tmp_path))
+    yield opened
+    opened.close()
+
+
+def stored(db: Database, name: str, *, key: str = "") -> Index:
+    """A is stored; B is its duplicate; C, at another price, is kept beside it."""
+    index = Index(db, namespace=name)
+
+    def document(text: str, url: str, price: str) -> Any:
+        facts = Facts.of({"price": fold(name_of("price"), price)})
+        return index.document(text, key=key + url, url=url, facts=facts)
+
+    first, copy, beside = (
+        document(article(1), A, "1 EUR"),
+        document(edited(article(1)), B, "1 EUR"),
+        document(article(1), C, "2 EUR"),
+    )
+    (verdict,) = index.execute(claims=[first])
+    index.confirm(verdict)
+    (verdict,) = index.execute(claims=[copy])
+    index.execute(duplicates=[Duplicate(copy, verdict.match, "drop", b"item", "dict")])
+    (verdict,) = index.execute(claims=[beside])
+    index.confirm(verdict)
+    return index
+
+
+def read(index: Index, key: str = "") -> dict[str, Any]:
+    """All that is read of where it was."""
+    db, namespace = index.database, history.choose_namespace(index.database, index.namespace)
+    # The owners are not asked for: what is found is found by its address.
+    known = {url: history.pages(db, namespace, url, [0]) for url in (A, B, C)}
+    owned = history.pages(db, namespace, "", [owner_of(key + A)])
+    kept = history.kept_beside(db, namespace)
+    met = history.documents(db, namespace, limit=9)
+    found = list(history.better(db, namespace, criteria_of(["shortest-url"])))
+    return {
+        "match": [(one.url, one.key.removeprefix(key)) for one in index.nearest(article(1))],
+        "pages": [[claim.url for claim in one.claims] for one in known.values()],
+        "drops": [[(d.url, d.original) for d in one.drops] for one in known.values()],
+        "duplicates": [(d.url, d.key.removeprefix(key)) for d in owned.duplicates],
+        "merits": [(d.merits.url, d.kept and d.kept.url) for d in owned.duplicates],
+        "kept": [(pair.url, pair.other) for pair in kept.pairs],
+        "documents": [row.url for row in met.rows],
+        "urls": list(history.urls(db, namespace, met.places).values()),
+        "better": [(one.url, one.key.removeprefix(key), one.kept.url) for one in found],
+        "groups": [url for _, _, url in history.largest_groups(db, namespace)],
+        "patterns": [(one.part, one.pages) for one in history.patterns(db, namespace)],
+        "claimed": list(history.claimed_urls(db, namespace, limit=9)),
+    }
+
+
+def kept(db: Database, table: Any) -> list[tuple[int, int]]:
+    """How many rows, and addresses beside their keys, are in the namespaces."""
+    row = table.c
+    counts = select(func.count(), func.count(row.url)).group_by(row.namespace)
+    query = counts.order_by(row.namespace)
+    return [tuple(found) for found in db.read(lambda connection: connection.execute(query).all())]
+
+
+def test_an_address_that_is_the_key_is_stored_once_and_read_as_before(db: Database) -> None:
+    twice, once = stored(db, "twice", key="key of "), stored(db, "once")
+    assert kept(db, schema.claims) == [(2, 2), (2, 0)]
+    assert kept(db, schema.duplicates) == [(1, 1), (1, 0)]
+    expected, found = read(twice, "key of "), read(once)
+    assert found == expected
+    assert all(expected.values()), "each of them says something"
+    assert found["drops"] == [[], [(B, A)], []]
+    assert found["kept"] == [(C, A)]
+    assert found["better"] == [(B, B, A)]
