@@ -12,6 +12,8 @@ from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.visible import visible
 
 if TYPE_CHECKING:
+    from sqlalchemy.engine import ExceptionContext
+
     from scrapy_simhash.db.passwords import Passwords
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "is_creation_race",
     "is_helpless",
     "is_transient",
+    "note_end",
     "unavailable",
 ]
 
@@ -35,8 +38,10 @@ _TOO_LONG, _LOCK = "57014", "FOR UPDATE"
 _HELPLESS_STATES = frozenset({"25006"})
 _HELPLESS_ERRNOS = frozenset({1047, 1290, 1836})
 
-# Going down, coming up, too many connections.
-_TRANSIENT_STATES = _BUSY_STATES | _HELPLESS_STATES | {"57P01", "57P02", "57P03", "53300"}
+# The server ends the connection, as it goes down or was told to; or takes none yet.
+_ENDED_STATES = frozenset({"57P01", "57P02", "57P03"})
+# And too many connections.
+_TRANSIENT_STATES = _BUSY_STATES | _HELPLESS_STATES | _ENDED_STATES | {"53300"}
 # Shutting down, too many connections, table being made, and the connection's own.
 _TRANSIENT_ERRNOS = (
     _BUSY_ERRNOS | _HELPLESS_ERRNOS | {1053, 1040, 1203, 1684, 2002, 2003, 2006, 2013, 2055}
@@ -92,6 +97,16 @@ def has_waited_for_several(error: DBAPIError) -> bool:
     PostgreSQL waits for whoever comes first, again and again, in a single statement.
     """
     return _state(error) == _TOO_LONG and (error.statement or "").endswith(_LOCK)
+
+
+def note_end(context: ExceptionContext) -> None:
+    """Have SQLAlchemy know that a connection has ended, as soon as the server says so.
+
+    Its driver may not have seen it yet. SQLAlchemy would roll back what there is no more, and log
+    that this failed.
+    """
+    if getattr(context.original_exception, "sqlstate", None) in _ENDED_STATES:
+        context.is_disconnect = True
 
 
 def is_helpless(error: DBAPIError) -> bool:

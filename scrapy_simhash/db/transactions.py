@@ -27,7 +27,7 @@ from scrapy_simhash.db.engine import (
     split_hosts,
     sqlite_file,
 )
-from scrapy_simhash.db.errors import is_creation_race, is_helpless, unavailable
+from scrapy_simhash.db.errors import is_creation_race, is_helpless, note_end, unavailable
 from scrapy_simhash.db.lock import ON_LOCK
 from scrapy_simhash.db.passwords import Passwords, shown_url
 from scrapy_simhash.db.patience import SLICES, Patience, Signs
@@ -120,6 +120,7 @@ class Database:
         if self._hosts:
             event.listen(self.engine, "do_connect", self._connect)
         event.listen(self.engine, "connect", self._on_connect)
+        event.listen(self.engine, "handle_error", note_end)
         self.dialect = self.engine.dialect.name
         self._offset = 0.0
         self._is_durable = False
