@@ -67,8 +67,8 @@ class Recorder:
             SimpleNamespace(
                 namespace=namespace,
                 claims=[document.key for document in claims],
-                confirm=[claim.id for claim in confirm],
-                release=[claim.id for claim in release],
+                confirm=[one.id for one in confirm],
+                release=[one.id for one in release],
                 duplicates=duplicates,
             )
         )
