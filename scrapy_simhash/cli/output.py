@@ -57,15 +57,17 @@ def open_console() -> Console:
 
 def progress_bar() -> Progress:
     """On standard error, and only where somebody looks at it."""
+    is_unseen = not sys.stderr.isatty()
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=Console(stderr=True, markup=False, emoji=False, highlight=False),
+        # Before rich 14.3 a bar that is disabled ends in an empty line all the same.
+        console=Console(stderr=True, markup=False, emoji=False, highlight=False, quiet=is_unseen),
         transient=True,
-        disable=not sys.stderr.isatty(),
+        disable=is_unseen,
     )
 
 
