@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from scrapy_simhash.cli.output import format_distance
 from scrapy_simhash.visible import plural
 
 if TYPE_CHECKING:
@@ -67,3 +68,8 @@ def test_such_a_plural_would_be_found():
 
 def test_one_is_not_several():
     assert [plural(count, "claim") for count in (0, 1, 2)] == ["claims", "claim", "claims"]
+
+
+def test_one_bit_is_not_several():
+    assert format_distance(1, 128).startswith("1 bit (")
+    assert format_distance(2, 128).startswith("2 bits (")
