@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.cli.output import format_similarity, open_console
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,7 +85,7 @@ def _nearest(level: Mapping[str, Any], kind: str) -> str:
 
 def _alike(example: Mapping[str, Any], kind: str) -> str:
     if kind == "distance":
-        return f"{example['distance']} bits apart"
+        return f"{example['distance']} {plural(example['distance'], 'bit')} apart"
     similarity, estimated = example["similarity"], example["estimated"]
     if estimated:
         return f"{format_similarity(similarity, estimated=True)} alike"

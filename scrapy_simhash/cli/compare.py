@@ -26,7 +26,7 @@ from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.sites import same_site
 from scrapy_simhash.report.differs import in_words
 from scrapy_simhash.text.rest import containment
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -133,8 +133,9 @@ def _not_compared(
         if sketch.fingerprint is None:
             return f"not compared: {name} has too little text for a fingerprint"
         if sketch.size < settings.min_features:
+            features = plural(sketch.size, "feature")
             return (
-                f"not compared: {name} has {sketch.size:,} features, fewer than "
+                f"not compared: {name} has {sketch.size:,} {features}, fewer than "
                 f"SIMHASH_MIN_FEATURES = {settings.min_features:,}"
             )
         if not source.speaks:
@@ -162,7 +163,7 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
         known = format_similarity(figures["similarity"], estimated=False)
         facts.add_row("similarity", f"{known}{wanted}")
     facts.add_row("distance", format_distance(figures["distance"], bits))
-    facts.add_row("compared up to", f"{figures['limit']} bits")
+    facts.add_row("compared up to", f"{figures['limit']} {plural(figures['limit'], 'bit')}")
     if figures["rest"] is not None:
         facts.add_row("rest of the page", f"{figures['rest']:.2f} of the smaller one is on both")
     console.print(facts)

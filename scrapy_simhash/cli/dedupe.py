@@ -21,6 +21,7 @@ from scrapy_simhash.feed.files import Feed
 from scrapy_simhash.feed.source import find_files, identity_of, open_source
 from scrapy_simhash.feed.warc import WarcFile
 from scrapy_simhash.index.runs import Run
+from scrapy_simhash.visible import plural
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -121,7 +122,8 @@ def run(project: Project, options: Namespace) -> None:
         print_json(asdict(counts))
     else:
         print(
-            f"{counts.read:,} items read, {counts.kept:,} kept, {counts.dropped:,} dropped"
+            f"{counts.read:,} {plural(counts.read, 'item')} read, {counts.kept:,} kept, "
+            f"{counts.dropped:,} dropped"
             + (f", {counts.unchecked:,} with nothing to check" if counts.unchecked else "")
         )
 

@@ -21,7 +21,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: ArgumentParser) -> None:
     """What its command line may say."""
     add_json(parser)
-    parser.add_argument("text", metavar="TEXT")
+    parser.add_argument("text", metavar="TEXT", help="the text itself, not a file")
 
 
 def run(project: Project, options: Namespace) -> None:

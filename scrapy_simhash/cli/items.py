@@ -78,10 +78,10 @@ def give_back(
         stream.flush()
     print(f"{written:,} {plural(written, 'item')} given back", file=sys.stderr)
     if gone:
-        print(f"{gone:,} more were not kept (SIMHASH_QUARANTINE)", file=sys.stderr)
+        print(f"Not kept (SIMHASH_QUARANTINE): {gone:,} more", file=sys.stderr)
     if incomplete:
         print(
-            f"{incomplete:,} of them have values that could not be kept as they were",
+            f"With values that could not be kept as they were: {incomplete:,} of them",
             file=sys.stderr,
         )
     if damaged:

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.simhash.measure import similarity_at
-from scrapy_simhash.visible import visible, without_passwords
+from scrapy_simhash.visible import plural, visible, without_passwords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,15 +57,17 @@ def open_console() -> Console:
 
 def progress_bar() -> Progress:
     """On standard error, and only where somebody looks at it."""
+    is_unseen = not sys.stderr.isatty()
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=Console(stderr=True, markup=False, emoji=False, highlight=False),
+        # Before rich 14.3 a bar that is disabled ends in an empty line all the same.
+        console=Console(stderr=True, markup=False, emoji=False, highlight=False, quiet=is_unseen),
         transient=True,
-        disable=not sys.stderr.isatty(),
+        disable=is_unseen,
     )
 
 
@@ -104,7 +106,7 @@ def format_distance(value: int | None, bits: int) -> str:
     """A Hamming distance, and about what similarity it means; "-" for None."""
     if value is None:
         return "-"
-    return f"{value} bits (similarity about {similarity_at(value, bits):.2f})"
+    return f"{value} {plural(value, 'bit')} (similarity about {similarity_at(value, bits):.2f})"
 
 
 def format_similarity(similarity: float, *, estimated: bool) -> str:

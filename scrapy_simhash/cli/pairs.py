@@ -22,7 +22,7 @@ from scrapy_simhash.cli.output import (
 from scrapy_simhash.feed.files import bounded_lines
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -234,11 +234,12 @@ def _print_mistakes(figures: Mapping[str, Any]) -> None:
                 _similarity(mistake),
             )
         console.print(table)
-    console.print(f"Recommended: {recommended}, the best F1 on {figures['pairs']:,} pairs.")
+    pairs = plural(figures["pairs"], "pair")
+    console.print(f"Recommended: {recommended}, the best F1 on {figures['pairs']:,} {pairs}.")
     if figures["not_compared"]:
         console.print(
-            f"{figures['not_compared']:,} of them have too little text: a crawl does not compare "
-            "them at any threshold (SIMHASH_MIN_FEATURES).",
+            f"Of them have too little text: {figures['not_compared']:,}. A crawl does not compare "
+            "such pairs at any threshold (SIMHASH_MIN_FEATURES).",
             style="dim",
         )
 
@@ -247,4 +248,5 @@ def _similarity(mistake: Mapping[str, Any]) -> str:
     """What is known of it: the distance where the scheme has no shingles."""
     if mistake["similarity"] is not None:
         return format_similarity(mistake["similarity"], estimated=False)
-    return "-" if mistake["distance"] is None else f"{mistake['distance']} bits"
+    distance = mistake["distance"]
+    return "-" if distance is None else f"{distance} {plural(distance, 'bit')}"

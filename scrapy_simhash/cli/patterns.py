@@ -73,7 +73,10 @@ def run(project: Project, options: Namespace) -> None:
 
 def _print_nothing(found: Sequence[Pattern], least: int) -> None:
     if not found:
-        print(f"No part of an address has repeated what is known {least} times and never else.")
+        print(
+            f"No part of an address is known to say nothing: that takes {least:,} "
+            f"{plural(least, 'page')} with what is known already, and none with anything else."
+        )
         return
     table = Table(title="Parts that say nothing", title_justify="left")
     for name in ("part", "differ only in it", "of them repeat", "pages there are"):
@@ -87,7 +90,7 @@ def _print_nothing(found: Sequence[Pattern], least: int) -> None:
         )
     open_console().print(table)
     total = sum(one.repeats for one in found)
-    print(f"Without them up to {total:,} downloads would have been spared.")
+    print(f"Without them up to {total:,} {plural(total, 'download')} would have been spared.")
 
 
 def _print_empty(found: Sequence[Pattern]) -> None:

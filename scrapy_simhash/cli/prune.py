@@ -9,6 +9,7 @@ from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json, progress_bar
 from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates
+from scrapy_simhash.visible import plural
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -43,4 +44,7 @@ def run(project: Project, options: Namespace) -> None:
             {"namespace": namespace.name, "forgotten": count, "duplicates": drops, "left": left}
         )
     else:
-        print(f"{count:,} claims and {drops:,} drops forgotten, {left:,} claims left")
+        print(
+            f"{count:,} {plural(count, 'claim')} and {drops:,} {plural(drops, 'drop')} forgotten, "
+            f"{left:,} {plural(left, 'claim')} left"
+        )

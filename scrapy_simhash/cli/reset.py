@@ -43,12 +43,13 @@ def run(project: Project, options: Namespace) -> None:
         return
     with project.namespace() as (database, namespace):
         name = shortened(namespace.name)
-        _ask(options, f"Forget {namespace.size:,} claims of {name} in {database}?")
+        claims = f"{namespace.size:,} {plural(namespace.size, 'claim')}"
+        _ask(options, f"Forget {claims} of {name} in {database}?")
         reset_namespace(database, namespace.name)
     if options.json:
         print_json({"namespace": namespace.name, "forgotten": namespace.size})
     else:
-        print(f"{namespace.size:,} {plural(namespace.size, 'claim')} forgotten")
+        print(f"{claims} forgotten")
 
 
 def _ask(options: Namespace, question: str) -> None:

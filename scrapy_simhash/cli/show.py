@@ -25,7 +25,7 @@ from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.merits import better_by
 from scrapy_simhash.report.differs import in_words
 from scrapy_simhash.report.times import format_time
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -148,7 +148,8 @@ def _print_drop(drop: Mapping[str, Any]) -> None:
     met = f"run {drop['run']}, {format_time(drop['created'])}"
     facts = facts_table(f"Near-duplicate in {met}: {shortened(drop['action'], 40)}")
     facts.add_row("of", Text(shortened(drop["original"] or "a claim that is gone")))
-    facts.add_row("similarity", f"{_similarity(drop)} ({drop['distance']} bits apart)")
+    apart = f"{drop['distance']} {plural(drop['distance'], 'bit')}"
+    facts.add_row("similarity", f"{_similarity(drop)} ({apart} apart)")
     if drop["better_by"]:
         facts.add_row("better", f"by {drop['better_by']}; `better` gives the best copy of each")
     facts.add_row("number", f"{drop['id']}, for `restore --id`")

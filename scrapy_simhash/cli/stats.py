@@ -82,7 +82,7 @@ def _print_namespace(figures: Mapping[str, Any]) -> None:
 
 def _print_runs(runs: Sequence[Mapping[str, Any]]) -> None:
     table = Table("run", "spider", "opened", "ended", title="Runs", title_justify="left")
-    for title in ("claims", "pending", "dropped", "orphans"):
+    for title in ("claims", "pending", "near or same", "orphans"):
         table.add_column(title, justify="right")
     for run in runs:
         table.add_row(

@@ -221,8 +221,8 @@ def _notes(documents: history.Documents, counted: NDArray[np.bool_]) -> list[str
     dropped = int(is_drop[counted].sum())
     notes = [
         _ALL_WITH_ALL,
-        f"{dropped:,} of {int(counted.sum()):,} were dropped when crawled. {_OTHER_NUMBER}",
+        f"Dropped when crawled: {dropped:,} of {int(counted.sum()):,}. {_OTHER_NUMBER}",
     ]
     if documents.left_out:
-        notes.append(f"{documents.left_out:,} older claims were left out (--limit).")
+        notes.append(f"Older claims left out (--limit): {documents.left_out:,}.")
     return notes

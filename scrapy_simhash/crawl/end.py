@@ -93,9 +93,9 @@ class CrawlEnd:
         """Items of this crawl that were dropped against the claims of one that was dead."""
         if orphans := self._worker.figures.orphans:
             logger.warning(
-                "%d items were dropped as duplicates of what a crawl had claimed that turned out "
-                "to be dead, and may be stored nowhere. They are in the quarantine: scrapy simhash "
-                "restore --orphans --run %d",
+                "Dropped as duplicates of what a crawl had claimed that turned out to be dead: %d. "
+                "What was dropped so may be stored nowhere, and is in the quarantine: scrapy "
+                "simhash restore --orphans --run %d",
                 orphans,
                 self._worker.figures.run,
             )
@@ -107,9 +107,9 @@ class CrawlEnd:
         too_large = self._stats.get("quarantine/too_large")
         if pushed_out or too_large:
             logger.warning(
-                "The quarantine holds %s bytes (SIMHASH_QUARANTINE): %d items that were dropped "
-                "can't be restored any more, %d of them orphans; %d duplicates larger than an "
-                "eighth of it were stored instead of dropped",
+                "The quarantine holds %s bytes (SIMHASH_QUARANTINE). Dropped items that can't be "
+                "restored any more: %d, orphans among them: %d. Duplicates larger than an eighth "
+                "of it, which were stored instead of dropped: %d",
                 f"{self._settings.quarantine:,}",
                 pushed_out,
                 orphans,

@@ -77,9 +77,9 @@ class FeedCheck:
         """One line, if there is anything to say."""
         if self._lacking:
             logger.warning(
-                "%d items could not be written to a feed, the first of them from %s: they count as "
-                "not stored, and what was claimed for them is released. Scrapy has logged why, as "
-                "an error of FeedExporter.item_scraped",
+                "Items that could not be written to a feed: %d, the first from %s. They count as "
+                "not stored, and what was claimed for them is released. Scrapy has logged why, "
+                "as an error of FeedExporter.item_scraped",
                 self._lacking,
                 shortened(self._first_lacking, 2000),
             )
@@ -120,7 +120,7 @@ class FeedCheck:
             return "A feed could not be stored"
         for feed in self._exporter.feeds if self._exporter is not None else ():
             if (stored := self._stored[feed]) != (written := self._written[feed]):
-                return f"The feed {shortened(feed, 2000)} has {stored} items of {written}"
+                return f"The feed {shortened(feed, 2000)} holds {stored} of {written} items"
         if self._trouble is None:
             try:
                 await run_in_thread(sync_folders, self._folders)

@@ -223,7 +223,7 @@ class Pruner:
         back = [request for parts, request in self._held if parts & wrong]
         self._held = [held for held in self._held if not held[0] & wrong]
         logger.info(
-            "%s: a page was another one; %d requests that were left out for it are made after all",
+            "%s: a page was another one; requests left out for it that are made after all: %d",
             shortened(", ".join(sorted(wrong))),
             len(back),
         )
@@ -261,8 +261,8 @@ class Pruner:
         if len(self._dropped) > _LISTED:
             lines.append(f"  and others for {len(self._dropped) - _LISTED} more")
         logger.info(
-            "%d requests were left out, as they would only repeat what is known. To have those of "
-            "a part made, name it in SIMHASH_PRUNE_NEVER:\n%s",
+            "Requests left out, as they would only repeat what is known: %d. To have those of a "
+            "part made, name it in SIMHASH_PRUNE_NEVER:\n%s",
             self._stats.get("prune/dropped") - self._stats.get("prune/put_back"),
             "\n".join(lines),
         )

@@ -26,6 +26,7 @@ from scrapy_simhash.exceptions import (
     SettingError,
 )
 from scrapy_simhash.index.namespace import check_name
+from scrapy_simhash.visible import plural
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -114,10 +115,11 @@ class CrawlStart:
         else:
             _spare_collector()
             logger.info(
-                "Index %s, namespace %r with %s claims; near is %s (%s); %s; core: %s",
+                "Index %s, namespace %r with %s %s; near is %s (%s); %s; core: %s",
                 settings.shown_database,
                 namespace,
                 f"{size:,}",
+                plural(size, "claim"),
                 settings.near,
                 settings.compared,
                 _DONE[settings.on_duplicate],

@@ -272,8 +272,8 @@ class DatabaseThread:
             if self._backlog:
                 self.abandon()
                 logger.error(
-                    "%d outcomes could not be written: this run counts as crashed, and what it "
-                    "claimed is released when the next one opens",
+                    "Outcomes that could not be written: %d. This run counts as crashed, and what "
+                    "it claimed is released when the next one opens",
                     len(self._backlog),
                 )
         except Exception as error:  # noqa: BLE001 - whatever it is, the crawl is over

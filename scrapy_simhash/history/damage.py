@@ -53,7 +53,7 @@ def damage(database: Database) -> str | None:
         counts = database.read(lambda connection, query=query: connection.execute(query).one())  # type: ignore[misc]
         for column, count in zip(table.columns, counts, strict=True):
             if count:
-                return f"{count:,} rows of {table.name} hold no {column.name} that can be read"
+                return f"rows of {table.name} without a {column.name} that can be read: {count:,}"
     plans = select(schema.namespaces.c.plan)
     for plan in database.read(lambda connection: connection.execute(plans).scalars().all()):
         try:

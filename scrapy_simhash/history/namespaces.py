@@ -101,7 +101,7 @@ def choose_namespace(database: Database, name: str | None) -> NamespaceRow:
     if not found:
         raise NotFound(f"{database} has no namespace yet: nothing was claimed in it")
     if name is None and len(found) > 1:
-        raise NotFound(f"{database} has several namespaces, say which one: {listed}")
+        raise NotFound(f"{database} has several namespaces, say which one (--namespace): {listed}")
     for namespace in found:
         if name in {None, namespace.name}:
             return namespace

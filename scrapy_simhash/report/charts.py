@@ -14,7 +14,7 @@ from scrapy_simhash.item.sites import site
 from scrapy_simhash.report.figures import TOP
 from scrapy_simhash.report.times import format_time
 from scrapy_simhash.simhash.measure import similarity_at
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -183,8 +183,8 @@ def _similarities(subject: Subject) -> Chart:
     wide, narrow = _drawn({"data": {"values": values}, "layer": [bars, threshold]}, 200)
     return Chart(
         "How similar they were",
-        f"From a similarity of {least:.2g} on (dashed line) things are near. {equal:,} of "
-        f"{len(found):,} copies have the very text of what is stored; they are not drawn here",
+        f"From a similarity of {least:.2g} on (dashed line) things are near. Copies with the very "
+        f"text of what is stored are not drawn here: {equal:,} of {len(found):,}",
         wide,
         narrow,
         ("similarity from", "kept, about and at least", "left out"),
@@ -203,7 +203,9 @@ def _by_site(sites: Counter[str]) -> Chart:
     axis = {"title": "copies", "tickMinStep": 1}
     wide, narrow = _bars(rows, axis, "var(--dropped)", 24 * len(rows))
     (top, count), others = rows[0], len(sites) - len(rows)
-    rest = f"; {sites.total() - sum(n for _, n in rows):,} are from {others:,} others"
+    rest = (
+        f"; {sites.total() - sum(n for _, n in rows):,} from {others:,} {plural(others, 'other')}"
+    )
     return Chart(
         "Sites that repeat",
         f"{top} has the most, {count:,} of {sites.total():,}{rest if others else ''}",

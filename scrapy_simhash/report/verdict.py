@@ -59,10 +59,10 @@ def _sentences(subject: Subject) -> Iterator[str]:
     elif dropped and not subject.is_trial:
         yield "Nothing else was left out."
     if better := int(stats.get("duplicates/better", 0)):
-        yield (
-            f"{better:,} copies better than what was stored before them: `scrapy simhash better` "
-            "gives the best of each."
-        )
+        # Of a trial the index is gone, and what would look into it with it.
+        best = "" if subject.is_trial else ": `scrapy simhash better` gives the best of each"
+        copies = "copy" if better == 1 else "copies"
+        yield f"{better:,} {copies} better than what was stored before{best}."
     if near := sum(count for _, count in subject.kept.counts):
         reasons = [(count, f"because {in_words(name)}") for name, count in subject.kept.counts]
         yield f"{near:,} kept although the text is near that of another: {_listed(reasons)}."
@@ -73,7 +73,7 @@ def _sentences(subject: Subject) -> Iterator[str]:
     if orphans := sum(row.orphans for row in subject.runs):
         yield (
             f"{orphans:,} left out beside something that was not stored in the end: "
-            "`scrapy simhash restore --orphans` gives them back."
+            f"`scrapy simhash restore --orphans` gives {'it' if orphans == 1 else 'them'} back."
         )
 
 
@@ -109,7 +109,7 @@ def _where(subject: Subject) -> str:
     if not here or not there:
         which = "It is" if len(known) == 1 else "All are"
         return f"{which} from {'another' if there else 'the same'} site."
-    return f"{here:,} are from the site of what they are copies of, {there:,} from another."
+    return f"From the site of what they are copies of: {here:,}; from another: {there:,}."
 
 
 def _listed(counted: list[tuple[int, str]]) -> str:

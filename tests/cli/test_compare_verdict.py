@@ -100,7 +100,7 @@ def test_pairs_that_a_crawl_does_not_compare_are_missed_at_every_threshold(call,
     tuned = json.loads(call("tune", "--pairs", path, "--json"))
     assert tuned["not_compared"] == 2
     assert {(level["found"], level["missed"]) for level in tuned["levels"]} == {(1, 2)}
-    assert "2 of them have too little text" in call("tune", "--pairs", path)
+    assert "Of them have too little text: 2." in call("tune", "--pairs", path)
 
 
 def test_pairs_of_few_features_are_judged_by_the_rule_of_the_index() -> None:

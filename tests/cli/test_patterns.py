@@ -41,7 +41,10 @@ def test_what_says_nothing_is_shown_with_its_counts(call, seen):
 
 def test_fewer_pages_than_asked_for_show_nothing(call, seen):
     out = call("patterns", "--database", seen, "--least", 40)[1]
-    assert out == "No part of an address has repeated what is known 40 times and never else.\n"
+    assert out == (
+        "No part of an address is known to say nothing: that takes 40 pages with what is known "
+        "already, and none with anything else.\n"
+    )
 
 
 def test_for_programs(call, seen, tmp_path):

@@ -30,6 +30,9 @@ def test_stats(call, database):
     code, out, _ = call("stats", "--database", database)
     assert "news" in out
     assert "shingles/2" in out
+    # Those that were only reported, or met unchanged, are in this figure, too.
+    assert re.search(r"│ 1 .*│ +3 │ +0 │ +2 │ +0 │", out)
+    assert "near or same" in out
 
 
 def test_show_a_page_and_its_near_duplicates(call, database):

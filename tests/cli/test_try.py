@@ -144,6 +144,14 @@ def test_it_says_what_would_be_left_out_and_leaves_nothing_behind(project, tried
     assert files(project) - before == {report.name}
 
 
+def test_its_report_names_no_index_and_no_command_that_would_ask_it(project, tried, site):
+    tried("shop", "-a", f"site={site}", "-a", "count=10")
+    report = (project / "simhash-try-shop.html").read_text("utf-8")
+    assert "2 copies would be left out" in report
+    assert "index.db" not in report
+    assert "scrapy simhash" not in report
+
+
 def test_pages_ends_it(project, tried, site):
     _, out, _ = tried("shop", "-a", f"site={site}", "-a", "count=10", "--pages", 4, "-o", "r.html")
     # What was on its way when the crawl was closed still comes in.

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import sys
 import time
+from contextlib import closing
 
 from stored import fill
 
@@ -63,7 +64,7 @@ def test_reset_all_begins_anew_whatever_version_made_the_tables(call, tmp_path):
     path = tmp_path / "old.db"
     with Index(f"sqlite:///{path}", namespace="news") as index:
         index.confirm(index.claim("a text of an older version of the tables", key="a"))
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE simhash_meta SET value = '1' WHERE name = 'version'")
     code, _, err = call("stats", "--database", path)
     assert code == 2

@@ -80,7 +80,7 @@ async def test_the_better_copies_come_with_what_they_replace(settings, call, cap
         # Three of their own site, and four of another with shorter addresses.
         assert first.stats["duplicates/better"] == 7
         assert "7 of them better than what is kept" in caplog.text
-        assert "7 copies better than what was stored before them" in verdict(settings)
+        assert "7 copies better than what was stored before:" in verdict(settings)
         found, err = better(call, settings, SIMHASH_PREFER=PREFER)
         assert "4 items" in err
         assert [(one["replaces"]["url"], one["item"]["url"], one["by"]) for one in found] == [
@@ -199,4 +199,4 @@ async def test_what_is_stored_or_was_never_there_is_not_given(settings, call, ac
     assert done.stats["duplicates"] == done.stats["duplicates/better"] == 1
     found, err = better(call, settings, "--prefer", "shortest-url")
     assert found == []
-    assert ("1 more were not kept" in err) is (action == "skip")
+    assert ("Not kept (SIMHASH_QUARANTINE): 1 more" in err) is (action == "skip")

@@ -88,8 +88,10 @@ async def test_an_item_that_can_not_be_written_counts_as_not_stored(
     assert done.stats["feeds/not_exported"] == TWINS + 1
     assert done.stats["claims/released"] == TWINS + 1
     (line,) = [line for line in caplog.messages if "could not be written" in line]
-    assert line.startswith(f"{TWINS + 1} items could not be written to a feed")
-    assert f"{urls[TWINS]}:" in line
+    assert line.startswith(
+        f"Items that could not be written to a feed: {TWINS + 1}, the first from"
+    )
+    assert f"{urls[TWINS]}. " in line
     if case == "own filter":
         assert 0 < Counting.asked <= len(done.items)
 

@@ -317,7 +317,7 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
     assert sorted(path.split("/")[1] for path in done.urls) == sorted(map(str, range(GROUPS)))
     assert done.stats["claims/recovered"] == done.stats["orphans"] == 2
     (warning,) = [line for line in caplog.messages if "restore --orphans" in line]
-    assert warning.startswith("2 items were dropped")
+    assert "turned out to be dead: 2. " in warning
     orphans = rows_of(database, "SELECT url FROM simhash_duplicates WHERE orphaned ORDER BY url")
     assert [path_of(url) for (url,) in orphans] == ["/0/0", "/1/0"]
 

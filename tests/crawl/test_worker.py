@@ -67,8 +67,8 @@ class Recorder:
             SimpleNamespace(
                 namespace=namespace,
                 claims=[document.key for document in claims],
-                confirm=[claim.id for claim in confirm],
-                release=[claim.id for claim in release],
+                confirm=[one.id for one in confirm],
+                release=[one.id for one in release],
                 duplicates=duplicates,
             )
         )
@@ -236,7 +236,7 @@ async def test_a_run_whose_outcomes_could_not_be_written_stays_open(worker, sess
     assert session.closed_run is None
     assert session.closed
     assert session.abandoned
-    assert "1 outcomes could not be written" in caplog.text
+    assert "Outcomes that could not be written: 1. " in caplog.text
 
 
 @deferred_f_from_coro_f

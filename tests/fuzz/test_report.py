@@ -17,6 +17,7 @@ from lxml import etree, html
 
 from scrapy_simhash import Index
 from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.db.statements import storable
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Duplicate
@@ -76,7 +77,7 @@ things = st.lists(st.tuples(strings, strings, strings, prose(), strings), min_si
 
 @target(strings, strings, things, examples=6)
 def test_reports(namespace: str, spider: str, things: list[tuple[str, ...]]) -> None:
-    root = html.document_fromstring(report(namespace[:200] or "n", spider, things))
+    root = html.document_fromstring(report(storable(namespace, 200) or "n", spider, things))
     blocks = 0
     for element in root.iter(etree.Element):
         assert element.tag not in {

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import PageSpider, crawl, serve
+from lxml import etree
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings as ScrapySettings
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -116,7 +117,9 @@ def test_attributes_are_counted_before_parsing_and_not_after() -> None:
     ],
 )
 def test_attributes_are_counted_as_they_are_parsed(tag: str, count: int) -> None:
-    assert len(parse_html(tag % 0)[0][0].attrib) == count
+    parsed = len(parse_html(tag % 0)[0][0].attrib)
+    # Before libxml2 2.14 what follows a slash is left out: never are more parsed than counted.
+    assert parsed == count or (etree.LIBXML_VERSION < (2, 14) and parsed < count)
     start, end = tag.split("%d", 1)
     rest = end.removesuffix(">")
     # As many of the same kind in one tag as are just allowed, and one more.

@@ -219,7 +219,7 @@
   const blocks = new Map();
   const open = async (row, cell) => {
     const facts = [`similarity ${similarity(row)}`];
-    if (row.distance !== null) facts.push(`${row.distance} bits apart`);
+    if (row.distance !== null) facts.push(`${row.distance} ${row.distance === 1 ? "bit" : "bits"} apart`);
     facts.push(`run ${row.run}`, `met ${time(row.met)} UTC`);
     if (row.original.first !== null) facts.push(`stored ${time(row.original.first)} UTC`);
     cell.append(make("p", `${facts.join(", ")}. `));
