@@ -25,6 +25,7 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 _BEHIND = re.compile("[?#;]")
+_ON_WEB = re.compile("https?://[^#]+$")
 _SCRIPTS = ("javascript:", "mailto:", "tel:")
 # A path without a host, and without dots that lead upwards.
 _PATH = re.compile(r"/?\w(?!\S*(?:/\.|//|:))\S*+")
@@ -53,6 +54,9 @@ def is_page(address: str, page_url: str) -> bool:
     """
     if address == page_url:
         return True
+    if address.startswith("#") and _ON_WEB.match(page_url):
+        # An anchor, of which contents of long pages consist, or a route.
+        return not address.startswith(("#!", "#/"))
     # Items that list hundreds of links are common, and reading an address takes a while.
     if _leads_elsewhere(address, _tail(page_url)):
         return False
