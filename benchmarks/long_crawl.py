@@ -91,11 +91,14 @@ def crawl(settings: Mapping[str, Any], pages: int, free: bool, folder: str) -> l
         name = "small"
 
         async def start(self) -> Any:
-            for number in range(pages):
+            for number in range(min(CONCURRENCY, pages)):
                 yield Request(f"http://local.example/{number}")
 
         def parse(self, response: Any) -> Any:
             number = int(response.url.rpartition("/")[2])
+            # One after the other: of a long list Scrapy would hold all that it has not asked for.
+            if number + CONCURRENCY < pages:
+                yield Request(f"http://local.example/{number + CONCURRENCY}")
             if free:
                 yield {"url": response.url, "text": texts[number]}
             else:
