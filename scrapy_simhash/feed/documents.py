@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simhash.feed.errors import FeedError
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.says import digest_on, read_item
+from scrapy_simhash.item.says import digest_on, read_facts, read_item
 from scrapy_simhash.simhash.scheme import Sketch, longest_text
 from scrapy_simhash.text.html import decode, parse_html
 from scrapy_simhash.text.limits import is_too_complex, is_too_large
@@ -223,10 +223,10 @@ class PageReader:
         says = read_page(root, self._extractor, most=self._max_text, secret=self._secret)
         if says is None or not says.speaks:
             return None
-        said = read_item(
+        facts = read_facts(
             page_facts(root), page_url=page.url, since=math.inf, now=-math.inf, secret=self._secret
         )
-        return says.text, said.facts, says.rest
+        return says.text, facts, says.rest
 
 
 def _number(name: str) -> int:

@@ -1,0 +1,65 @@
+"""Pages of an archive: which of them are compared, and by what."""
+
+from __future__ import annotations
+
+import pytest
+from loopback import article, prose
+
+from scrapy_simhash.feed.documents import PageReader
+from scrapy_simhash.feed.warc import WarcPage
+from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.text.extractor import load_extractor
+
+URL, DATE = "http://a.example/1", "2026-01-02T03:04:05Z"
+
+
+@pytest.fixture
+def read():
+    reader = PageReader(
+        "corpus",
+        Shingles(),
+        extractor=load_extractor("density"),
+        min_features=8,
+        max_text=2000,
+        secret=bytes(16),
+    )
+    return lambda html=None, text=None: reader.document(WarcPage(URL, DATE, html, text), 7)
+
+
+def test_a_page_is_compared_by_its_main_text_with_what_it_says_of_itself(read):
+    found = read(article("a").replace(b"<body>", b"<head><title>The title</title></head><body>"))
+    assert (found.text, found.key, found.url) == (prose("a"), "corpus:7", URL)
+    assert "page:title" in found.facts.names.values()
+    assert found.rest
+
+
+def test_of_a_page_whose_text_is_given_nothing_else_is_known(read):
+    found = read(text=prose("a"))
+    assert found.text == prose("a")
+    assert found.rest is None
+    assert set(found.facts.names.values()) <= {"(numbers)"}
+
+
+LINKS = "".join(f"<div><a href=/{n}>{prose(n, 4)}</a></div>" for n in range(60))
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        b"",
+        b"<!-- nothing else -->",
+        b"<p>Four words of text",
+        article("a", prose("more", 400)),
+        article("a") + b" " * (5 << 20),
+        b"<p " + b"".join(b"a%d=1 " % n for n in range(20_000)) + b">" + article("a"),
+        f"<html><body>{LINKS}<p>© 2026 Someone, all rights reserved</p></body></html>".encode(),
+    ],
+    ids=["empty", "comment", "short", "shows too much", "large", "complex", "footer"],
+)
+def test_what_a_crawl_would_not_compare_has_no_document(read, html):
+    assert read(html) is None
+
+
+@pytest.mark.parametrize("text", [None, "", " \n", "Four words of text", prose("a", 900)])
+def test_neither_has_a_text_that_says_too_little_or_is_too_long(read, text):
+    assert read(text=text) is None
