@@ -20,9 +20,9 @@ def has_tree(response: Response) -> bool:
 def forget_tree(response: Response | None) -> None:
     """Let go of the tree of a page, and of its text, before the response goes.
 
-    Both take many times the bytes of the page. Pages wait for their verdicts, and while they hold
-    the memory, the next ones are parsed into memory that is in no cache of the processor: that
-    costs more than a fifth of the parsing. Whoever asks for them once more has them made anew.
+    Both take many times the bytes of the page, which waits for its verdict. A response and its
+    selector hold each other, so that they would stay until the garbage collector comes, which then
+    holds the event loop while it frees many at a time. Whoever asks once more has them made anew.
     """
     if isinstance(response, TextResponse):
         response._cached_selector = None

@@ -25,7 +25,7 @@ BUDGET = 3
 class Pages:
     """Pages of one site, each of which gives one item, or none."""
 
-    def __init__(self, **engine):
+    def __init__(self):
         self.asked = []
         engine = SimpleNamespace(spider=True, crawl=self.asked.append)
         collector = MemoryStatsCollector(get_crawler())
