@@ -53,6 +53,9 @@ DAY = 86400
 
 _PREFIX = "SIMHASH_"
 
+# Characters of what is wrong with a value, in which a long one may stand again.
+_WHY = 1000
+
 # One letter of it is another, missing, too many, or in its neighbour's place.
 _SLIP = re.compile(
     "|".join(
@@ -341,7 +344,10 @@ def _with_hint(name: str) -> str:
 def _together(values: dict[str, Any]) -> dict[str, Any]:
     """Check what depends on several settings: a scheme on its options, limits on the scheme."""
     name, options = values["scheme"], values.pop("scheme_options")
-    with _blamed_on("SIMHASH_SCHEME", name):
+    blamed, given = "SIMHASH_SCHEME", name
+    if options:
+        blamed, given = f"{blamed} with SIMHASH_SCHEME_OPTIONS", (name, options)
+    with _blamed_on(blamed, given):
         scheme = values["scheme"] = load_scheme(name, options)
     values["max_text"] = longest_text(scheme, values["max_text"])
     similarity, distance = values["similarity"], values["distance"]
@@ -358,8 +364,9 @@ def _blamed_on(name: str, given: Any) -> Iterator[None]:
     """Turn what is wrong with a value into an error that names the setting."""
     try:
         yield
-    except (ValueError, TypeError, ImportError, NameError) as error:
+    except (ValueError, TypeError, ArithmeticError, ImportError, NameError) as error:
         # What these are may hold a password, or is one.
         is_secret = name in {"SIMHASH_DATABASE_URL", "SIMHASH_ENGINE_OPTIONS", "SIMHASH_SECRET"}
         shown = "" if is_secret else f" = {shortened(repr(given))}"
-        raise SettingError(f"{name}{shown}: {error}") from None if is_secret else error
+        why = shortened(str(error), _WHY)
+        raise SettingError(f"{name}{shown}: {why}") from None if is_secret else error
