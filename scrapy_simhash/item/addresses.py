@@ -7,13 +7,27 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
+from scrapy_simhash import native
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.values import item_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["elsewhere", "is_address", "is_page", "own_address", "without_addresses"]
+__all__ = [
+    "ANCHOR",
+    "ASK",
+    "ELSEWHERE",
+    "is_address",
+    "is_page",
+    "leads",
+    "own_address",
+    "without_addresses",
+]
+
+#: What is seen at once of a value in a list: nothing; that it leads to another page; that it leads
+#: to a place on this one.
+ASK, ELSEWHERE, ANCHOR = range(3)
 
 _ADDRESS = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
 _LENGTH = 8192  # what is longer is data
@@ -63,34 +77,32 @@ def is_page(address: str, page_url: str) -> bool:
     return _place(_absolute(address, page_url)) == _place(page_url)
 
 
-def elsewhere(values: Collection[Any], page_url: str) -> set[str]:
-    """Those of the texts in a list that are seen at once to lead elsewhere.
+def leads(name: Name, values: list[Any], page_url: str) -> bytes:
+    """What is seen at once of the values in a list: `ASK`, `ELSEWHERE` or `ANCHOR` for each.
 
-    For them `is_page` says no. They are neither moments nor empty, whether they are addresses or
-    not: of a list of hundreds of links nothing else has to be asked.
+    Of `ELSEWHERE` `is_page` says no, of `ANCHOR` yes. Neither is a moment or empty, whether it is
+    an address or not: of a list of hundreds of links nothing else has to be asked.
     """
     if not (tail := _tail(page_url)):
-        return set()
-    # As `_leads_elsewhere` has it, without a call for each of hundreds.
-    plain = {
-        value
-        for value in values
-        if type(value) is str
-        and value.startswith(_BEGINNINGS)
-        and tail not in value
-        and "%" not in value
-        and "//#" not in value
-        and "//?" not in value
-        and len(value.rstrip()) > _HOST
-    }
-    return plain | {
-        value
-        for value in values
-        if type(value) is str
-        and value not in plain
-        and value.startswith(_BEGINNINGS)
-        and _leads_elsewhere(value.strip(), tail)
-    }
+        return bytes(len(values))
+    if native.core is not None:
+        found = native.core.leads(values, tail, name.address)
+    else:
+        found = bytes([_lead(name, value, tail) for value in values])
+    is_on_web = ANCHOR in found and _ON_WEB.match(page_url)
+    return found if is_on_web else found.replace(bytes([ANCHOR]), bytes([ASK]))
+
+
+def _lead(name: Name, value: Any, tail: str) -> int:
+    if type(value) is not str:
+        return ASK
+    if not value.startswith(_BEGINNINGS):
+        # Where it is no address it may be a moment.
+        if not name.address or not is_address(name, value):
+            return ASK
+        if value.startswith("#"):
+            return ASK if value.startswith(("#!", "#/")) else ANCHOR
+    return ELSEWHERE if _leads_elsewhere(value.strip(), tail) else ASK
 
 
 def _leads_elsewhere(address: str, tail: str) -> bool:
@@ -102,7 +114,7 @@ def _leads_elsewhere(address: str, tail: str) -> bool:
             return True
         if not _PATH.fullmatch(address):
             return False
-    elif len(address) <= _HOST or "//#" in address or "//?" in address:
+    elif "//#" in address or "//?" in address or (len(address) <= _HOST and not _is_path(address)):
         # The path may be that of the page.
         return False
     said = unquote(address) if "%" in address else address
@@ -112,11 +124,15 @@ def _leads_elsewhere(address: str, tail: str) -> bool:
     return not (_BEHIND.search(said) or said.rstrip("/").endswith((tail, ".")))
 
 
-def without_addresses(name: Name, values: Sequence[Any]) -> list[Any]:
+def _is_path(address: str) -> bool:
+    return address.startswith("/") and not address.startswith("//")
+
+
+def without_addresses(name: Name, values: list[Any]) -> list[Any]:
     """The values of a list that are no addresses, as they stand and without any tags."""
     if name.address:
         # As `is_address` has it, without a call for each of hundreds; or for all of them at once.
-        if _are_words(values):
+        if (native.core is not None and native.core.are_words(values)) or _are_words(values):
             return []
         return [
             value

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.addresses import (
-    elsewhere,
+    ANCHOR,
+    ELSEWHERE,
     is_address,
     is_page,
+    leads,
     own_address,
     without_addresses,
 )
@@ -207,21 +209,23 @@ class _ItemPart:
     def _keep(self, name: Name, value: Any) -> Any:
         kind = type(value)
         if kind is list:
-            others = elsewhere(value, self._page_url)
-            return [
-                kept
-                for inner in value
-                if (
-                    kept := inner
-                    if type(inner) is str and inner in others
-                    else self._keep(name, inner)
-                )
-                is not None
-            ] or None
+            return self._keep_list(name, value) or None
         if kind is dict:
             inside = ((key, self.keep(f"{name.text}.{key}", inner)) for key, inner in value.items())
             return {key: kept for key, kept in inside if kept is not None} or None
         return None if value in _EMPTY or self._is_of_crawl(name, value) else value
+
+    def _keep_list(self, name: Name, values: list[Any]) -> list[Any]:
+        leading = leads(name, values, self._page_url)
+        if leading.count(ELSEWHERE) == len(values):
+            return values
+        self.names_page |= ANCHOR in leading
+        kept = [
+            inner if lead == ELSEWHERE else self._keep(name, inner)
+            for inner, lead in zip(values, leading, strict=True)
+            if lead != ANCHOR
+        ]
+        return [inner for inner in kept if inner is not None]
 
     def _is_of_crawl(self, name: Name, value: Any) -> bool:
         if type(value) is str and is_address(name, value):

@@ -78,6 +78,18 @@ class Core(Protocol):
             The numbers; None for a text with something that is left to the pure path.
         """
 
+    def leads(self, values: list[Any], tail: str, may_be_words: bool, /) -> bytes:
+        """`item.addresses._lead` of each value; 0 also where that is left to the pure path.
+
+        Args:
+            values: of any kind.
+            tail: what stands in every address that says the path of the page.
+            may_be_words: whether single words are addresses.
+        """
+
+    def are_words(self, values: list[Any], /) -> bool:
+        """`item.addresses._are_words`; False also where that is left to the pure path."""
+
     def page(
         self, element: type, root: Any, rules: tuple[bytes, bytes, bytes, bytes], /
     ) -> tuple[str, int, str, int] | None:
@@ -97,14 +109,17 @@ class Core(Protocol):
         """`text.density.body`, as `page`."""
 
     def markup(
-        self, element: type, root: Any, most: int, /
-    ) -> tuple[list[tuple[str, str]], list[tuple[str, str]], bool] | None:
+        self, element: type, root: Any, factory: object, most: int, most_items: int, /
+    ) -> tuple[list[tuple[str, str]], list[tuple[str, str]], list[Any], list[Any]] | None:
         """`text.page_facts._marked_up` of an HTML element, as `page`.
 
         Args:
             element: lxml's class of elements.
             root: one of them.
-            most: how many meta and script elements are looked at.
+            factory: lxml's "elementFactory", as it gives it to other extension modules.
+            most: how many meta and script elements are looked at, and how many of those of its
+                third result are given.
+            most_items: the same of the fourth.
         """
 
 
@@ -134,6 +149,8 @@ _KNOWN = (
     (-1449487230, -306034206),
     6,
     ["-1234.5", "1:2"],
+    b"\1\2\0\1",
+    (True, False),
 )
 
 
@@ -167,6 +184,8 @@ def _made(core: Core) -> tuple[object, ...]:
         tuple(memoryview(core.bands(shingles, _STARTS, _ORDERS, _FACTORS, 2)).cast("i")),
         core.common(shingles, shingles[8:16] + shingles[24:]),
         core.numbers(_NUMBERS),
+        core.leads(["/a", "#a", "/b", "b/c"], "b", True),
+        (core.are_words(["a"]), core.are_words(["a b"])),
     )
 
 

@@ -1,5 +1,6 @@
 /* What of the trees of libxml2 and lxml is read: the first fields of their structures, which have
- * not changed since libxml2 2.0 and lxml 5. None of their functions is called.
+ * not changed since libxml2 2.0 and lxml 5. Of their functions only lxml's public elementFactory is
+ * called, which gives the object of an element.
  */
 
 #ifndef SCRAPY_SIMHASH_NODE_H
@@ -21,16 +22,18 @@ typedef struct node {
     struct node *attributes; /* of an element; each of them begins as a node does */
 } Node;
 
-/* The node of an object of lxml's class of elements; NULL if it is none of an HTML document. */
+/* An object of lxml's class of elements. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *document;
+    const Node *node;
+    PyObject *tag;
+} Element;
+
+/* Its node; NULL if it is none of an HTML document. */
 static inline const Node *node_of(PyObject *element)
 {
-    struct {
-        PyObject_HEAD
-        PyObject *document;
-        const Node *node;
-        PyObject *tag;
-    } *object = (void *)element;
-    const Node *node = object->node;
+    const Node *node = ((const Element *)(void *)element)->node;
     int is_html = node && node->type == ELEMENT && node->document &&
                   node->document->type == HTML_DOCUMENT;
     return is_html ? node : NULL;

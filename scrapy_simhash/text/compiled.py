@@ -14,11 +14,15 @@ from scrapy_simhash.text.blocks import CONTENT, PACKED_WORDS, RESCUE, VISIBLE
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
+    _Pairs = list[tuple[str, str]]
+
 __all__ = ["body", "markup", "read"]
 
 logger = logging.getLogger(__name__)
 
 _RULES = CONTENT.packed, RESCUE.packed, VISIBLE.packed, PACKED_WORDS
+# What lxml gives to other extension modules: it makes the object of a node.
+_FACTORY = getattr(etree, "__pyx_capi__", {}).get("elementFactory")
 
 
 def read(root: HtmlElement) -> tuple[str, int, str, int] | None:
@@ -36,12 +40,12 @@ def body(root: HtmlElement) -> str | None:
 
 
 def markup(
-    root: HtmlElement, most: int
-) -> tuple[list[tuple[str, str]], list[tuple[str, str]], bool] | None:
+    root: HtmlElement, most: int, most_items: int
+) -> tuple[_Pairs, _Pairs, list[HtmlElement], list[HtmlElement]] | None:
     """The same of `page_facts._marked_up`."""
     if native.core is None or not _reads_trees():
         return None
-    return native.core.markup(etree._Element, root, most)
+    return native.core.markup(etree._Element, root, _FACTORY, most, most_items)
 
 
 @cache

@@ -106,9 +106,8 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
         Times are ISO 8601 to the minute, in UTC where they have an offset, if they can be read
         as such.
     """
-    elements = _elements(root)
     markup = _markup(root)
-    metas = markup.metas
+    elements, metas = markup.elements, markup.metas
     titles = _titles(elements, metas)
     surroundings = _ancestors(titles.element)
     names = [titles.title, titles.heading, metas.get("og:title", "")]
@@ -118,7 +117,7 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
         ("page:heading", titles.heading),
         ("page:language", _language(root, metas)),
         *_json_properties(markup.scripts, names),
-        *(_microdata(root, surroundings) if markup.has_items else ()),
+        *_microdata(markup.items, surroundings),
         *((_META[name], value) for name, value in metas.items() if name in _META),
     ):
         if usual := _usual(name, value):
@@ -130,40 +129,37 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
     return facts
 
 
-def _elements(root: HtmlElement) -> defaultdict[str, list[HtmlElement]]:
-    """Return the elements that may hold a fact by their tags."""
-    elements: defaultdict[str, list[HtmlElement]] = defaultdict(list)
-    for element in islice(root.iter(*_TAGS), _ELEMENTS):
-        elements[str(element.tag).rpartition("}")[2]].append(element)
-    return elements
-
-
 class _Markup(NamedTuple):
-    """What is made for programs.
+    """What may hold a fact.
 
     Attributes:
         metas: What meta elements say, by their names.
         scripts: The sources of JSON-LD.
-        has_items: Whether there may be microdata.
+        elements: Titles, headings and times by their tags.
+        items: The elements with microdata.
     """
 
     metas: dict[str, str]
     scripts: list[str]
-    has_items: bool
+    elements: defaultdict[str, list[HtmlElement]]
+    items: list[HtmlElement]
 
 
 def _markup(root: HtmlElement) -> _Markup:
-    made = compiled.markup(root, _ELEMENTS)
-    metas, scripts, has_items = _marked_up(root) if made is None else made
+    made = compiled.markup(root, _ELEMENTS, _MARKED_UP)
+    metas, scripts, written, items = _marked_up(root) if made is None else made
     named: dict[str, str] = {}
     for name, content in metas:
         named.setdefault(name.lower(), content[:_READ])
     sources = [source for kind, source in scripts if kind.strip().lower() == _JSON_LD]
-    return _Markup(named, sources, has_items)
+    elements: defaultdict[str, list[HtmlElement]] = defaultdict(list)
+    for element in written:
+        elements[str(element.tag).rpartition("}")[2]].append(element)
+    return _Markup(named, sources, elements, items)
 
 
-def _marked_up(root: HtmlElement) -> tuple[_Pairs, _Pairs, bool]:
-    """Return what `_Markup` is made of: meta elements, scripts by their types, True."""
+def _marked_up(root: HtmlElement) -> tuple[_Pairs, _Pairs, list[HtmlElement], list[HtmlElement]]:
+    """Return what `_Markup` is made of: meta elements, scripts by their types, elements, items."""
     metas, scripts = [], []
     for element in islice(root.iter("{*}meta", "{*}script"), _ELEMENTS):
         if str(element.tag).endswith("script"):
@@ -173,7 +169,8 @@ def _marked_up(root: HtmlElement) -> tuple[_Pairs, _Pairs, bool]:
         content = element.get("content")
         if name and content:
             metas.append((name, content))
-    return metas, scripts, True
+    items = list(islice(_ITEMPROPS(root), _MARKED_UP))
+    return metas, scripts, list(islice(root.iter(*_TAGS), _ELEMENTS)), items
 
 
 class _Titles(NamedTuple):
@@ -269,8 +266,10 @@ def _time(elements: list[HtmlElement], surroundings: set[HtmlElement]) -> str:
     return ""
 
 
-def _microdata(root: HtmlElement, surroundings: set[HtmlElement]) -> Iterator[tuple[str, str]]:
-    for element in islice(_ITEMPROPS(root), _MARKED_UP):
+def _microdata(
+    elements: list[HtmlElement], surroundings: set[HtmlElement]
+) -> Iterator[tuple[str, str]]:
+    for element in elements:
         names = element.get("itemprop", "")[:_VALUE].lower().split()
         facts = {_PROPERTIES[name]: None for name in names if name in _PROPERTIES}
         if facts and _is_beside(element, surroundings):

@@ -578,20 +578,17 @@ def test_a_short_cut_never_misses_the_address_of_the_page(page: str, address: st
     st.lists(st.lists(st.sampled_from([*PIECES, " "]), max_size=7).map("".join), max_size=4),
 )
 def test_a_list_of_links_says_what_they_say_one_by_one(page: str, links: list[str]) -> None:
-    others = addresses.elsewhere(links, page)
-    if tail := addresses._tail(page):
-        assert others == {
-            link
-            for link in links
-            if link.startswith(("http://", "https://", "/"))
-            and addresses._leads_elsewhere(link.strip(), tail)
-        }
     window = Window(0, 2e9)
-    for link in others:
-        assert not addresses.is_page(link.strip(), page)
-        assert link.strip()
-        assert not is_moment(link)
-        assert not is_within(link, window)
+    for name in map(name_of, ("links", "title")):
+        leading = addresses.leads(name, links, page)
+        for link, lead in zip(links, leading, strict=True):
+            if lead == addresses.ASK:
+                continue
+            assert addresses.is_page(link.strip(), page) == (lead == addresses.ANCHOR)
+            assert link.strip()
+            assert not is_moment(link)
+            assert not is_within(link, window)
+            assert name.address or link.startswith(("http://", "https://", "/"))
     for name in map(name_of, ("links", "title")):
         assert addresses.without_addresses(name, links) == [
             link for link in links if "<" in link or not addresses.is_address(name, link)

@@ -19,7 +19,9 @@ from scrapy_simhash.features import shingles as shingling
 from scrapy_simhash.features.minhash import minhash
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.features.tokens import tokens
+from scrapy_simhash.item import addresses
 from scrapy_simhash.item import numbers as numbering
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.keys import bands as banding
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.majority import majority
@@ -297,6 +299,13 @@ class Pure:
 
     def numbers(self, text):
         return numbering._numbers(text)
+
+    def leads(self, values, tail, may_be_words):
+        name = name_of("links" if may_be_words else "title")
+        return bytes(addresses._lead(name, value, tail) for value in values)
+
+    def are_words(self, values):
+        return addresses._are_words(values)
 
 
 def test_what_is_known_of_the_core_is_what_the_pure_path_makes():

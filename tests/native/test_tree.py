@@ -18,6 +18,7 @@ from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
 
 COMPILED = pytest.importorskip("scrapy_simhash.native._core", reason="the core is not compiled")
+_OTHER = etree.__pyx_capi__["textOf"]
 RULES = CONTENT.packed, RESCUE.packed, VISIBLE.packed, PACKED_WORDS
 
 
@@ -212,14 +213,15 @@ def test_what_is_made_for_programs_is_read_in_the_same_way(page, place, most):
     for element in (root, elements[place % len(elements)]):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(page_facts, "_ELEMENTS", most)
-            metas, scripts, _ = page_facts._marked_up(element)
+            patch.setattr(page_facts, "_MARKED_UP", most)
+            metas, scripts, written, items = page_facts._marked_up(element)
             with path(None):
                 facts = page_facts.page_facts(element)
             with path(COMPILED):
                 assert page_facts.page_facts(element) == facts
-        has_items = bool(page_facts._ITEMPROPS(element))
+                made = compiled.markup(element, most, most)
         scripts = [(kind, source) for kind, source in scripts if "+" in kind]
-        assert COMPILED.markup(etree._Element, element, most) == (metas, scripts, has_items)
+        assert made == (metas, scripts, written, items)
 
 
 def test_what_is_unusual_is_left_to_the_pure_path():
@@ -228,7 +230,9 @@ def test_what_is_unusual_is_left_to_the_pure_path():
     for tree in (root, etree.XML("<div><p>a</p></div>")):
         assert COMPILED.page(etree._Element, tree, RULES) is None
         assert COMPILED.body(etree._Element, tree, VISIBLE.packed) is None
-    assert COMPILED.markup(etree._Element, etree.XML("<meta name='a' content='b'/>"), 9) is None
+    xml, html = etree.XML("<meta name='a' content='b'/>"), parse_html("<h1>a</h1>")
+    for tree, factory in ((xml, compiled._FACTORY), (html, None), (html, _OTHER)):
+        assert COMPILED.markup(etree._Element, tree, factory, 9, 9) is None
     xml = etree.XML("<html><body><p>a story</p></body></html>")
     with path(COMPILED):
         assert (read(xml).text, body(xml)) == ("a story", "a story")

@@ -1,0 +1,164 @@
+/* A list of links at a glance: item.addresses._leads and _are_words.
+ *
+ * What is not plain is left to the pure path: the answer for a text that it has to be asked, that for
+ * a list that they may be words.
+ */
+
+#include "core.h"
+
+#include <string.h>
+
+enum { ASK, ELSEWHERE, ANCHOR }; /* as in item/addresses.py */
+
+/* What else stands in a text. */
+enum { SPACE = 1, BEYOND = 2, QUOTED = 4, BEHIND = 8, TAG = 16 };
+
+/* Longer ones are data; from so many characters on there is a host in what begins with "http://". */
+#define LENGTH 8192
+#define HOSTED 9
+
+typedef struct {
+    const char *text;
+    Py_ssize_t size;
+} Text;
+
+static const unsigned char KINDS[128] = {
+    ['\t'] = SPACE, ['\n'] = SPACE, ['\v'] = SPACE, ['\f'] = SPACE, ['\r'] = SPACE,
+    [0x1c] = SPACE, [0x1d] = SPACE, [0x1e] = SPACE, [0x1f] = SPACE, [' '] = SPACE,
+    ['%'] = QUOTED, ['?'] = BEHIND, ['#'] = BEHIND, [';'] = BEHIND, ['<'] = TAG,
+};
+
+static int kind_of(unsigned char c)
+{
+    return c < 0x80 ? KINDS[c] : BEYOND;
+}
+
+static int kinds_of(Text text)
+{
+    int kinds = 0;
+    for (Py_ssize_t at = 0; at < text.size; at++)
+        kinds |= kind_of((unsigned char)text.text[at]);
+    return kinds;
+}
+
+static int starts(Text text, const char *with)
+{
+    size_t size = strlen(with);
+    return (size_t)text.size >= size && !memcmp(text.text, with, size);
+}
+
+static int ends(Text text, Text with)
+{
+    return text.size >= with.size &&
+           !memcmp(text.text + text.size - with.size, with.text, (size_t)with.size);
+}
+
+static int holds(Text text, Text part)
+{
+    const char *at = text.text, *last = text.text + text.size - part.size;
+    for (; at <= last && (at = memchr(at, *part.text, (size_t)(last - at) + 1)); at++)
+        if (!memcmp(at, part.text, (size_t)part.size))
+            return 1;
+    return 0;
+}
+
+/* Whether a text that begins as addresses do has a host, or a path from the top. */
+static int is_whole(Text text)
+{
+    static const Text odd[] = {{"//#", 3}, {"//?", 3}};
+    int is_path = text.text[0] == '/' && (text.size == 1 || text.text[1] != '/');
+    for (int at = 0; at < HOSTED && !is_path; at++)
+        if (at == text.size || kind_of((unsigned char)text.text[at]) & (SPACE | BEYOND))
+            return 0;
+    return !holds(text, odd[0]) && !holds(text, odd[1]);
+}
+
+/* Whether a word is a path without a host, and without dots that lead upwards. */
+static int is_path(Text word)
+{
+    static const Text odd[] = {{"/.", 2}, {"//", 2}, {":", 1}};
+    unsigned char c = (unsigned char)*word.text, letter = c | 0x20;
+    Text rest = {word.text + 1, word.size - 1};
+    if (c != '_' && !(c >= '0' && c <= '9') && !(letter >= 'a' && letter <= 'z'))
+        return 0;
+    return !holds(rest, odd[0]) && !holds(rest, odd[1]) && !holds(rest, odd[2]);
+}
+
+/* Whether an address in which the end of that of the page stands leads elsewhere nevertheless. */
+static int ends_otherwise(Text text, int kinds, Text tail)
+{
+    static const Text dot = {".", 1};
+    if (kinds & (BEYOND | BEHIND))
+        return 0;
+    while (text.size && kind_of((unsigned char)text.text[text.size - 1]) == SPACE)
+        text.size--;
+    while (text.size && text.text[text.size - 1] == '/')
+        text.size--;
+    return !ends(text, tail) && !ends(text, dot);
+}
+
+static int lead(Text text, Text tail, int may_be_word)
+{
+    int kinds = kinds_of(text), is_script = 0;
+    if (!text.size || kinds & QUOTED)
+        return ASK;
+    if (starts(text, "/") || starts(text, "http://") || starts(text, "https://")) {
+        if (!is_whole(text))
+            return ASK;
+    } else {
+        if (!may_be_word || kinds & (SPACE | BEYOND) || text.size > LENGTH)
+            return ASK;
+        if (*text.text == '#')
+            return starts(text, "#!") || starts(text, "#/") ? ASK : ANCHOR;
+        is_script = starts(text, "javascript:") || starts(text, "mailto:") || starts(text, "tel:");
+        if (!is_script && !is_path(text))
+            return ASK;
+    }
+    if (is_script || !holds(text, tail) || ends_otherwise(text, kinds, tail))
+        return ELSEWHERE;
+    return ASK;
+}
+
+/* The UTF-8 of a str; NULL for what has none. */
+static const char *utf8_of(PyObject *value, Py_ssize_t *size)
+{
+    const char *text = PyUnicode_CheckExact(value) ? PyUnicode_AsUTF8AndSize(value, size) : NULL;
+    if (!text)
+        PyErr_Clear();
+    return text;
+}
+
+PyObject *core_leads(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *values;
+    Text tail, text;
+    int may_be_words;
+
+    if (!PyArg_ParseTuple(arguments, "O!s#p:leads", &PyList_Type, &values, &tail.text, &tail.size,
+                          &may_be_words))
+        return NULL;
+    Py_ssize_t count = PyList_Size(values);
+    PyObject *found = PyBytes_FromStringAndSize(NULL, count);
+    char *leads = found ? PyBytes_AsString(found) : NULL;
+    for (Py_ssize_t at = 0; leads && at < count; at++) {
+        text.text = utf8_of(PyList_GetItem(values, at), &text.size);
+        leads[at] = (char)(text.text && tail.size ? lead(text, tail, may_be_words) : ASK);
+    }
+    return found;
+}
+
+PyObject *core_are_words(PyObject *Py_UNUSED(module), PyObject *values)
+{
+    if (!PyList_Check(values)) {
+        PyErr_SetString(PyExc_TypeError, "no list");
+        return NULL;
+    }
+    Py_ssize_t count = PyList_Size(values);
+    for (Py_ssize_t at = 0; at < count; at++) {
+        Text text;
+        text.text = utf8_of(PyList_GetItem(values, at), &text.size);
+        if (!text.text || !text.size || text.size > LENGTH || kinds_of(text) & (SPACE | BEYOND | TAG))
+            Py_RETURN_FALSE;
+    }
+    return PyBool_FromLong(count > 0);
+}
