@@ -20,6 +20,7 @@ from scrapy_simhash.item.says import digest_on, read_facts, read_item
 from scrapy_simhash.simhash.scheme import Sketch, keyed
 from scrapy_simhash.text.html import decode, parse_html
 from scrapy_simhash.text.limits import is_too_complex, is_too_large
+from scrapy_simhash.text.packed import pack_text
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
 
@@ -234,6 +235,10 @@ class DocumentMaker:
             document.fetch = self._fetch(subject, said)
             document.digest = digest_on(said, subject.page.url)
             document.published, document.canonical = said.published, said.canonical
+            if self._settings.text_budget:
+                # To compress it gives the interpreter away, which the database's thread would have
+                # back 5 ms later where the event loop is busy.
+                document.packed = pack_text(found.text)
         return document
 
     def _made(self, key: str, page: Page, found: Text, visit: int | None) -> Document | Reason:

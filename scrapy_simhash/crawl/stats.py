@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, cast
 
+from scrapy_simhash.crawl.contained import Contained
 from scrapy_simhash.crawl.drop import NearDuplicateItem
 from scrapy_simhash.item.says import MIN_PROSE
 from scrapy_simhash.item.sites import same_site
@@ -71,32 +72,34 @@ class CrawlStats:
     def __init__(self, collector: StatsCollector) -> None:
         self._collector = collector
         self._has_failed = False
+        self._contained = Contained(self._say)
+        self._spent: dict[_Seconds, float] = {"text_seconds": 0.0, "fingerprint_seconds": 0.0}
 
     def count(self, name: _Counter, count: int = 1) -> None:
         """Count something, `count` times."""
-        with self._contained():
+        with self._contained:
             self._add(name, count)
 
     def count_error(self, error: BaseException) -> None:
         """Count trouble of the database, or in what was done with a page."""
-        with self._contained():
+        with self._contained:
             self._add(f"index/errors/{type(error).__name__}")
 
     def count_verdict(self, url: str, verdict: Verdict) -> None:
         """Count the verdict on what was found at a URL."""
-        with self._contained():
+        with self._contained:
             # All or none of them: otherwise the sums are wrong.
             for name in list(_names(url, verdict)):
                 self._add(name)
 
     def count_text(self, features: int) -> None:
         """Count a text, or that there is none, by what so many features can say."""
-        with self._contained():
+        with self._contained:
             self._add(f"text/{_text_class(features)}")
 
     def count_outcome(self, verdict: Verdict, *, stored: bool) -> None:
         """Count what became of a claim."""
-        with self._contained():
+        with self._contained:
             if verdict.kind == "unique":
                 self._add("claims/confirmed" if stored else "claims/released")
             elif stored:
@@ -107,10 +110,9 @@ class CrawlStats:
         """Add the time that is spent inside."""
         started = time.perf_counter()
         yield
-        with self._contained():
-            spent = time.perf_counter() - started
-            total = self._collector.get_value(f"simhash/{name}", 0.0) + spent
-            self._collector.set_value(f"simhash/{name}", round(total, 6))
+        with self._contained:
+            spent = self._spent[name] = self._spent[name] + time.perf_counter() - started
+            self._collector.set_value(f"simhash/{name}", round(spent, 6))
 
     def finish(self, figures: Figures, open_claims: int) -> None:
         """Set what is known at the end only."""
@@ -125,7 +127,7 @@ class CrawlStats:
         found = {"claims/recovered": figures.recovered, "orphans": figures.orphans}
         found |= {name: figures.counts.get(count, 0) for name, count in _COUNTED.items()}
         values |= {name: count for name, count in found.items() if count}
-        with self._contained():
+        with self._contained:
             for name, value in values.items():
                 self._collector.set_value(f"simhash/{name}", value)
 
@@ -165,14 +167,10 @@ class CrawlStats:
     def _add(self, name: str, count: int = 1) -> None:
         self._collector.inc_value(f"simhash/{name}", count)
 
-    @contextmanager
-    def _contained(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception:
-            if not self._has_failed:
-                self._has_failed = True
-                logger.exception("Something could not be counted: the stats are too low")
+    def _say(self, error: Exception) -> None:
+        if not self._has_failed:
+            self._has_failed = True
+            logger.error("Something could not be counted: the stats are too low", exc_info=error)
 
 
 def _text_class(features: int) -> str:

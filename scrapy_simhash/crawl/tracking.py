@@ -6,7 +6,6 @@ import logging
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from secrets import randbits
 from typing import TYPE_CHECKING
 
 from scrapy import Request
@@ -15,6 +14,7 @@ from scrapy.http import Response
 from scrapy_simhash.crawl.checks import COMPARE
 from scrapy_simhash.crawl.parsed import forget_tree
 from scrapy_simhash.index.namespace import check_name
+from scrapy_simhash.index.verdict import random_number
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
@@ -67,14 +67,30 @@ class Subject:
         is_alone: whether the page gave nothing else.
         document: what was compared.
         verdict: set once it is known.
-        outcome: done with whether it was stored, for twins that wait.
+        is_stored: set once it has come to its end.
     """
 
     page: Page
     is_alone: bool = False
     document: Document | None = None
     verdict: Verdict | None = None
-    outcome: Future[bool] = field(default_factory=Future)
+    is_stored: bool | None = None
+    _outcome: Future[bool] | None = field(default=None, init=False)
+
+    @property
+    def outcome(self) -> Future[bool]:
+        """Done with whether it is stored, for twins that wait."""
+        if self._outcome is None:
+            self._outcome = Future()
+            if self.is_stored is not None:
+                self._outcome.set_result(self.is_stored)
+        return self._outcome
+
+    def end(self, *, stored: bool) -> None:
+        """It has come to its end."""
+        self.is_stored = stored
+        if self._outcome is not None:
+            self._outcome.set_result(stored)
 
 
 @dataclass(slots=True, eq=False)
@@ -167,7 +183,7 @@ class Tracker:
                 error,
             )
             is_left_alone = True
-        return Page(response, namespace, key, randbits(63), compare, is_left_alone)
+        return Page(response, namespace, key, random_number(), compare, is_left_alone)
 
     async def follow(self, page: Page, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on what the callback of a page yields; the first item once it is known if it is one.
@@ -240,9 +256,9 @@ class Tracker:
     def _finish(self, in_flight: _ItemInFlight, *, stored: bool = False) -> None:
         _current.set(None)
         subject = in_flight.subject
-        if not subject.outcome.done():
+        if subject.is_stored is None:
             self._settle(subject, stored)
-            subject.outcome.set_result(stored)
+            subject.end(stored=stored)
 
     # Items that are not where they should be
 

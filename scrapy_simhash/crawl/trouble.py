@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scrapy.utils.defer import deferred_from_coro
 
+from scrapy_simhash.crawl.contained import Contained
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch, SchemeMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy.crawler import Crawler
 
     from scrapy_simhash.crawl.stats import CrawlStats
@@ -45,14 +43,11 @@ class Trouble:
         self._says_again = 0.0
         self._is_closing = False
         self._said: set[type[Exception]] = set()
+        self._guard = Contained(self.report)
 
-    @contextmanager
-    def guard(self) -> Iterator[None]:
+    def guard(self) -> Contained:
         """Whatever goes wrong inside is reported, and goes no further: no item is lost by it."""
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - see above
-            self.report(error)
+        return self._guard
 
     def report(self, error: Exception) -> None:
         """Say what is wrong, if it was not said yet, and do what is asked for in this case."""

@@ -363,4 +363,6 @@ def crowd_key(fingerprint: bytes) -> int:
 
 
 def _text(document: Document) -> bytes | None:
-    return None if document.text is None else pack_text(document.text)
+    if document.packed is None and document.text is not None:
+        return pack_text(document.text)
+    return document.packed

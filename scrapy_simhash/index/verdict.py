@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from dataclasses import dataclass, field
+from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scrapy_simhash.item.merits import Merits, address_of
@@ -28,6 +29,7 @@ __all__ = [
     "SameUrl",
     "Verdict",
     "group_name",
+    "random_number",
 ]
 
 Kind = Literal["unique", "duplicate", "same", "skipped", "failed_open"]
@@ -137,13 +139,20 @@ class Claimant(NamedTuple):
     generation: int
 
 
-def _random() -> int:
-    return secrets.randbits(63)
+# To ask the system for each number gives the interpreter away. Nobody can seed this one.
+_numbers = Random()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_numbers.seed)
+
+
+def random_number() -> int:
+    """63 bits that tell something from all others, of other threads and processes too."""
+    return _numbers.getrandbits(63)
 
 
 def _number_of_duplicate() -> int:
     """Milliseconds, in fractions of 12 bits, and 10 bits that tell it from others of the time."""
-    return ((time.time_ns() << 12) // 1_000_000 << 10) | secrets.randbits(10)
+    return ((time.time_ns() << 12) // 1_000_000 << 10) | _numbers.getrandbits(10)
 
 
 @dataclass(slots=True, eq=False)
@@ -167,21 +176,23 @@ class Document:
         token: tells it from every other document.
         published: when the thing itself was published, in seconds since the epoch.
         canonical: whether it says that its address is the canonical one.
+        packed: the text as it is kept, if that was made before; by default it is when it is needed.
     """
 
     sketch: Sketch
     key: str
     url: str = ""
-    visit: int | None = field(default_factory=_random)
+    visit: int | None = field(default_factory=random_number)
     fetch: int = 0
     text: str | None = None
     facts: Facts | None = None
     rest: bytes | None = None
     digest: bytes | None = None
     exact: bool = False
-    token: int = field(default_factory=_random)
+    token: int = field(default_factory=random_number)
     published: int | None = None
     canonical: bool = False
+    packed: bytes | None = None
 
     @property
     def merits(self) -> Merits:

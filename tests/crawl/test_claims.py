@@ -88,7 +88,7 @@ class Crawl:
 
     def settle(self, subject, stored):
         self.claims.settle(subject, stored)
-        subject.outcome.set_result(stored)
+        subject.end(stored=stored)
 
 
 def document():
