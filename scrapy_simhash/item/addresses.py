@@ -130,18 +130,13 @@ def _is_path(address: str) -> bool:
 
 def without_addresses(name: Name, values: list[Any]) -> list[Any]:
     """The values of a list that are no addresses, as they stand and without any tags."""
-    if name.address:
-        # As `is_address` has it, without a call for each of hundreds; or for all of them at once.
-        if (native.core is not None and native.core.are_words(values)) or _are_words(values):
+    if name.address and native.core is not None:
+        words = native.core.words(values)
+        if words.count(True) == len(values):
             return []
-        return [
-            value
-            for value in values
-            if type(value) is not str
-            or len(value) > _LENGTH
-            or "<" in value
-            or len(value.split()) != 1
-        ]
+        values = [value for value, is_word in zip(values, words, strict=True) if not is_word]
+    if name.address:
+        return [value for value in values if not _is_word(value)]
     return [
         value
         for value in values
@@ -149,16 +144,13 @@ def without_addresses(name: Name, values: list[Any]) -> list[Any]:
     ]
 
 
-def _are_words(values: Sequence[Any]) -> bool:
-    """Whether all are single words that may be addresses."""
-    if set(map(type, values)) != {str}:
-        return False
-    joined = " ".join(values)
+def _is_word(value: Any) -> bool:
+    """Whether a value is an address in a field of such, and has no tags."""
     return (
-        "<" not in joined
-        and max(map(len, values)) <= _LENGTH
-        and all(map(str.strip, values))
-        and len(joined.split()) == len(values)
+        type(value) is str
+        and "<" not in value
+        and len(value) <= _LENGTH
+        and len(value.split()) == 1
     )
 
 

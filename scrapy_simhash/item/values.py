@@ -142,10 +142,9 @@ class _Copier:
     def _list(self, value: Iterable[Any], depth: int) -> Any:
         if depth >= MAX_DEPTH:
             return self._unreadable(value)
-        copies = [
-            inner if type(inner) is str else self.copy(inner, depth + 1)
-            for inner in self._take(value)
-        ]
+        copies = self._take(value)
+        if set(map(type, copies)) != {str}:
+            copies = [self.copy(inner, depth + 1) for inner in copies]
         if isinstance(value, AbstractSet):
             # Only the order of text matters, later.
             copies.sort(key=lambda copy: copy if isinstance(copy, str) else "")

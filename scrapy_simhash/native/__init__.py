@@ -87,8 +87,8 @@ class Core(Protocol):
             may_be_words: whether single words are addresses.
         """
 
-    def are_words(self, values: list[Any], /) -> bool:
-        """`item.addresses._are_words`; False also where that is left to the pure path."""
+    def words(self, values: list[Any], /) -> bytes:
+        """`item.addresses._is_word` of each value; 0 also where that is left to the pure path."""
 
     def page(
         self, element: type, root: Any, rules: tuple[bytes, bytes, bytes, bytes], /
@@ -150,7 +150,7 @@ _KNOWN = (
     6,
     ["-1234.5", "1:2"],
     b"\1\2\0\1",
-    (True, False),
+    b"\1\0",
 )
 
 
@@ -185,7 +185,7 @@ def _made(core: Core) -> tuple[object, ...]:
         core.common(shingles, shingles[8:16] + shingles[24:]),
         core.numbers(_NUMBERS),
         core.leads(["/a", "#a", "/b", "b/c"], "b", True),
-        (core.are_words(["a"]), core.are_words(["a b"])),
+        core.words(["a", "a b"]),
     )
 
 

@@ -32,7 +32,7 @@ static PyMethodDef methods[] = {
     {"common", core_common, METH_VARARGS, NULL},
     {"numbers", core_numbers, METH_VARARGS, NULL},
     {"leads", core_leads, METH_VARARGS, NULL},
-    {"are_words", core_are_words, METH_O, NULL},
+    {"words", core_words, METH_O, NULL},
     {"page", core_page, METH_VARARGS, NULL},
     {"body", core_body, METH_VARARGS, NULL},
     {"markup", core_markup, METH_VARARGS, NULL},

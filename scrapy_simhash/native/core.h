@@ -39,6 +39,6 @@ PyObject *core_bands(PyObject *module, PyObject *arguments);
 PyObject *core_common(PyObject *module, PyObject *arguments);
 PyObject *core_numbers(PyObject *module, PyObject *arguments);
 PyObject *core_leads(PyObject *module, PyObject *arguments);
-PyObject *core_are_words(PyObject *module, PyObject *values);
+PyObject *core_words(PyObject *module, PyObject *values);
 
 #endif

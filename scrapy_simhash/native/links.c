@@ -1,7 +1,6 @@
-/* A list of links at a glance: item.addresses._leads and _are_words.
+/* A list of links at a glance: item.addresses._lead and _is_word of each.
  *
- * What is not plain is left to the pure path: the answer for a text that it has to be asked, that for
- * a list that they may be words.
+ * What is not plain is left to the pure path: the answer is then 0.
  */
 
 #include "core.h"
@@ -16,6 +15,9 @@ enum { SPACE = 1, BEYOND = 2, QUOTED = 4, BEHIND = 8, TAG = 16 };
 /* Longer ones are data; from so many characters on there is a host in what begins with "http://". */
 #define LENGTH 8192
 #define HOSTED 9
+
+/* Of an address in which characters are quoted. */
+#define QUOTED_LENGTH 2048
 
 typedef struct {
     const char *text;
@@ -97,10 +99,39 @@ static int ends_otherwise(Text text, int kinds, Text tail)
     return !ends(text, tail) && !ends(text, dot);
 }
 
+static int digit_of(char c)
+{
+    char letter = c | 0x20;
+    return c >= '0' && c <= '9' ? c - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+/* As urllib.parse.unquote has it, but for what is no UTF-8 then. */
+static Text unquoted(Text text, char *room)
+{
+    Text made = {room, 0};
+    for (Py_ssize_t at = 0; at < text.size; at++) {
+        char c = text.text[at];
+        int is_quoted = c == '%' && text.size - at > 2;
+        int high = is_quoted ? digit_of(text.text[at + 1]) : -1;
+        int low = is_quoted ? digit_of(text.text[at + 2]) : -1;
+        if (high >= 0 && low >= 0) {
+            c = (char)(high << 4 | low);
+            at += 2;
+        }
+        room[made.size++] = c;
+    }
+    return made;
+}
+
 static int lead(Text text, Text tail, int may_be_word)
 {
+    /* What takes the place of bytes that are no UTF-8. */
+    static const Text replacement = {"\xEF\xBF\xBD", 3};
+    char room[QUOTED_LENGTH];
     int kinds = kinds_of(text), is_script = 0;
-    if (!text.size || kinds & QUOTED)
+    if (!text.size)
+        return ASK;
+    if (kinds & QUOTED && (text.size > QUOTED_LENGTH || holds(tail, replacement)))
         return ASK;
     if (starts(text, "/") || starts(text, "http://") || starts(text, "https://")) {
         if (!is_whole(text))
@@ -113,6 +144,10 @@ static int lead(Text text, Text tail, int may_be_word)
         is_script = starts(text, "javascript:") || starts(text, "mailto:") || starts(text, "tel:");
         if (!is_script && !is_path(text))
             return ASK;
+    }
+    if (kinds & QUOTED) {
+        text = unquoted(text, room);
+        kinds = kinds_of(text);
     }
     if (is_script || !holds(text, tail) || ends_otherwise(text, kinds, tail))
         return ELSEWHERE;
@@ -147,18 +182,20 @@ PyObject *core_leads(PyObject *Py_UNUSED(module), PyObject *arguments)
     return found;
 }
 
-PyObject *core_are_words(PyObject *Py_UNUSED(module), PyObject *values)
+PyObject *core_words(PyObject *Py_UNUSED(module), PyObject *values)
 {
     if (!PyList_Check(values)) {
         PyErr_SetString(PyExc_TypeError, "no list");
         return NULL;
     }
     Py_ssize_t count = PyList_Size(values);
-    for (Py_ssize_t at = 0; at < count; at++) {
+    PyObject *found = PyBytes_FromStringAndSize(NULL, count);
+    char *words = found ? PyBytes_AsString(found) : NULL;
+    for (Py_ssize_t at = 0; words && at < count; at++) {
         Text text;
         text.text = utf8_of(PyList_GetItem(values, at), &text.size);
-        if (!text.text || !text.size || text.size > LENGTH || kinds_of(text) & (SPACE | BEYOND | TAG))
-            Py_RETURN_FALSE;
+        words[at] = text.text && text.size && text.size <= LENGTH &&
+                    !(kinds_of(text) & (SPACE | BEYOND | TAG));
     }
-    return PyBool_FromLong(count > 0);
+    return found;
 }

@@ -304,8 +304,8 @@ class Pure:
         name = name_of("links" if may_be_words else "title")
         return bytes(addresses._lead(name, value, tail) for value in values)
 
-    def are_words(self, values):
-        return addresses._are_words(values)
+    def words(self, values):
+        return bytes(map(addresses._is_word, values))
 
 
 def test_what_is_known_of_the_core_is_what_the_pure_path_makes():
