@@ -340,7 +340,7 @@ class Database:
                 # It stays in the file, and is in those that we have made.
                 *(["PRAGMA journal_mode=WAL"] if self._makes_tables else []),
                 "PRAGMA synchronous=NORMAL",
-                "PRAGMA cache_size=-16384",
+                "PRAGMA cache_size=-4096",
                 "PRAGMA wal_autocheckpoint=16000",
                 "PRAGMA temp_store=MEMORY",
             ),
