@@ -334,19 +334,19 @@ def _is_json(text: str) -> bool:
 def _columns(name: str, values: list[Any]) -> dict[str, list[Any]]:
     """The scalars inside a list, by the path of their field."""
     columns: dict[str, list[Any]] = {}
-
-    def collect(path: str, value: Any) -> None:
-        if isinstance(value, list):
-            for inner in value:
-                collect(path, inner)
-        elif isinstance(value, dict):
-            for key, inner in value.items():
-                collect(f"{path}.{key}", inner)
-        else:
-            columns.setdefault(path, []).append(value)
-
-    collect(name, values)
+    _collect(columns, name, values)
     return columns
+
+
+def _collect(columns: dict[str, list[Any]], path: str, value: Any) -> None:
+    if isinstance(value, list):
+        for inner in value:
+            _collect(columns, path, inner)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            _collect(columns, f"{path}.{key}", inner)
+    else:
+        columns.setdefault(path, []).append(value)
 
 
 def _only(columns: Collection[str], name: str, value: Any) -> Any:

@@ -55,12 +55,17 @@ static int ends(Text text, Text with)
            !memcmp(text.text + text.size - with.size, with.text, (size_t)with.size);
 }
 
+/* Whether a part, which is not empty, stands in a text. */
 static int holds(Text text, Text part)
 {
-    const char *at = text.text, *last = text.text + text.size - part.size;
-    for (; at <= last && (at = memchr(at, *part.text, (size_t)(last - at) + 1)); at++)
+    const char *at = text.text, *end = text.text + text.size;
+    for (; end - at >= part.size; at++) {
+        at = memchr(at, *part.text, (size_t)(end - at - part.size + 1));
+        if (!at)
+            return 0;
         if (!memcmp(at, part.text, (size_t)part.size))
             return 1;
+    }
     return 0;
 }
 
@@ -165,19 +170,20 @@ static const char *utf8_of(PyObject *value, Py_ssize_t *size)
 
 PyObject *core_leads(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *values;
+    PyObject *values, *end;
     Text tail, text;
     int may_be_words;
 
-    if (!PyArg_ParseTuple(arguments, "O!s#p:leads", &PyList_Type, &values, &tail.text, &tail.size,
-                          &may_be_words))
+    if (!PyArg_ParseTuple(arguments, "O!Up:leads", &PyList_Type, &values, &end, &may_be_words))
         return NULL;
+    tail.text = utf8_of(end, &tail.size);
     Py_ssize_t count = PyList_Size(values);
     PyObject *found = PyBytes_FromStringAndSize(NULL, count);
     char *leads = found ? PyBytes_AsString(found) : NULL;
     for (Py_ssize_t at = 0; leads && at < count; at++) {
         text.text = utf8_of(PyList_GetItem(values, at), &text.size);
-        leads[at] = (char)(text.text && tail.size ? lead(text, tail, may_be_words) : ASK);
+        int is_told = text.text && tail.text && tail.size;
+        leads[at] = (char)(is_told ? lead(text, tail, may_be_words) : ASK);
     }
     return found;
 }

@@ -135,7 +135,7 @@ values = st.one_of(links, links, links, st.none(), st.integers(), st.just(b"/b/1
 
 @target(
     st.lists(values, max_size=9),
-    st.sampled_from(["1", "b", "é", "q", "", "%FF", "b%2F1"]),
+    st.sampled_from(["1", "b", "é", "q", "", "%FF", "b%2F1", "\ud800"]),
     examples=300,
 )
 def test_links_of_the_core(given: list[Any], end: str) -> None:

@@ -1,0 +1,57 @@
+"""What is asked of an index."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from scrapy_simhash.index.batch import make_batch
+from scrapy_simhash.index.verdict import Claimant, Document
+from scrapy_simhash.keys.bands import Bands
+from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.text.packed import unpack_text
+
+FORKED = """
+import os
+from scrapy_simhash.index.verdict import random_number
+
+there, here = os.pipe()
+random_number()
+child = os.fork()
+if not child:
+    os.write(here, str(random_number()).encode())
+    os._exit(0)
+os.waitpid(child, 0)
+print(random_number() == int(os.read(there, 99)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_forked_process_draws_other_numbers():
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "False\n"
+
+
+def test_a_text_is_kept_as_it_was_packed_before():
+    text = "a text of some words " * 9
+    documents = [
+        Document(Shingles().sketch(text), f"key {number}", text=text, packed=packed)
+        for number, packed in enumerate([None, b"packed before"])
+    ]
+    kept, packed = make_batch(
+        documents,
+        namespace=1,
+        claimant=Claimant(1, 1),
+        keys=Bands(1, 1),
+        flips=[],
+        width=16,
+        limit=0,
+        keep_texts=True,
+    ).texts
+    assert unpack_text(kept) == text
+    assert packed == b"packed before"
