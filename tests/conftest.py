@@ -48,6 +48,12 @@ settings.load_profile("tests")
 
 
 @pytest.fixture(autouse=True)
+def hasty(monkeypatch):
+    """Claims are gathered for a shorter time: most tests crawl a few pages, one after the other."""
+    monkeypatch.setattr("scrapy_simhash.crawl.gathering._GATHER", 0.02)
+
+
+@pytest.fixture(autouse=True)
 def drawn_secrets(request, monkeypatch):
     """Databases draw the same secrets whenever a test is run.
 

@@ -493,6 +493,12 @@ def test_outcomes_are_taken_with_a_claim_and_before_a_barrier():
     assert asked.take(0) == ([], None)
 
 
+@pytest.fixture
+def as_long_as_in_a_crawl(hasty, monkeypatch):
+    monkeypatch.setattr("scrapy_simhash.crawl.gathering._GATHER", 0.1)
+
+
+@pytest.mark.usefixtures("as_long_as_in_a_crawl")
 @pytest.mark.parametrize(
     ("job", "seconds"),
     [(Job("n", claim=document("a")), 0.1), (Job("n", foresee=document("a")), 0.02)],
@@ -506,6 +512,7 @@ def test_claims_are_gathered_for_longer_than_callbacks_wait(monkeypatch, job, se
     assert slept == [seconds]
 
 
+@pytest.mark.usefixtures("as_long_as_in_a_crawl")
 def test_nothing_is_gathered_where_a_whole_transaction_is_there(monkeypatch):
     slept = []
     monkeypatch.setattr("scrapy_simhash.crawl.gathering.time.sleep", slept.append)
