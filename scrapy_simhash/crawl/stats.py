@@ -71,6 +71,8 @@ class CrawlStats:
 
     def __init__(self, collector: StatsCollector) -> None:
         self._collector = collector
+        # To look these up takes Scrapy longer than to count.
+        self._increase, self._set = collector.inc_value, collector.set_value
         self._has_failed = False
         self._contained = Contained(self._say)
         self._spent: dict[_Seconds, float] = {"text_seconds": 0.0, "fingerprint_seconds": 0.0}
@@ -112,7 +114,7 @@ class CrawlStats:
         yield
         with self._contained:
             spent = self._spent[name] = self._spent[name] + time.perf_counter() - started
-            self._collector.set_value(f"simhash/{name}", round(spent, 6))
+            self._set(f"simhash/{name}", round(spent, 6))
 
     def finish(self, figures: Figures, open_claims: int) -> None:
         """Set what is known at the end only."""
@@ -129,7 +131,7 @@ class CrawlStats:
         values |= {name: count for name, count in found.items() if count}
         with self._contained:
             for name, value in values.items():
-                self._collector.set_value(f"simhash/{name}", value)
+                self._set(f"simhash/{name}", value)
 
     def get(self, name: _Counter) -> int:
         """What was counted so far."""
@@ -165,7 +167,7 @@ class CrawlStats:
         return {name: every[name] for name in names}
 
     def _add(self, name: str, count: int = 1) -> None:
-        self._collector.inc_value(f"simhash/{name}", count)
+        self._increase(f"simhash/{name}", count)
 
     def _say(self, error: Exception) -> None:
         if not self._has_failed:

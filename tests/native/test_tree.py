@@ -185,7 +185,12 @@ def test_what_is_long_enough_is_the_same_everywhere(page):
 programs = st.one_of(
     st.builds(
         "<{}{}{}>{}".format,
-        st.sampled_from(["meta", "meta", "script", "p", "svg:meta", "title", "h1"]),
+        st.sampled_from(
+            [
+                *("meta", "meta", "script", "p", "svg:meta", "svg:title", "title", "h1", "h2"),
+                *("time", "times", "h12", "h", "template"),
+            ]
+        ),
         st.lists(
             st.builds(
                 " {}='{}'".format,
