@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, cast
 
 from scrapy_simhash.crawl.contained import Contained
@@ -107,13 +106,14 @@ class CrawlStats:
             elif stored:
                 self._add("claims/refreshed")
 
-    @contextmanager
-    def spent(self, name: _Seconds) -> Iterator[None]:
-        """Add the time that is spent inside."""
-        started = time.perf_counter()
-        yield
+    def spent(self, name: _Seconds) -> _Stopwatch:
+        """Add the time that is spent inside, if nothing goes wrong there."""
+        return _Stopwatch(self, name)
+
+    def add_seconds(self, name: _Seconds, seconds: float) -> None:
+        """Add time that was spent."""
         with self._contained:
-            spent = self._spent[name] = self._spent[name] + time.perf_counter() - started
+            spent = self._spent[name] = self._spent[name] + seconds
             self._set(f"simhash/{name}", round(spent, 6))
 
     def finish(self, figures: Figures, open_claims: int) -> None:
@@ -173,6 +173,20 @@ class CrawlStats:
         if not self._has_failed:
             self._has_failed = True
             logger.error("Something could not be counted: the stats are too low", exc_info=error)
+
+
+class _Stopwatch:
+    __slots__ = ("_name", "_started", "_stats")
+
+    def __init__(self, stats: CrawlStats, name: _Seconds) -> None:
+        self._stats, self._name = stats, name
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._stats.add_seconds(self._name, time.perf_counter() - self._started)
 
 
 def _text_class(features: int) -> str:
