@@ -194,7 +194,7 @@ def _titles(elements: dict[str, list[HtmlElement]], metas: dict[str, str]) -> _T
     headings = [(h, said) for h, said in headings if not _is_logo(h, said, title)] or headings
     if inside := [(h, said) for h, said in headings if _contains(title, said)]:
         element, heading = inside[-1]
-        if not _is_site_name(element, title, elements["h2"], metas):
+        if not _is_site_name(element, heading, title, elements["h2"], metas):
             title = heading
     else:
         elsewhere = metas.get("og:title", "")
@@ -210,10 +210,10 @@ def _is_of_page(title: HtmlElement) -> bool:
 
 
 def _is_site_name(
-    element: HtmlElement, title: str, others: list[HtmlElement], metas: dict[str, str]
+    element: HtmlElement, said: str, title: str, others: list[HtmlElement], metas: dict[str, str]
 ) -> bool:
     """Tell whether a heading inside the title is the part of it that all pages of a site share."""
-    heading, title = _fold(_said(element)), _fold(title)
+    heading, title = _fold(said), _fold(title)
     if heading == _fold(metas.get("og:site_name", "")) or _is_logo(element, heading, title):
         return True
     if not _contains(metas.get("og:title", heading), heading):
@@ -226,10 +226,11 @@ def _is_site_name(
 def _is_logo(element: HtmlElement, heading: str, title: str) -> bool:
     """Tell whether a heading is a link whose words the title ends with, as with a site's name."""
     heading, title = _fold(heading), _fold(title)
-    link = next(element.iterdescendants("a"), None)
-    if link is None or _fold(_said(link)) != heading:
+    # Most titles begin with the heading.
+    if title.startswith(heading) or not _contains(title, heading):
         return False
-    return _contains(title, heading) and not title.startswith(heading)
+    link = next(element.iterdescendants("a"), None)
+    return link is not None and _fold(_said(link)) == heading
 
 
 def _language(root: HtmlElement, metas: dict[str, str]) -> str:
