@@ -114,7 +114,9 @@ def _leads_elsewhere(address: str, tail: str) -> bool:
             return True
         if not _PATH.fullmatch(address):
             return False
-    elif "//#" in address or "//?" in address or (len(address) <= _HOST and not _is_path(address)):
+    elif (
+        "//#" in address or "//?" in address or (len(address) <= _HOST and not _is_rooted(address))
+    ):
         # The path may be that of the page.
         return False
     said = unquote(address) if "%" in address else address
@@ -124,7 +126,7 @@ def _leads_elsewhere(address: str, tail: str) -> bool:
     return not (_BEHIND.search(said) or said.rstrip("/").endswith((tail, ".")))
 
 
-def _is_path(address: str) -> bool:
+def _is_rooted(address: str) -> bool:
     return address.startswith("/") and not address.startswith("//")
 
 

@@ -73,8 +73,8 @@ static int holds(Text text, Text part)
 static int is_whole(Text text)
 {
     static const Text odd[] = {{"//#", 3}, {"//?", 3}};
-    int is_path = text.text[0] == '/' && (text.size == 1 || text.text[1] != '/');
-    for (int at = 0; at < HOSTED && !is_path; at++)
+    int is_rooted = text.text[0] == '/' && (text.size == 1 || text.text[1] != '/');
+    for (int at = 0; at < HOSTED && !is_rooted; at++)
         if (at == text.size || kind_of((unsigned char)text.text[at]) & (SPACE | BEYOND))
             return 0;
     return !holds(text, odd[0]) && !holds(text, odd[1]);
