@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -30,6 +31,8 @@ __all__ = [
 ASK, ELSEWHERE, ANCHOR = range(3)
 
 _ADDRESS = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
+_NOT = bytes([True, *bytes(255)])
+
 _LENGTH = 8192  # what is longer is data
 _NAMED = ("url", "link", "href", "permalink")
 # Words in the name of an address that leads to something else than the item.
@@ -133,10 +136,7 @@ def _is_rooted(address: str) -> bool:
 def without_addresses(name: Name, values: list[Any]) -> list[Any]:
     """The values of a list that are no addresses, as they stand and without any tags."""
     if name.address and native.core is not None:
-        words = native.core.words(values)
-        if words.count(True) == len(values):
-            return []
-        values = [value for value, is_word in zip(values, words, strict=True) if not is_word]
+        values = list(compress(values, native.core.words(values).translate(_NOT)))
     if name.address:
         return [value for value in values if not _is_word(value)]
     return [

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from scrapy_simhash import native
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.addresses import (
     ANCHOR,
+    ASK,
     ELSEWHERE,
     is_address,
     is_page,
@@ -50,6 +53,9 @@ _GLANCE = 512
 _LOOK = 65_536
 _TEXTS = (str, Printed)
 _EMPTY = (None, "", b"")
+# Of what is seen at once of the values in a list: which stay, and which have to be looked at.
+_NO_ANCHOR = bytes(lead != ANCHOR for lead in range(256))
+_ASKS = bytes(lead == ASK for lead in range(256))
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -220,12 +226,11 @@ class _ItemPart:
         if leading.count(ELSEWHERE) == len(values):
             return values
         self.names_page |= ANCHOR in leading
-        kept = [
-            inner if lead == ELSEWHERE else self._keep(name, inner)
-            for inner, lead in zip(values, leading, strict=True)
-            if lead != ANCHOR
-        ]
-        return [inner for inner in kept if inner is not None]
+        kept, stays = values.copy(), bytearray(leading.translate(_NO_ANCHOR))
+        for place in compress(range(len(values)), leading.translate(_ASKS)):
+            kept[place] = self._keep(name, values[place])
+            stays[place] = kept[place] is not None
+        return list(compress(kept, stays))
 
     def _is_of_crawl(self, name: Name, value: Any) -> bool:
         if type(value) is str and is_address(name, value):
@@ -252,13 +257,20 @@ def _written(value: Any) -> str:
         fields = sorted(value.items())
         return f"d({''.join([f'{len(key)}:{key}={_written(inner)}' for key, inner in fields])})"
     if kind is list:
-        if set(map(type, value)) == {str}:
-            # Hundreds of links are common; this goes without a step of Python for each.
-            texts = sorted(set(value))
-            return f"t({','.join(map(str, map(len, texts)))}:{''.join(texts)})"
-        return f"l({''.join(sorted(set(map(_written, value))))})"
+        return _texts(value) or f"l({''.join(sorted(set(map(_written, value))))})"
     text = value.hex() if kind is bytes else str(value)
     return f"{value.kind if kind is Printed else kind.__name__}:{len(text)}:{text}"
+
+
+def _texts(values: list[Any]) -> str | None:
+    """What `_written` makes of a list of nothing but texts; None of any other."""
+    # Hundreds of links are common; this goes without a step of Python for each.
+    if native.core is not None and (made := native.core.texts(values)) is not None:
+        return made
+    if set(map(type, values)) != {str}:
+        return None
+    texts = sorted(set(values))
+    return f"t({','.join(map(str, map(len, texts)))}:{''.join(texts)})"
 
 
 class _Prose:

@@ -122,6 +122,9 @@ class _Copier:
             return self._unreadable(value)
 
     def _copy(self, value: Any, depth: int) -> Any:
+        # What is common goes without the questions that abstract classes ask.
+        if type(value) is dict:
+            return self._dict(value, depth)
         if isinstance(value, str):
             return str.__str__(value)
         if isinstance(value, (bytes, bytearray, memoryview)):

@@ -90,6 +90,9 @@ class Core(Protocol):
     def words(self, values: list[Any], /) -> bytes:
         """`item.addresses._is_word` of each value; 0 also where that is left to the pure path."""
 
+    def texts(self, values: list[Any], /) -> str | None:
+        """`item.says._texts`; None also where that is left to the pure path."""
+
     def page(
         self, element: type, root: Any, rules: tuple[bytes, bytes, bytes, bytes], /
     ) -> tuple[str, int, str, int] | None:
@@ -151,6 +154,7 @@ _KNOWN = (
     ["-1234.5", "1:2"],
     b"\1\2\0\1",
     b"\1\0",
+    "t(1,2:bba)",
 )
 
 
@@ -186,6 +190,7 @@ def _made(core: Core) -> tuple[object, ...]:
         core.numbers(_NUMBERS),
         core.leads(["/a", "#a", "/b", "b/c"], "b", True),
         core.words(["a", "a b"]),
+        core.texts(["ba", "b", "ba"]),
     )
 
 

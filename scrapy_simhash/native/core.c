@@ -33,6 +33,7 @@ static PyMethodDef methods[] = {
     {"numbers", core_numbers, METH_VARARGS, NULL},
     {"leads", core_leads, METH_VARARGS, NULL},
     {"words", core_words, METH_O, NULL},
+    {"texts", core_texts, METH_O, NULL},
     {"page", core_page, METH_VARARGS, NULL},
     {"body", core_body, METH_VARARGS, NULL},
     {"markup", core_markup, METH_VARARGS, NULL},

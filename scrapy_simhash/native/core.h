@@ -40,5 +40,6 @@ PyObject *core_common(PyObject *module, PyObject *arguments);
 PyObject *core_numbers(PyObject *module, PyObject *arguments);
 PyObject *core_leads(PyObject *module, PyObject *arguments);
 PyObject *core_words(PyObject *module, PyObject *values);
+PyObject *core_texts(PyObject *module, PyObject *values);
 
 #endif

@@ -593,3 +593,27 @@ def test_a_list_of_links_says_what_they_say_one_by_one(page: str, links: list[st
         assert addresses.without_addresses(name, links) == [
             link for link in links if "<" in link or not addresses.is_address(name, link)
         ]
+
+
+@given(
+    st.sampled_from(["http://a.test/b/1", "http://a.test/?1"]),
+    st.lists(
+        st.one_of(
+            st.sampled_from(["/b/1", "#a", "#!a", "/c", "", "2026-01-01T00:00:00Z", "x y"]),
+            st.sampled_from([None, 0, 1767225600, b"", ["/b/1"], {"url": "/b/1", "x": 1}, {}]),
+        ),
+        max_size=8,
+    ),
+    st.sampled_from(["links", "title"]),
+)
+def test_of_a_list_stays_what_stays_of_each_of_its_values(
+    page: str, values: list[object], name: str
+) -> None:
+    def part() -> says._ItemPart:
+        return says._ItemPart(Window(1767225000, 1767226000), page, frozenset())
+
+    one_by_one, together = part(), part()
+    kept = [one_by_one._keep(name_of(name), value) for value in values]
+    wanted = [value for value in kept if value is not None]
+    assert together._keep_list(name_of(name), values) == wanted
+    assert together.names_page == one_by_one.names_page
