@@ -10,6 +10,10 @@ __all__ = ["TooLarge", "pack_bytes", "pack_text", "unpack_bytes", "unpack_text"]
 #: damaged database may stand for a thousand times as many.
 _MOST = 64 << 20
 
+#: Bits of the window in which repetitions are looked for. With 15, the default, texts are .1 %
+#: smaller, and take a third longer.
+_WINDOW = 14
+
 
 class TooLarge(ValueError):
     """It is too large to be kept."""
@@ -23,7 +27,8 @@ def pack_bytes(content: bytes, level: int) -> bytes:
     """
     if len(content) > _MOST:
         raise TooLarge(f"{len(content):,} bytes")
-    return zlib.compress(content, level)
+    packer = zlib.compressobj(level, wbits=_WINDOW)
+    return packer.compress(content) + packer.flush()
 
 
 def unpack_bytes(packed: bytes) -> bytes:

@@ -19,9 +19,8 @@ from scrapy_simhash.features import shingles as shingling
 from scrapy_simhash.features.minhash import minhash
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.features.tokens import tokens
-from scrapy_simhash.item import addresses
+from scrapy_simhash.item import addresses, says
 from scrapy_simhash.item import numbers as numbering
-from scrapy_simhash.item import says
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.keys import bands as banding
 from scrapy_simhash.keys.bands import Bands
