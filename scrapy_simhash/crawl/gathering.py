@@ -7,24 +7,40 @@ import time
 from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.index.index import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from scrapy_simhash.index.runs import Run
     from scrapy_simhash.index.verdict import Claim, Document, Duplicate
 
-__all__ = ["Barrier", "Gatherer", "Job"]
+__all__ = ["UNHEARD", "Barrier", "Gatherer", "Job"]
 
 #: Seconds in which claims are gathered for one transaction, which costs as much as several claims
 #: in it: no item is in a hurry, but a callback may wait for what is foreseen of its page.
 _GATHER, _GATHER_FORESEEN = 0.1, 0.02
 #: Seconds in which outcomes, for which nobody waits, wait for a claim to share a transaction with.
 _OUTCOMES_WAIT = 0.25
+
+
+class _Unheard(Future[Any]):
+    """The answer to what nobody waits for: there is one for all."""
+
+    def set_running_or_notify_cancel(self) -> bool:
+        return True
+
+    def set_result(self, result: Any) -> None:
+        """Nobody wants to know."""
+
+    def set_exception(self, exception: BaseException | None) -> None:
+        """As little."""
+
+
+#: What outcomes are answered to. To make a future, and lock it three times, takes a while.
+UNHEARD: Future[Any] = _Unheard()
 
 
 @dataclass(slots=True, eq=False)

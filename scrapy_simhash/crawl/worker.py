@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
-from scrapy_simhash.crawl.gathering import Barrier, Gatherer, Job
+from scrapy_simhash.crawl.gathering import UNHEARD, Barrier, Gatherer, Job
 from scrapy_simhash.crawl.presence import Presence
 from scrapy_simhash.crawl.thread import DatabaseThread, Figures
 from scrapy_simhash.crawl.waiting import Mailbox, wait_for_signs
@@ -135,11 +135,11 @@ class Worker:
 
     def confirm(self, namespace: str, claim: Claim) -> None:
         """Confirm a claim as soon as the database can."""
-        self._submit(Job(namespace, confirm=claim))
+        self._submit(Job(namespace, confirm=claim, answer=UNHEARD))
 
     def release(self, namespace: str, claim: Claim) -> None:
         """Release a claim as soon as the database can."""
-        self._submit(Job(namespace, release=claim))
+        self._submit(Job(namespace, release=claim, answer=UNHEARD))
 
     async def flush(self) -> None:
         """Do what is left, and count the claims.

@@ -35,7 +35,7 @@ def sketch(text: str, secret: bytes = b"") -> bytes:
     """
     hashes = shingles(text, secret)
     smallest = (hashes[:_SKETCH] >> np.uint64(32)).astype("<u4")
-    return np.concatenate((np.array([hashes.size], "<u4"), smallest)).tobytes()
+    return hashes.size.to_bytes(4, "little") + smallest.tobytes()
 
 
 def containment(a: bytes, b: bytes) -> float:
