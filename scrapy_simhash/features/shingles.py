@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scrapy_simhash import native
+from scrapy_simhash.features.distinct import distinct
 from scrapy_simhash.features.mixing import mix64
 from scrapy_simhash.features.tokens import (
     cluster_tokens,
@@ -79,10 +80,7 @@ def shingles(text: str, secret: bytes = b"") -> NDArray[np.uint64]:
         return _compiled(native.core, text, secret)
     hashes = _pair_hashes(fold(text), secret)
     hashes.sort()
-    distinct = np.empty(hashes.size, np.bool_)
-    distinct[:1] = True
-    np.not_equal(hashes[1:], hashes[:-1], out=distinct[1:])
-    return hashes[distinct]
+    return distinct(hashes)
 
 
 def _compiled(core: native.Core, text: str, secret: bytes) -> NDArray[np.uint64]:

@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
+from scrapy_simhash.features.distinct import distinct
 from scrapy_simhash.features.mixing import mix64
 from scrapy_simhash.history.drops import LONGEST_URL, claim_columns, drop_columns
 from scrapy_simhash.index.void import counts, is_orphan
@@ -188,7 +189,7 @@ class _Met:
         parts, rests, having = parts[once], rests[once], having[once]
         starts = np.flatnonzero(_first_of((parts, rests)))
         sizes = np.diff(np.append(starts, len(parts)))
-        page = np.searchsorted(np.unique(self._addresses), having)
+        page = np.searchsorted(distinct(np.sort(self._addresses)), having)
         least, most = (bound.reduceat(gave[page], starts) for bound in (np.minimum, np.maximum))
         several = sizes > 1
         of_group = parts[starts]

@@ -12,6 +12,7 @@ from sqlalchemy import Integer, bindparam, func, literal_column, select, union_a
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
+from scrapy_simhash.features.distinct import among, distinct
 from scrapy_simhash.index.batch import KeyRow, Row, crowd_key, key_row, slotted
 from scrapy_simhash.index.void import counts
 from scrapy_simhash.simhash.measure import hamming
@@ -184,7 +185,7 @@ class Reader:
             # Equal items that stand on pages with other texts.
             crowded |= (many := self._crowded(connection, exactly))
             known = np.array([slotted(row.slot, np.array([row.key]))[0] for row in many])
-            exactly = exactly[~np.isin(exactly[:, 0], known)] if many else exactly
+            exactly = exactly[~among(exactly[:, 0], known)] if many else exactly
         if not (len(hits) or len(exactly)):
             return _nothing(crowded)
         pairs = _joined(asked, asker, np.concatenate([hits, exactly]))
@@ -213,10 +214,10 @@ class Reader:
         """
         if not asked.size:
             return None
-        distinct = asked[np.concatenate([[True], asked[1:] != asked[:-1]])]
-        edges = np.searchsorted(distinct, [slot << 32 for slot in (*slots, slots.stop)])
+        once = distinct(asked)
+        edges = np.searchsorted(once, [slot << 32 for slot in (*slots, slots.stop)])
         parameters: dict[str, Any] = {"namespace": self._namespace}
-        keys = distinct.astype(np.int32)
+        keys = once.astype(np.int32)
         for slot, (start, stop) in zip(slots, pairwise(edges), strict=True):
             parameters[f"keys{slot}"] = list_parameter(self._dialect, keys[start:stop].tolist())
         return statement.ask(connection, parameters)
@@ -234,9 +235,9 @@ class Reader:
         keys = _shared(hits)
         if keys.size:
             # Those that count no more take no room.
-            ids = np.unique(hits[np.isin(hits[:, 0], keys), 1]).tolist()
+            ids = set(hits[among(hits[:, 0], keys), 1].tolist())
             left = self._sql.standing.rows(connection, self._here(ids=ids))
-            keys = _shared(hits[np.isin(hits[:, 1], [number for (number,) in left])])
+            keys = _shared(hits[among(hits[:, 1], [number for (number,) in left])])
         return frozenset(map(key_row, keys.tolist()))
 
     def _measured(
@@ -251,21 +252,20 @@ class Reader:
         stored: dict[int, bytes] = {}
         details: Details | None = None
         if len(pairs):
-            wanted = np.unique(pairs[:, 1])
+            wanted = set(pairs[:, 1].tolist())
             if self._can_crowd and len(wanted) <= CROWD:
                 # Most of what shares a band is near enough to be looked at: all of it at once.
-                details = self.details(connection, wanted.tolist(), judge)
+                details = self.details(connection, wanted, judge)
                 stored = {number: row.fingerprint for number, row in details.rows.items()}
             else:
-                here = self._here(ids=wanted.tolist())
+                here = self._here(ids=wanted)
                 stored = dict(self._sql.fingerprints.rows(connection, here))
-            pairs = pairs[np.isin(pairs[:, 1], list(stored))]
+            pairs = pairs[among(pairs[:, 1], list(stored))]
         if not stored:
             return _nothing()
-        ids, place = np.unique(pairs[:, 1], return_inverse=True)
-        packed = b"".join(map(stored.__getitem__, ids.tolist()))
+        packed = b"".join(map(stored.__getitem__, pairs[:, 1].tolist()))
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self._width)
-        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed[place]).astype(np.int64)
+        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed).astype(np.int64)
         exactly = np.array([pair in equal for pair in map(tuple, pairs.tolist())], np.bool_)
         return Found(pairs[:, 0], pairs[:, 1], distances, exactly, details=details)
 
@@ -298,7 +298,8 @@ def _nothing(crowded: frozenset[KeyRow] = frozenset()) -> Found:
 
 def _shared(hits: NDArray[np.int64]) -> NDArray[np.int64]:
     """What was asked for and led to too many claims."""
-    asked, count = np.unique(hits[:, 0], return_counts=True)
+    asked = distinct(np.sort(hits[:, 0]))
+    count = np.bincount(np.searchsorted(asked, hits[:, 0]))
     return asked[count >= CROWD]
 
 
@@ -320,7 +321,7 @@ def _joined(
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     documents = asker[np.repeat(left, count) + within]
     # As one number each: rows take long to sort. A batch has 64 documents at most.
-    pairs = np.unique(np.repeat(hits[:, 1], count) | documents << _CLAIM_BITS)
+    pairs = distinct(np.sort(np.repeat(hits[:, 1], count) | documents << _CLAIM_BITS))
     return np.stack([pairs >> _CLAIM_BITS, pairs & (1 << _CLAIM_BITS) - 1], axis=1)
 
 

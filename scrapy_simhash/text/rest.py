@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scrapy_simhash.features.distinct import among, distinct
 from scrapy_simhash.features.shingles import shingles
 
 if TYPE_CHECKING:
@@ -58,10 +59,10 @@ def containment(a: bytes, b: bytes) -> float:
     """
     small, large = sorted((_unpack(a), _unpack(b)), key=lambda page: page[0])
     upto = min(_known_upto(small), _known_upto(large))
-    seen = [np.unique(hashes[hashes <= upto]) for _, hashes in (small, large)]
+    seen = [distinct(np.sort(hashes[hashes <= upto])) for _, hashes in (small, large)]
     if not seen[0].size:
         return 0.0
-    return float(np.isin(seen[0], seen[1], assume_unique=True).mean())
+    return float(among(seen[0], seen[1]).mean())
 
 
 def _unpack(packed: bytes) -> tuple[int, NDArray[np.uint32]]:

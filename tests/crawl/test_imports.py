@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+from loopback import article, serve, twins
+
 #: Each takes a while to load, or some megabytes, and is needed by few crawls.
 OTHERS = (
     "jieba",
@@ -30,7 +32,7 @@ OTHERS = (
 
 CRAWL = """
 import gc, json, sys
-from scrapy import Spider
+from scrapy import Request, Spider
 from scrapy.crawler import CrawlerProcess
 from tldextract.tldextract import Trie
 
@@ -42,9 +44,15 @@ class Texts(Spider):
     async def start(self):
         words = "Nobody in the town knew who had closed the sluice on the evening before the flood"
         yield {"text": " ".join(f"{word}{n}" for n in range(4) for word in words.split())}
+        for url in sys.argv[2:]:
+            yield Request(url)
+
+    def parse(self, response):
+        yield {"url": response.url}
 
     def closed(self, reason):
-        loaded["items"] = self.crawler.stats.get_value("simhash/unique")
+        for kind in ("unique", "duplicates"):
+            loaded[kind] = self.crawler.stats.get_value(f"simhash/{kind}")
         watched = gc.get_objects()
         loaded["watched"] = [type(o).__name__ for o in watched if isinstance(o, Trie) or o is Texts]
 
@@ -63,16 +71,18 @@ print(json.dumps({**loaded, "modules": sorted(sys.modules)}))
 
 
 def test_a_crawl_loads_nothing_that_it_does_not_need(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", CRAWL, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    paths = twins(2, 6)
+    with serve({path: article(path.split("/")[1]) for path in paths}) as address:
+        done = subprocess.run(
+            [sys.executable, "-c", CRAWL, str(tmp_path), *(address + path for path in paths)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["items"] == 1
+    assert (found["unique"], found["duplicates"]) == (3, 10)
     assert "sqlalchemy" in found["modules"]
     assert [name for name in OTHERS if name in found["modules"]] == []
     # Neither what was imported nor the list of public suffixes.
