@@ -52,6 +52,7 @@ class Pair:
             [first, second],
             namespace=0,
             claimant=Claimant(0, 0),
+            now=0.0,
             keys=_KEYS,
             flips=[np.zeros(1, np.int32)],
             width=-(-scheme.bits // 8),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import sqlite3
 from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from sqlalchemy import Connection, Executable, Table
+    from sqlalchemy import Connection, Executable, Insert, Table
     from sqlalchemy.engine import Dialect
     from sqlalchemy.sql import ClauseElement, ColumnElement
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CompiledStatement",
-    "insert_into",
-    "insert_rows",
+    "Insertion",
     "is_in",
     "list_parameter",
     "storable",
@@ -32,9 +31,6 @@ __all__ = [
 
 # Drivers that take and give what the tables hold as it is.
 _DIRECT = frozenset({"pysqlite", "psycopg", "pymysql"})
-
-# Parameters of one statement that every SQLite takes.
-_VARIABLES = 999
 
 
 def is_in(dialect: str, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
@@ -54,7 +50,8 @@ def is_in(dialect: str, column: ColumnElement[int], name: str) -> ColumnElement[
 
 def list_parameter(dialect: str, numbers: Iterable[int]) -> str | list[int]:
     """The parameter for :func:`is_in`."""
-    return json.dumps(list(numbers)) if dialect == "sqlite" else list(numbers)
+    # In JSON a list of integers is written as Python writes it.
+    return str(list(numbers)) if dialect == "sqlite" else list(numbers)
 
 
 def storable(text: str, length: int | None = None) -> str:
@@ -80,7 +77,7 @@ class CompiledStatement:
 
         In a pipeline it is on its way when this returns, and waited for when its answer is read.
         """
-        form = self._form(connection)
+        form = self.form(connection)
         if form is None:
             result = connection.execute(self._statement, parameters)
             return Told(result.fetchall() if result.returns_rows else (), result.rowcount)
@@ -94,50 +91,65 @@ class CompiledStatement:
         """The rows that a query gives."""
         return self.ask(connection, parameters).rows
 
-    def insert(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Execute an insertion of one row with many.
-
-        On SQLite in one statement: its driver gives the interpreter away for each, and where the
-        event loop is busy has it back 5 ms later.
-        """
-        form = self._form(connection)
-        if connection.dialect.name != "sqlite" or form is None:
-            self.ask(connection, rows)
-            return
-        head, _, row = form.sql.rpartition(" VALUES ")
-        at_once = _VARIABLES // len(rows[0])
-        for start in range(0, len(rows), at_once):
-            some = rows[start : start + at_once]
-            values = tuple(chain.from_iterable(map(form.bind, some)))
-            execute(connection, f"{head} VALUES {', '.join([row] * len(some))}", values)
-
-    def _form(self, connection: Connection) -> _Form | None:
+    def form(self, connection: Connection) -> _Form | None:
+        """What the driver is given; None where SQLAlchemy has to see to each execution."""
         dialect = connection.dialect
         if dialect.driver not in self._forms:
             self._forms[dialect.driver] = _form(self._statement, dialect)
         return self._forms[dialect.driver]
 
 
-def insert_rows(
-    connection: Connection, inserts: Iterable[tuple[CompiledStatement, Sequence[Mapping[str, Any]]]]
-) -> None:
-    """Insert rows, one table after the other, by statements of :func:`insert_into`."""
-    as_lists = connection.dialect.name == "postgresql"
-    for statement, rows in inserts:
-        if rows and as_lists:
-            statement.ask(connection, {name: [row[name] for row in rows] for name in rows[0]})
-        elif rows:
-            statement.insert(connection, rows)
+class Insertion:
+    """The insertion of rows into a table, in one statement wherever that is possible.
+
+    PostgreSQL is given a list for each column, since its driver sends rows singly. That of SQLite
+    gives the interpreter away for each statement, and where the event loop is busy has it back
+    5 ms later.
+
+    Args:
+        dialect: of the database.
+        table: that is inserted into.
+    """
+
+    def __init__(self, dialect: str, table: Table) -> None:
+        self._dialect = dialect
+        self._names = table.columns.keys()
+        self._statement = CompiledStatement(
+            _insert_lists(table) if dialect == "postgresql" else insert(table)
+        )
+
+    def rows(self, connection: Connection, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows, each of all columns in the order of the table."""
+        if not rows:
+            return
+        form = self._statement.form(connection)
+        if self._dialect == "postgresql":
+            lists = map(list, zip(*rows, strict=True))
+            self._statement.ask(connection, dict(zip(self._names, lists, strict=True)))
+        elif self._dialect == "sqlite" and form is not None:
+            self._insert_at_once(connection, form.sql, rows)
+        else:
+            named = [dict(zip(self._names, row, strict=True)) for row in rows]
+            self._statement.ask(connection, named)
+
+    def _insert_at_once(
+        self, connection: Connection, sql: str, rows: Sequence[Sequence[Any]]
+    ) -> None:
+        driver = cast("sqlite3.Connection", connection.connection.dbapi_connection)
+        variables = driver.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)
+        head, _, row = sql.rpartition(" VALUES ")
+        at_once = variables // len(self._names)
+        for start in range(0, len(rows), at_once):
+            some = rows[start : start + at_once]
+            values = tuple(chain.from_iterable(some))
+            execute(connection, f"{head} VALUES {', '.join([row] * len(some))}", values)
 
 
-def insert_into(dialect: str, table: Table) -> CompiledStatement:
-    """Of many rows; on PostgreSQL of a list for each column, since its driver sends rows singly."""
-    if dialect != "postgresql":
-        return CompiledStatement(insert(table))
+def _insert_lists(table: Table) -> Insert:
     names = table.columns.keys()
     lists = (bindparam(column.name, type_=ARRAY(column.type)) for column in table.columns)
     rows = func.unnest(*lists).table_valued(*names).render_derived()
-    return CompiledStatement(insert(table).from_select(names, select(*rows.c)))
+    return insert(table).from_select(names, select(*rows.c))
 
 
 class _Form(NamedTuple):

@@ -42,7 +42,6 @@ __all__ = [
     "keys_of",
     "make_batch",
     "owner_of",
-    "pack_fingerprints",
     "pack_keys",
     "slotted",
     "whole_key",
@@ -117,6 +116,7 @@ def make_batch(
     *,
     namespace: int,
     claimant: Claimant,
+    now: float,
     keys: Bands | Blocks,
     flips: Sequence[NDArray[np.int32]],
     width: int,
@@ -129,22 +129,29 @@ def make_batch(
         documents: 64 at most: each is compared with each.
         namespace: their claims are of.
         claimant: who claims them.
+        now: seconds since the epoch.
         keys: that they are stored under.
         flips: for each slot, what a key is combined with to give those to look up.
         width: of a fingerprint, in bytes.
         limit: the distance up to which two of them are twins.
         keep_texts: whether their texts are compressed, to be kept.
     """
-    fingerprints = pack_fingerprints(documents, width)
     stored = [keys_of(document, keys) for document in documents]
     # Those of bands can't be made of the fingerprint again.
     packs = keys.needs_shingles
     rows = [
-        _row(document, fingerprint.tobytes(), namespace, claimant)._replace(
-            packed_keys=pack_keys(mine[: keys.slots]) if packs and not document.exact else None
+        _row(
+            document,
+            namespace=namespace,
+            claimant=claimant,
+            now=now,
+            width=width,
+            packed_keys=pack_keys(mine[: keys.slots]) if packs and not document.exact else None,
         )
-        for document, fingerprint, mine in zip(documents, fingerprints, stored, strict=True)
+        for document, mine in zip(documents, stored, strict=True)
     ]
+    packed = b"".join(row.fingerprint for row in rows)
+    fingerprints = np.frombuffer(packed, np.uint8).reshape(-1, width)
     texts = [_text(document) if keep_texts else None for document in documents]
     asked, asker = _probes(stored, flips)
     twins = _twins(fingerprints, [row.digest for row in rows], limit)
@@ -170,9 +177,12 @@ def whole_key(document: Document) -> int | None:
 
 def _row(
     document: Document,
-    fingerprint: bytes,
+    *,
     namespace: int,
     claimant: Claimant,
+    now: float,
+    width: int,
+    packed_keys: bytes | None,
 ) -> Row:
     shingles = document.sketch.shingles
     run, generation = claimant
@@ -187,14 +197,14 @@ def _row(
         run=run,
         state=PENDING,
         basis=basis_of(document),
-        fingerprint=fingerprint,
+        fingerprint=_packed_fingerprint(document, width),
         size=document.sketch.size,
         nearest=None,
-        created=0.0,
-        seen=0.0,
+        created=now,
+        seen=now,
         key=storable(document.key),
         url=storable(document.url),
-        packed_keys=None,
+        packed_keys=packed_keys,
         digest=digest_of(document),
         facts=None if document.facts is None else document.facts.packed(),
         minhash=None if shingles is None or not shingles.size else minhash(shingles),
@@ -224,14 +234,9 @@ def pack_keys(keys: Sequence[KeyRow]) -> bytes:
     return np.array([row.key for row in keys], "<i4").tobytes()
 
 
-def pack_fingerprints(documents: Sequence[Document], width: int) -> NDArray[np.uint8]:
-    """The fingerprints of documents that have one: shape (documents, width), big-endian."""
-    packed = b"".join(
-        document.sketch.fingerprint.to_bytes(width, "big")
-        for document in documents
-        if document.sketch.fingerprint is not None
-    )
-    return np.frombuffer(packed, np.uint8).reshape(-1, width)
+def _packed_fingerprint(document: Document, width: int) -> bytes:
+    """The fingerprint of a document that has one, big-endian."""
+    return cast("int", document.sketch.fingerprint).to_bytes(width, "big")
 
 
 def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -> Sketch:
@@ -273,7 +278,7 @@ def duplicate_row(
         "owner": owner_of(document.key),
         "key": storable(document.key),
         "url": storable(document.url),
-        "fingerprint": pack_fingerprints([document], width).tobytes(),
+        "fingerprint": _packed_fingerprint(document, width),
         "size": document.sketch.size,
         "basis": basis_of(document),
         "digest": digest_of(document),
@@ -300,11 +305,16 @@ def _twins(
         return twins
     distances = hamming(fingerprints[:, None, :], fingerprints[None, :, :])
     near = distances <= limit
+    equal: dict[bytes, list[int]] = {}
     for number, digest in enumerate(digests):
         if digest is not None:
-            near[number, :number] |= np.array([o == digest for o in digests[:number]], np.bool_)
-    for number, other in np.argwhere(np.tril(near, -1)).tolist():
-        twins[number].append((int(distances[number, other]), other))
+            others = equal.setdefault(digest, [])
+            near[number, others] = True
+            others.append(number)
+    # Each is near itself, and most often that is all.
+    if np.count_nonzero(near) > len(near):
+        for number, other in np.argwhere(np.tril(near, -1)).tolist():
+            twins[number].append((int(distances[number, other]), other))
     return twins
 
 
@@ -312,23 +322,18 @@ def _probes(
     stored: Sequence[Sequence[KeyRow]], flips: Sequence[NDArray[np.int32]]
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Every key to look up, slot first, in ascending order; and which document asks for it."""
-    asked, asker = [np.empty(0, np.int64)], [np.empty(0, np.intp)]
+    slots = len(flips)
     by_text = [number for number, keys in enumerate(stored) if keys[0].slot == 0]
-    if by_text:
-        own = np.array(
-            [[row.key for row in stored[number][: len(flips)]] for number in by_text], np.int32
-        )
-        numbers = np.array(by_text)
-        for slot, one in enumerate(flips):
-            asked.append(slotted(slot, own[:, slot, None] ^ one).ravel())
-            asker.append(np.repeat(numbers, len(one)))
-    for number, keys in enumerate(stored):
-        if keys[-1].slot == len(flips):
-            asked.append(slotted(len(flips), np.array([keys[-1].key])))
-            asker.append(np.array([number]))
-    every, askers = np.concatenate(asked), np.concatenate(asker)
-    order = np.argsort(every, kind="stable")
-    return every[order], askers[order]
+    own = np.array([[row.key for row in stored[number][:slots]] for number in by_text], np.int32)
+    # A row for each document, and a column for each flip, whatever its slot.
+    slot_of = np.repeat(np.arange(slots), [len(one) for one in flips])
+    probes = slotted(slot_of, own.reshape(-1, slots)[:, slot_of] ^ np.concatenate(flips))
+    whole = [number for number, keys in enumerate(stored) if keys[-1].slot == slots]
+    of_whole = slotted(slots, np.array([stored[number][-1].key for number in whole], np.int64))
+    asked = np.concatenate([probes.ravel(), of_whole])
+    asker = np.repeat([*by_text, *whole], [len(slot_of)] * len(by_text) + [1] * len(whole))
+    order = np.argsort(asked, kind="stable")
+    return asked[order], asker[order]
 
 
 def slotted(slot: int | NDArray[np.int64], keys: NDArray[Any]) -> NDArray[Any]:

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from scrapy_simhash.db.lock import LockedNamespace
+    from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.index.batch import Batch, Row
     from scrapy_simhash.index.decide import Decision, Met
     from scrapy_simhash.index.lookup import Lookup
-    from scrapy_simhash.index.reader import Asked
     from scrapy_simhash.index.writer import Writer
 
 __all__ = ["claim_batch", "foresee", "nearest_claims"]
@@ -47,7 +47,7 @@ def claim_batch(
     batch: Batch,
     held: LockedNamespace,
     *,
-    asked: Asked,
+    asked: Answer,
     now: float,
     retried: bool,
 ) -> list[Verdict]:
@@ -64,20 +64,20 @@ def claim_batch(
         retried: an earlier attempt may have been committed.
     """
     made = lookup.reader.made_before(connection, batch, now) if retried else {}
-    found = lookup.reader.candidates(connection, batch, asked, lookup.judge)
-    newest = dict(asked.newest.rows)
+    hits = lookup.reader.hits(asked)
+    found = lookup.reader.candidates(connection, batch, hits, lookup.judge)
     lookup.counts.candidates += len(found.claims)
     wanted = [
-        row._replace(id=number, created=now, seen=now)
+        row._replace(id=number, origin=number)
         for row, number in zip(batch.rows, held.numbers, strict=True)
     ]
     decisions = decide(
         wanted,
         [document.facts for document in batch.documents],
-        _met(connection, lookup, batch, found, newest),
+        _met(connection, lookup, batch, found, hits.newest),
         partial(_twins, batch),
         rule=lookup.rule,
-        newest=newest,
+        newest=hits.newest,
         made=made,
     )
     fresh = {
@@ -85,8 +85,7 @@ def claim_batch(
         for number, decision in enumerate(decisions)
         if decision.claims and number not in made
     }
-    claims = {number: Claim(row.id, row._asdict()) for number, row in made.items()}
-    claims |= _write(writer, lookup, batch, found, fresh)
+    written = made | _write(writer, lookup, batch, found, fresh)
     writer.touch(
         [
             stands_for(decision.match.claim, wanted[number])
@@ -97,13 +96,14 @@ def claim_batch(
         now,
     )
     return [
-        _verdict(decision, claims.get(number), lookup.bits)
+        _verdict(decision, written.get(number), lookup.bits)
         for number, decision in enumerate(decisions)
     ]
 
 
-def _verdict(decision: Decision, claim: Claim | None, bits: int) -> Verdict:
+def _verdict(decision: Decision, row: Row | None, bits: int) -> Verdict:
     match = _match(decision.match, bits) if decision.match else None
+    claim = Claim(row.id, row) if row else None
     return Verdict(decision.kind, match=match, claim=claim, differs=decision.differs)
 
 
@@ -113,10 +113,9 @@ def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
     An item may say what its page does not, or not in its text. So nothing is taken for a copy of
     another page of its site unless all that it shows agrees, and nothing for one across sites.
     """
-    asked = lookup.reader.ask(connection, batch)
-    newest = dict(asked.newest.rows)
-    found = lookup.reader.candidates(connection, batch, asked, lookup.judge)
-    (met,) = _met(connection, lookup, batch, found, newest)
+    hits = lookup.reader.hits(lookup.reader.ask(connection, batch))
+    found = lookup.reader.candidates(connection, batch, hits, lookup.judge)
+    (met,) = _met(connection, lookup, batch, found, hits.newest)
     mine = batch.rows[0]
     alike = [
         one
@@ -132,7 +131,7 @@ def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
         [alike],
         lambda _number, _standing: (),
         rule=lookup.rule,
-        newest=newest,
+        newest=hits.newest,
         made={},
     )
     if decision.claims or decision.match is None:
@@ -142,8 +141,8 @@ def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
 
 def nearest_claims(connection: Connection, lookup: Lookup, batch: Batch, count: int) -> list[Match]:
     """The nearest claims that the keys of a batch of one document lead to."""
-    asked = lookup.reader.ask(connection, batch)
-    found = lookup.reader.candidates(connection, batch, asked, lookup.judge)
+    hits = lookup.reader.hits(lookup.reader.ask(connection, batch))
+    found = lookup.reader.candidates(connection, batch, hits, lookup.judge)
     order = np.argsort(found.distances, kind="stable")[:count]
     chosen = found._replace(
         documents=found.documents[order],
@@ -166,6 +165,8 @@ def _met(
 
     That one is compared with even where no key meets.
     """
+    if not (found.claims.size or newest):
+        return [[] for _ in batch.rows]
     # Equal items may stand on pages with other texts: so few that all are looked at.
     near = (found.distances <= lookup.rule.limit) | found.exactly
     pairs = set(zip(found.documents[near].tolist(), found.claims[near].tolist(), strict=True))
@@ -221,7 +222,7 @@ def _rows(connection: Connection, lookup: Lookup, pairs: Found) -> dict[int, Row
 def _twins(batch: Batch, number: int, standing: Mapping[int, Row]) -> list[Met]:
     """The documents before one in its batch that are near, of those that stand."""
     mine = batch.documents[number].sketch.shingles
-    twins = []
+    twins: list[Met] = []
     for distance, other in batch.twins[number]:
         if (row := standing.get(other)) is None:
             continue
@@ -246,26 +247,26 @@ def _beside(row: Row, decision: Decision) -> Row:
 
 def _write(
     writer: Writer, lookup: Lookup, batch: Batch, found: Found, fresh: Mapping[int, Row]
-) -> dict[int, Claim]:
+) -> dict[int, Row]:
     """Write the claims of some documents of a batch, given by their numbers."""
     nearest = _nearest(found, lookup.rule.limit)
     keys: list[Sequence[KeyRow]] = []
-    claims: dict[int, Claim] = {}
+    rows: dict[int, Row] = {}
+    texts: dict[int, bytes] = {}
     for number, row in fresh.items():
         own = _keys_of(lookup, batch, number, found)
         keys.append(own)
         packed = row.packed_keys
         if packed is not None and len(own) > len(batch.keys[number]):
             packed += pack_keys(own[-1:])
-        written = row._replace(nearest=nearest.get(number), packed_keys=packed)
-        claims[number] = Claim(row.id, written._asdict())
-    texts = {
-        claim.id: text
-        for number, claim in claims.items()
-        if (text := batch.texts[number]) is not None
-    }
-    writer.insert([claim.row for claim in claims.values()], keys, found.crowded, texts)
-    return claims
+        far = nearest.get(number)
+        # To copy a row of so many fields takes long, and few have anything to add.
+        is_done = far is None and packed is row.packed_keys
+        rows[number] = row if is_done else row._replace(nearest=far, packed_keys=packed)
+        if (text := batch.texts[number]) is not None:
+            texts[row.id] = text
+    writer.insert(list(rows.values()), keys, found.crowded, texts)
+    return rows
 
 
 def _keys_of(lookup: Lookup, batch: Batch, number: int, found: Found) -> Sequence[KeyRow]:

@@ -208,7 +208,8 @@ def decide(
 def of_group(mine: Row, decision: Decision) -> Row:
     """A document that is claimed, in its group: that of its earlier version, or one of its own."""
     earlier = decision.match if decision.kind == "same" else None
-    return mine._replace(origin=mine.id if earlier is None else earlier.claim.origin)
+    origin = mine.id if earlier is None else earlier.claim.origin
+    return mine if mine.origin == origin else mine._replace(origin=origin)
 
 
 def stands_for(claim: Row, mine: Row) -> Row:
@@ -299,6 +300,8 @@ def _common(near: Sequence[Met]) -> frozenset[str]:
 
 
 def _judge(mine: Row, near: Sequence[_Near], newest: Mapping[int, int], rule: Rule) -> Decision:
+    if not near:
+        return Decision("unique", None, claims=True)
     own = [one for one in near if _is_own(mine, one.met.claim)]
     others = [one for one in near if one.differs is None and one not in own]
     for current in (True, False):
@@ -309,10 +312,8 @@ def _judge(mine: Row, near: Sequence[_Near], newest: Mapping[int, int], rule: Ru
         theirs = [one for one in others if (one.met.claim.generation == mine.generation) is current]
         if theirs:
             return Decision("duplicate", _best(theirs).met, claims=False)
-    if near:
-        best = _best(near)
-        return Decision("unique", best.met, claims=True, differs=best.differs)
-    return Decision("unique", None, claims=True)
+    best = _best(near)
+    return Decision("unique", best.met, claims=True, differs=best.differs)
 
 
 def _is_own(mine: Row, claim: Row) -> bool:

@@ -14,8 +14,7 @@ from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from scrapy_simhash.index.batch import Row
 
 __all__ = ["FORGET", "OTHER_SLOTS", "Forgotten", "forgotten", "other_slot", "stored_keys"]
 
@@ -32,10 +31,9 @@ def other_slot(first: int) -> int:
     return OTHER_SLOTS - first
 
 
-def forgotten(row: Mapping[str, Any]) -> Forgotten:
+def forgotten(row: Row) -> Forgotten:
     """What it takes to forget a claim, of its row."""
-    id_, packed, fingerprint, basis, digest = (row[name] for name in FORGET)
-    return id_, packed, fingerprint, basis, digest
+    return row.id, row.packed_keys, row.fingerprint, row.basis, row.digest
 
 
 def stored_keys(plan: str, claim: Forgotten) -> list[KeyRow]:

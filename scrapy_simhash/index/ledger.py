@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.index.batch import Batch
+    from scrapy_simhash.index.batch import Batch, Row
     from scrapy_simhash.index.lookup import Lookup
     from scrapy_simhash.index.namespace import OpenNamespace
-    from scrapy_simhash.index.reader import Asked
     from scrapy_simhash.index.verdict import Claim, Claimant, Document, Duplicate
 
     T = TypeVar("T")
@@ -48,12 +47,12 @@ class _Asked(NamedTuple):
 
     Attributes:
         confirmed: whether what was to be confirmed is.
-        first: what there is to know of a batch.
+        first: the keys of a batch that are there, and what its owners claimed.
         standing: the claims of duplicates.
     """
 
     confirmed: Answer | None
-    first: Asked | None
+    first: Answer | None
     standing: Answer | None
 
 
@@ -101,7 +100,8 @@ class Ledger:
             ).one_or_none()
             if row is not None and (row.plan, row.first_slot) != self._lookup.in_force:
                 self._lookup.use(row.plan, row.first_slot)
-            batch = self._lookup.batch([document], claimant, keep_texts=False)
+            now = self._database.now()
+            batch = self._lookup.batch([document], claimant, now=now, keep_texts=False)
             return work(connection, self._lookup, batch)
 
         return self._database.read(read)
@@ -126,7 +126,8 @@ class Ledger:
         wanted = [document for document in claims if document.sketch.fingerprint is not None]
         now, batch = self._database.now(), None
         if wanted:
-            batch = self._lookup.batch(wanted, claimant, keep_texts=self._keeps_texts)
+            keeps = self._keeps_texts
+            batch = self._lookup.batch(wanted, claimant, now=now, keep_texts=keeps)
         stored = self._mine(confirm)
         dropped = [self._row(one, claimant.run, now) for one in duplicates]
 
@@ -172,7 +173,7 @@ class Ledger:
         self,
         connection: Connection,
         *,
-        confirm: Sequence[Mapping[str, Any]],
+        confirm: Sequence[Row],
         batch: Batch | None,
         duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]],
     ) -> _Asked:
@@ -183,9 +184,9 @@ class Ledger:
         stand = ask_standing(connection, self._namespace, claims) if duplicates else None
         return _Asked(confirmed, first, stand)
 
-    def _mine(self, claims: Sequence[Claim]) -> list[Mapping[str, Any]]:
+    def _mine(self, claims: Sequence[Claim]) -> list[Row]:
         """The rows of claims, but for those of a namespace of this name that was reset since."""
-        return [claim.row for claim in claims if claim.row["namespace"] == self._namespace]
+        return [claim.row for claim in claims if claim.row.namespace == self._namespace]
 
     def _row(
         self, duplicate: Duplicate, run: int, now: float

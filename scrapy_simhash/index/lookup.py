@@ -159,13 +159,14 @@ class Lookup:
         return blocks_for(bits, self._limit_of_64, max(1, size), self._dialect)
 
     def batch(
-        self, documents: Sequence[Document], claimant: Claimant, *, keep_texts: bool
+        self, documents: Sequence[Document], claimant: Claimant, *, now: float, keep_texts: bool
     ) -> Batch:
         """Prepare documents that have a fingerprint; see :func:`make_batch`."""
         return make_batch(
             documents,
             namespace=self._namespace,
             claimant=claimant,
+            now=now,
             keys=self.keys,
             flips=self._flips,
             width=self.width,

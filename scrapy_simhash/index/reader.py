@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Integer, bindparam, func, literal_column, select, union_all
+from sqlalchemy import Integer, bindparam, func, literal_column, select, tuple_, union_all
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.budgets import PushedOut
     from scrapy_simhash.index.judging import Judge
 
-__all__ = ["CROWD", "Asked", "Details", "Found", "LookupCounts", "Reader"]
+__all__ = ["CROWD", "Details", "Found", "Hits", "LookupCounts", "Reader"]
 
 #: A band that as many claims share says little: no more are stored under it, or a template that is
 #: in every page of a site would make every claim read all of them.
@@ -36,6 +36,11 @@ CROWD = 100
 
 #: Of the number of a claim; above them there is room for that of a document in its batch.
 _CLAIM_BITS = 56
+
+# What stands for a slot where a row is of an owner.
+_OWNER = -1
+
+_NO_PAIRS = np.empty((0, 2), np.int64)
 
 
 @dataclass(slots=True)
@@ -99,18 +104,18 @@ class Details(NamedTuple):
     texts: Mapping[int, bytes]
 
 
-class Asked(NamedTuple):
-    """What was asked for of a batch before any answer was there.
+class Hits(NamedTuple):
+    """What the keys and the owners of a batch lead to.
 
     Attributes:
-        newest: claim of each owner.
-        keys: that are there, of texts.
+        newest: the last claim of each owner.
+        keys: that are there, of texts: pairs of what was asked and a claim.
         exactly: likewise, of whole items.
     """
 
-    newest: Answer
-    keys: Answer | None
-    exactly: Answer | None
+    newest: Mapping[int, int]
+    keys: NDArray[np.int64]
+    exactly: NDArray[np.int64]
 
 
 class Reader:
@@ -143,27 +148,55 @@ class Reader:
         self._can_crowd = can_crowd
         self._sql = _statements(dialect, slots, first_slot)
 
-    def ask(self, connection: Connection, batch: Batch) -> Asked:
-        """Ask for all of a batch that hangs on no answer."""
-        owners = self._here(owners={row.owner for row in batch.rows})
-        beyond = int(np.searchsorted(batch.asked, self._slots << 32))
-        return Asked(
-            self._sql.newest.ask(connection, owners),
-            self._ask_hits(connection, self._sql.keys, batch.asked[:beyond], range(self._slots)),
-            self._ask_exactly(connection, batch.asked[beyond:]),
-        )
+    def ask(self, connection: Connection, batch: Batch) -> Answer:
+        """Ask for all of a batch that hangs on no answer, for :meth:`hits`."""
+        return self._ask(connection, {row.owner for row in batch.rows}, batch.asked)
 
-    def candidates(self, connection: Connection, batch: Batch, first: Asked, judge: Judge) -> Found:
+    def _ask(
+        self, connection: Connection, owners: Iterable[int], asked: NDArray[np.int64]
+    ) -> Answer:
+        """Ask for the newest claims of owners, and for the key rows that are there.
+
+        Args:
+            connection: in a transaction.
+            owners: of the claims.
+            asked: in ascending order.
+        """
+        if self._dialect == "sqlite":
+            every = (asked + (self._first_slot << 32)).tolist()
+            return self._sql.hits.ask(connection, self._here(owners=owners, keys=every))
+        edges = np.searchsorted(asked, [slot << 32 for slot in range(self._slots + 2)])
+        keys = asked.astype(np.int32)
+        of_slots = {
+            f"keys{slot}": keys[start:stop].tolist()
+            for slot, (start, stop) in enumerate(pairwise(edges))
+        }
+        return self._sql.hits.ask(connection, self._here(owners=owners, **of_slots))
+
+    def hits(self, answer: Answer) -> Hits:
+        """What :meth:`ask` was told."""
+        rows = answer.rows
+        if not rows:
+            return Hits({}, _NO_PAIRS, _NO_PAIRS)
+        newest = {owner: claim for slot, owner, claim in rows if slot == _OWNER}
+        found = [tuple(row) for row in rows if row[0] != _OWNER]
+        slot, key, claim = np.array(found, np.int64).reshape(-1, 3).T
+        slot -= self._first_slot
+        pairs = np.stack([slotted(slot, key), claim], axis=1)
+        is_whole = slot == self._slots
+        return Hits(newest, pairs[~is_whole], pairs[is_whole])
+
+    def candidates(self, connection: Connection, batch: Batch, first: Hits, judge: Judge) -> Found:
         """Every claim that a key of the batch leads to, with its distance; a pair once.
 
         Args:
             connection: in a transaction.
             batch: whose keys they are.
-            first: what was asked for of it.
+            first: what they lead to.
             judge: compares the texts.
         """
         asked, asker = batch.asked, batch.asker
-        hits, exactly = self._hits(first.keys), self._hits(first.exactly)
+        _, hits, exactly = first
         crowded = frozenset[KeyRow]()
         if self._can_crowd and len(hits) >= CROWD:
             crowded = self._crowded(connection, hits)
@@ -180,7 +213,7 @@ class Reader:
                 order = np.argsort(asked, kind="stable")
                 asked, asker = asked[order], asker[order]
                 beyond = int(np.searchsorted(asked, self._slots << 32))
-                exactly = self._hits(self._ask_exactly(connection, asked[beyond:]))
+                exactly = self.hits(self._ask(connection, (), asked[beyond:])).exactly
         if len(exactly) >= CROWD:
             # Equal items that stand on pages with other texts.
             crowded |= (many := self._crowded(connection, exactly))
@@ -192,43 +225,6 @@ class Reader:
         equal = set(map(tuple, _joined(asked, asker, exactly).tolist()))
         found = self._measured(connection, batch, pairs, equal, judge)
         return found._replace(crowded=crowded)
-
-    def _ask_exactly(self, connection: Connection, asked: NDArray[np.int64]) -> Answer | None:
-        only = range(self._slots, self._slots + 1)
-        return self._ask_hits(connection, self._sql.exact, asked, only)
-
-    def _ask_hits(
-        self,
-        connection: Connection,
-        statement: CompiledStatement,
-        asked: NDArray[np.int64],
-        slots: range,
-    ) -> Answer | None:
-        """Ask for the key rows that are there.
-
-        Args:
-            connection: in a transaction.
-            statement: finds them.
-            asked: in ascending order.
-            slots: of these keys.
-        """
-        if not asked.size:
-            return None
-        once = distinct(asked)
-        edges = np.searchsorted(once, [slot << 32 for slot in (*slots, slots.stop)])
-        parameters: dict[str, Any] = {"namespace": self._namespace}
-        keys = once.astype(np.int32)
-        for slot, (start, stop) in zip(slots, pairwise(edges), strict=True):
-            parameters[f"keys{slot}"] = list_parameter(self._dialect, keys[start:stop].tolist())
-        return statement.ask(connection, parameters)
-
-    def _hits(self, answer: Answer | None) -> NDArray[np.int64]:
-        """The key rows that are there, as pairs of what was asked and a claim."""
-        rows = answer.rows if answer is not None else ()
-        if not rows:
-            return np.empty((0, 2), np.int64)
-        hits = np.array(list(map(tuple, rows)), dtype=np.int64)
-        return np.stack([slotted(hits[:, 0] - self._first_slot, hits[:, 1]), hits[:, 2]], axis=1)
 
     def _crowded(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
         """The keys that too many claims share."""
@@ -333,9 +329,12 @@ class _Statements:
         here = claims.namespace == bindparam("namespace")
         ids = is_in(dialect, claims.id, "ids")
         owners = is_in(dialect, claims.owner, "owners")
-        arms = [_keys_of_slot(dialect, slot, first_slot) for slot in range(slots + 1)]
-        self.keys = CompiledStatement(union_all(*arms[:slots]))
-        self.exact = CompiledStatement(arms[slots])
+        newest = (
+            select(_number(_OWNER).label("slot"), claims.owner, func.max(claims.id).label("id"))
+            .where(here, owners, counts())
+            .group_by(claims.owner)
+        )
+        self.hits = CompiledStatement(union_all(newest, *_key_rows(dialect, slots, first_slot)))
         self.fingerprints = CompiledStatement(
             select(claims.id, claims.fingerprint).where(here, ids, counts())
         )
@@ -344,11 +343,6 @@ class _Statements:
             claims[name] if name != "url" else schema.url_of(schema.claims) for name in Row._fields
         ]
         self.details = CompiledStatement(select(*row).where(here, ids, counts()))
-        self.newest = CompiledStatement(
-            select(claims.owner, func.max(claims.id).label("id"))
-            .where(here, owners, counts())
-            .group_by(claims.owner)
-        )
         self.own = CompiledStatement(select(*row).where(here, owners))
         texts = schema.texts.c
         self.texts = CompiledStatement(
@@ -360,14 +354,31 @@ class _Statements:
         )
 
 
-def _keys_of_slot(dialect: str, slot: int, first_slot: int) -> Select[Any]:
+def _key_rows(dialect: str, slots: int, first_slot: int) -> list[Select[Any]]:
+    """What finds the key rows that are there.
+
+    SQLite looks each up from one list, see :func:`slotted`, several times as fast as from a list
+    for each slot. Others can't be relied upon to see that a pair is a beginning of the table's key.
+    """
     keys = schema.keys.c
-    number: ColumnElement[int] = literal_column(str(first_slot + slot), Integer)
-    return select(number.label("slot"), keys.key, keys.claim).where(
-        keys.namespace == bindparam("namespace"),
-        keys.slot == number,
-        is_in(dialect, keys.key, f"keys{slot}"),
-    )
+    here = keys.namespace == bindparam("namespace")
+    if dialect == "sqlite":
+        every, half = func.json_each(bindparam("keys")).table_valued("value").c.value, _number(32)
+        # To shift to the right keeps the sign.
+        pairs = select(every.op(">>")(half), every.op("<<")(half).op(">>")(half))
+        found = tuple_(keys.slot, keys.key).in_(pairs)
+        return [select(keys.slot, keys.key, keys.claim).where(here, found)]
+    return [
+        select(number.label("slot"), keys.key, keys.claim).where(
+            here, keys.slot == number, is_in(dialect, keys.key, f"keys{slot}")
+        )
+        for slot in range(slots + 1)
+        for number in [_number(first_slot + slot)]
+    ]
+
+
+def _number(number: int) -> ColumnElement[int]:
+    return literal_column(str(number), Integer)
 
 
 _statements = cache(_Statements)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from scrapy_simhash.item.merits import Merits, address_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
-    from typing import Any
 
+    from scrapy_simhash.index.batch import Row
     from scrapy_simhash.item.facts import Facts
     from scrapy_simhash.simhash.scheme import Sketch
 
@@ -84,12 +83,12 @@ class Claim:
     """
 
     id: int
-    row: Mapping[str, Any] = field(repr=False)
+    row: Row = field(repr=False)
 
     @property
     def group(self) -> str:
         """See `Verdict.group`."""
-        return group_name(self.row["namespace"], self.row["origin"])
+        return group_name(self.row.namespace, self.row.origin)
 
 
 @dataclass(frozen=True, slots=True)

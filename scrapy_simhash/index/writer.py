@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cache
+from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,11 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import (
     CompiledStatement,
-    insert_into,
-    insert_rows,
+    Insertion,
     is_in,
     list_parameter,
 )
+from scrapy_simhash.index.batch import Row
 from scrapy_simhash.index.budgets import share_of
 from scrapy_simhash.index.forgotten import forgotten, other_slot, stored_keys
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.lock import LockedNamespace
     from scrapy_simhash.db.pipeline import Answer
-    from scrapy_simhash.index.batch import KeyRow, Row
+    from scrapy_simhash.index.batch import KeyRow
     from scrapy_simhash.index.budgets import Books
     from scrapy_simhash.index.forgotten import Forgotten
 
@@ -110,7 +111,7 @@ class _Statements:
         )
         self.delete_text = _delete_by_key(texts)
         self.insert_claims, self.insert_keys, self.insert_duplicates, self.insert_texts = (
-            insert_into(dialect, table) for table in (claims, schema.keys, duplicates, texts)
+            Insertion(dialect, table) for table in (claims, schema.keys, duplicates, texts)
         )
 
 
@@ -120,21 +121,20 @@ def _delete_by_key(table: Table) -> CompiledStatement:
 
 
 _statements = cache(_Statements)
+_URL = Row._fields.index("url")
 
 
-def _stored(row: Mapping[str, Any]) -> dict[str, Any]:
+def _stored(row: Row) -> tuple[Any, ...]:
     """A row as it is stored: see :func:`schema.url_of`."""
-    return {**row, "url": None if row["url"] == row["key"] else row["url"]}
+    return (*row[:_URL], None, *row[_URL + 1 :]) if row.url == row.key else row
 
 
-def ask_to_confirm(
-    connection: Connection, namespace: int, claims: Sequence[Mapping[str, Any]]
-) -> Answer | None:
+def ask_to_confirm(connection: Connection, namespace: int, claims: Sequence[Row]) -> Answer | None:
     """Ask to confirm claims, given by their rows, for :meth:`Writer.make_again`."""
     if not claims:
         return None
     dialect = connection.dialect.name
-    numbers = list_parameter(dialect, {row["id"] for row in claims})
+    numbers = list_parameter(dialect, {row.id for row in claims})
     return _statements(dialect).confirm.ask(connection, {"here": namespace, "numbers": numbers})
 
 
@@ -172,7 +172,7 @@ class Writer:
 
     def insert(
         self,
-        claims: Sequence[Mapping[str, Any]],
+        claims: Sequence[Row],
         keys: Sequence[Sequence[KeyRow]] | None = None,
         crowded: Collection[KeyRow] = (),
         texts: Mapping[int, bytes] = MappingProxyType({}),
@@ -191,34 +191,27 @@ class Writer:
             keys = [stored_keys(self._held.plan, forgotten(row)) for row in claims]
         first = self._held.first_slot
         key_rows = [
-            {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": row["id"]}
+            (self._namespace, first + slot, key, row.id)
             for row, mine in zip(claims, keys, strict=True)
             for slot, key in mine
             if not crowded or (slot, key) not in crowded
         ]
-        kept = [(row["id"], 0, row, texts[row["id"]]) for row in claims if row["id"] in texts]
-        sql = self._sql
-        insert_rows(
-            self._connection,
-            [
-                (sql.insert_claims, list(map(_stored, claims))),
-                (sql.insert_keys, key_rows),
-                (sql.insert_texts, self._text_rows(kept)),
-            ],
-        )
+        self._sql.insert_claims.rows(self._connection, list(map(_stored, claims)))
+        self._sql.insert_keys.rows(self._connection, key_rows)
+        self._insert_texts((row.id, 0, row.url, texts[row.id]) for row in claims if row.id in texts)
         self.books.claims += len(claims)
 
     def rekey(self, plan: str, claims: Sequence[Forgotten]) -> None:
         """Add keys of the next plan to claims, given by :data:`FORGET`, that have the present."""
         first = other_slot(self._held.first_slot)
         rows = [
-            {"namespace": self._namespace, "slot": first + slot, "key": key, "claim": claim[0]}
+            (self._namespace, first + slot, key, claim[0])
             for claim in claims
             for slot, key in stored_keys(plan, claim)
         ]
-        insert_rows(self._connection, [(self._sql.insert_keys, rows)])
+        self._sql.insert_keys.rows(self._connection, rows)
 
-    def make_again(self, claims: Sequence[Mapping[str, Any]], confirmed: Answer | None) -> bool:
+    def make_again(self, claims: Sequence[Row], confirmed: Answer | None) -> bool:
         """Make those claims again, given by their rows, that were to be confirmed and are gone.
 
         One that is gone was released by somebody who took this run for dead. What it stands for
@@ -231,13 +224,13 @@ class Writer:
         Returns:
             whether there were such.
         """
-        numbers = {row["id"] for row in claims}
+        numbers = {row.id for row in claims}
         if confirmed is None or confirmed.changed == len(numbers):
             return False
         # A row that was confirmed before does not count as changed everywhere.
         present = standing(ask_standing(self._connection, self._namespace, numbers))
-        gone = {row["id"]: row for row in claims if row["id"] not in present}
-        self.insert([{**row, "state": CONFIRMED} for row in gone.values()])
+        gone = {row.id: row for row in claims if row.id not in present}
+        self.insert([row._replace(state=CONFIRMED) for row in gone.values()])
         return bool(gone)
 
     def touch(self, claims: Sequence[Row], now: float) -> None:
@@ -321,7 +314,8 @@ class Writer:
         alive = standing(stand)
         rows = [
             {
-                **_stored(row),
+                **row,
+                "url": None if row["url"] == row["key"] else row["url"],
                 # The claim may have been released between the verdict and now.
                 "orphaned": row["claim"] not in alive,
                 "repeats": bool(row["digest"]) and alive.get(row["claim"]) == row["digest"],
@@ -330,41 +324,29 @@ class Writer:
             }
             for row, _ in duplicates
         ]
-        texts = [
-            (row["claim"], row["id"], row, text) for row, text in duplicates if text is not None
-        ]
-        insert_rows(
-            self._connection,
-            [
-                (self._sql.insert_duplicates, rows),
-                (self._sql.insert_texts, self._text_rows(texts)),
-            ],
+        in_order = itemgetter(*schema.duplicates.columns.keys())
+        self._sql.insert_duplicates.rows(self._connection, list(map(in_order, rows)))
+        self._insert_texts(
+            (row["claim"], row["id"], row["url"], text)
+            for row, text in duplicates
+            if text is not None
         )
         self.books.item_bytes += sum(row["item_bytes"] for row in rows)
 
-    def _text_rows(
-        self, texts: Iterable[tuple[int, int, Mapping[str, Any], bytes]]
-    ) -> list[dict[str, Any]]:
-        """Compressed texts, but for too large ones, entered in the books.
+    def _insert_texts(self, texts: Iterable[tuple[int, int, str, bytes]]) -> None:
+        """Keep compressed texts, but for too large ones, and enter them in the books.
 
         Args:
-            texts: the number of a claim; 0, or that of its duplicate; the row of the claim or the
-                duplicate; and its text.
+            texts: the number of a claim; 0, or that of its duplicate; where that was found; and
+                its text.
         """
-        rows: list[dict[str, Any]] = [
-            {
-                "namespace": self._namespace,
-                "claim": claim,
-                "duplicate": duplicate,
-                "text": text,
-                "bytes": len(text),
-                "site": share_of(row["url"]),
-            }
-            for claim, duplicate, row, text in texts
+        rows = [
+            (self._namespace, claim, duplicate, text, len(text), share_of(url))
+            for claim, duplicate, url, text in texts
             if len(text) <= self.books.largest_text
         ]
-        self.books.text_bytes += sum(row["bytes"] for row in rows)
-        return rows
+        self._sql.insert_texts.rows(self._connection, rows)
+        self.books.text_bytes += sum(len(row[3]) for row in rows)
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         """The parameters of a statement on rows of this namespace."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import sqlite3
 from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from claims import article, assert_no_trace, claim_version, edited, remember, rows
 from servers import ENGINES, empty_database
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.db import schema
@@ -159,6 +160,13 @@ def test_a_driver_that_is_not_known_gets_everything_from_sqlalchemy(
 
 
 def test_more_rows_than_one_statement_takes_are_all_inserted(db: Database) -> None:
+    if db.dialect == "sqlite":
+        # As every SQLite has it.
+        event.listen(
+            db.engine,
+            "checkout",
+            lambda driver, *_: driver.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 999),
+        )
     index = Index(db)
     verdicts = index.claim_many({"text": article(n), "key": str(n)} for n in range(64))
     assert [verdict.kind for verdict in verdicts] == ["unique"] * 64

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from scrapy_simhash.index.batch import make_batch
@@ -47,8 +48,9 @@ def test_a_text_is_kept_as_it_was_packed_before():
         documents,
         namespace=1,
         claimant=Claimant(1, 1),
+        now=0.0,
         keys=Bands(1, 1),
-        flips=[],
+        flips=[np.zeros(1, np.int32)],
         width=16,
         limit=0,
         keep_texts=True,
