@@ -308,9 +308,9 @@ def _twins(
     equal: dict[bytes, list[int]] = {}
     for number, digest in enumerate(digests):
         if digest is not None:
-            others = equal.setdefault(digest, [])
-            near[number, others] = True
-            others.append(number)
+            if others := equal.get(digest):
+                near[number, others] = True
+            equal.setdefault(digest, []).append(number)
     # Each is near itself, and most often that is all.
     if np.count_nonzero(near) > len(near):
         for number, other in np.argwhere(np.tril(near, -1)).tolist():

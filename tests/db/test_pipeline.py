@@ -69,6 +69,23 @@ def test_a_batch_waits_once_under_the_lock_and_twice_if_it_meets_something(
     assert statements == [], "nothing takes another way"
 
 
+def test_a_batch_that_meets_nothing_takes_few_statements_on_sqlite(tmp_path: Path) -> None:
+    """For each of them its driver gives the interpreter away."""
+    opened = Database(f"sqlite:///{tmp_path}/seen.db")
+    index = Index(opened)
+    verdicts = index.claim_many({"text": article(n), "key": str(n)} for n in range(64))
+    more = [index.document(article(n), key=str(n), digest=b"%016d" % n) for n in range(64, 128)]
+    statements: list[str] = []
+    event.listen(
+        opened.engine, "checkout", lambda driver, *_: driver.set_trace_callback(statements.append)
+    )
+    index.execute(claims=more, confirm=[verdict.claim for verdict in verdicts if verdict.claim])
+    opened.close()
+    kinds = [statement.split()[0] for statement in statements if not statement.startswith("--")]
+    written = ["INSERT"] * 3
+    assert kinds == ["BEGIN", "UPDATE", "UPDATE", "SELECT", *written, "UPDATE", "COMMIT"]
+
+
 def test_what_is_asked_is_answered_in_any_order(db: Database, waits: list[str]) -> None:
     def work(connection: Connection, _retried: bool) -> list[Any]:
         answers = [ONE.ask(connection, {}) for _ in range(3)]
