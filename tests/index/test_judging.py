@@ -177,7 +177,7 @@ def read(judge: Judge, texts: Texts, claims: Iterable[int]) -> None:
 
 def row_of(document: Document, number: int) -> Row:
     index = Index("sqlite://")
-    (row,) = index.lookup.batch([document], Claimant(1, 1), keep_texts=False).rows
+    (row,) = index.lookup.batch([document], Claimant(1, 1), now=0.0, keep_texts=False).rows
     index.close()
     return row._replace(id=number)
 
