@@ -49,6 +49,8 @@ _MIN_LINE = 8
 _SLACK = 60.0
 #: Characters in which most prose shows already.
 _GLANCE = 512
+#: Characters in which nearly all does.
+_START = 2048
 #: Characters in which prose must show.
 _LOOK = 65_536
 _TEXTS = (str, Printed)
@@ -372,11 +374,17 @@ def _only(columns: Collection[str], name: str, value: Any) -> Any:
 
 def _is_prose(lines: list[str]) -> bool:
     """Whether these lines of one value are prose: enough of it, and in paragraphs, not tags."""
-    longest = max(lines, key=len)
+    longest = lines[0] if len(lines) == 1 else max(lines, key=len)
     # Of ASCII no more than the last token, and its one pair, change with what follows.
-    if (begun := longest[:_GLANCE]).isascii() and _count(begun) > MIN_PROSE:
+    if (
+        len(longest) > _GLANCE
+        and (begun := longest[:_GLANCE]).isascii()
+        and _count(begun) > MIN_PROSE
+    ):
         return True
-    if _count(longest[:2048]) >= MIN_PROSE or _count(longest) >= MIN_PROSE:
+    if _count(longest[:_START]) >= MIN_PROSE:
+        return True
+    if len(longest) > _START and _count(longest) >= MIN_PROSE:
         return True
     return len(lines) > 1 and _count("\n".join(lines)) >= max(MIN_PROSE, _MIN_LINE * len(lines))
 

@@ -16,9 +16,18 @@ from typing import TYPE_CHECKING, Protocol, cast
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Core", "core", "in_use"]
+__all__ = ["Core", "FoundMarkup", "core", "in_use"]
 
 logger = logging.getLogger(__name__)
+
+
+#: What may hold a fact: of meta elements names and contents in turn, of scripts types and sources,
+#: of which those are left out that can't; texts of at most one title; texts of headings, and these;
+#: texts of headings of the second rank; how many times; elements with microdata. Texts may go on
+#: where they are to be cut.
+FoundMarkup = tuple[
+    list[str], list[str], list[str], list[str], list["Any"], list[str], int, list["Any"]
+]
 
 
 class Core(Protocol):
@@ -112,17 +121,25 @@ class Core(Protocol):
         """`text.density.body`, as `page`."""
 
     def markup(
-        self, element: type, root: Any, factory: object, most: int, most_items: int, /
-    ) -> tuple[list[tuple[str, str]], list[tuple[str, str]], list[Any], list[Any]] | None:
-        """`text.page_facts._marked_up` of an HTML element, as `page`.
+        self,
+        element: type,
+        root: Any,
+        factory: object,
+        packed: tuple[bytes, bytes],
+        bounds: tuple[int, ...],
+        /,
+    ) -> FoundMarkup | None:
+        """What `text.markup.read_markup` puts together of an HTML element, as `page`.
 
         Args:
             element: lxml's class of elements.
             root: one of them.
             factory: lxml's "elementFactory", as it gives it to other extension modules.
-            most: how many meta and script elements are looked at, and how many of those of its
-                third result are given.
-            most_items: the same of the fourth.
+            packed: the names that are looked at, in lower case: 1 of a meta element, 2 of
+                microdata; then what each tag does. Both as `text.blocks.packed`.
+            bounds: how many meta and script elements are looked at, and how many titles, headings
+                and times; of the headings of either rank; of the times, and of microdata; of a
+                text the characters that count; and the steps to find them.
         """
 
 

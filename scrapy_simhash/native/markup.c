@@ -1,40 +1,82 @@
-/* What a page says of itself beside its text: text.page_facts._marked_up.
+/* What a page says of itself beside its text: text.markup.read_markup.
  *
  * To make the object of an element Python runs. The walk goes on from that element, which its object
  * keeps, as lxml's own walks do.
  */
 
-#include "line.h"
 #include "node.h"
+#include "tree.h"
 
 #define FACTORY "struct LxmlElement *(struct LxmlDocument *, xmlNode *)"
 
+/* Of an itemprop, the bytes that are looked at; a longer one is left to Python. */
+#define NAMES 256
+
+/* What a name is looked at as. */
+enum { OF_META = 1, OF_ITEM = 2 };
+
 typedef PyObject *(*Factory)(PyObject *document, const Node *node);
 
-/* Elements that were found, and how many more may be. */
+/* How many more of them are looked at. */
 typedef struct {
-    PyObject *list;
-    Py_ssize_t left;
-} Elements;
+    Py_ssize_t programs, written, headings, others, times, items;
+} Left;
 
-/* What was found: texts that end with a NUL, two of each meta element and of each script; elements
- * that people read; and those with microdata. */
+/* What was found. Each of the texts ends with a NUL; there are two of each meta element and of each
+ * script, and one of each element that people read. */
 typedef struct {
-    Buffer metas, scripts;
-    Py_ssize_t left; /* meta elements and scripts that may be looked at */
-    Elements written, items;
+    Buffer metas, scripts, title, headings, others;
+    PyObject *elements, *items; /* of the headings, and with microdata */
+    Left left;
+    Py_ssize_t events, read, times; /* of a text: steps and characters; of the page */
+    Table names, actions;
     PyObject *document;
     Factory factory;
     int is_odd, has_failed;
 } Markup;
 
+static int is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F);
+}
+
+/* Whether a name, or one of those between white space in it, is looked at as that. Also where it
+ * has other characters than ASCII, which Python knows. */
+static int is_looked_at(const Table *table, const char *names, int as)
+{
+    char lower[NAMES];
+    unsigned hash = 0;
+    size_t length = 0;
+
+    for (size_t at = 0; at < NAMES; at++) {
+        char c = names[at];
+        if ((unsigned char)c >= 0x80)
+            return 1;
+        if (c && !(as == OF_ITEM && is_space(c))) {
+            lower[length] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+            hash = next_hash(hash, lower[length++]);
+            continue;
+        }
+        unsigned slot = slot_of(table, lower, length, hash);
+        if (length && table->lengths[slot] && table->numbers[slot] & as)
+            return 1;
+        if (!c)
+            return 0;
+        hash = 0, length = 0;
+    }
+    return 1;
+}
+
 static void add_meta(Markup *markup, const Node *element)
 {
     static const char *const names[] = {"property", "name", "http-equiv"};
-    const char *name = NULL, *content = value_of(element, "content", &markup->is_odd);
+    const char *name = NULL;
     for (int at = 0; at < 3 && !(name && *name); at++)
         name = value_of(element, names[at], &markup->is_odd);
-    if (name && *name && content && *content) {
+    if (!name || !*name || !is_looked_at(&markup->names, name, OF_META))
+        return;
+    const char *content = value_of(element, "content", &markup->is_odd);
+    if (content && *content) {
         append(&markup->metas, name, strlen(name) + 1);
         append(&markup->metas, content, strlen(content) + 1);
     }
@@ -55,42 +97,127 @@ static void add_script(Markup *markup, const Node *element)
     append(&markup->scripts, "", 1);
 }
 
-static void add_element(Markup *markup, Elements *elements, const Node *node)
+static void add_element(Markup *markup, PyObject *list, const Node *node)
 {
-    if (elements->left <= 0 || markup->has_failed)
-        return;
-    elements->left--;
-    PyObject *object = markup->factory(markup->document, node);
-    markup->has_failed = !object || PyList_Append(elements->list, object);
+    PyObject *object = markup->has_failed ? NULL : markup->factory(markup->document, node);
+    markup->has_failed |= !object || PyList_Append(list, object);
     Py_XDECREF(object);
 }
 
-static int has_items(const Node *element)
+/* Add the text that begins with a node, as far as it has room. Returns the first node in lxml's tree
+ * from there on. */
+static const Node *add_text(Markup *markup, Buffer *text, size_t end, const Node *node)
 {
-    const Node *attribute = element->attributes;
-    while (attribute && (attribute->space || strcmp(attribute->name, "itemprop") != 0))
-        attribute = attribute->next;
-    return attribute != NULL;
+    for (; node && !is_in_tree(node); node = node->next) {
+        markup->is_odd |= !is_text(node);
+        if (!is_text(node) || !node->content || text->used >= end)
+            continue;
+        size_t size = strlen(node->content), room = end - text->used;
+        if (size > room) /* no character is cut in two */
+            for (size = room; size && ((unsigned char)node->content[size] & 0xC0) == 0x80;)
+                size--;
+        append(text, node->content, size);
+    }
+    return node;
+}
+
+/* Add what is written in an element: text.markup.said, but that it may go on where that is cut. */
+static void add_said(Markup *markup, Buffer *text, const Node *element)
+{
+    /* A character has four bytes at most. */
+    size_t end = text->used + 4 * (size_t)markup->read;
+    const Node *node = element, *child = element->children;
+    int starts = 1;
+
+    while (child && !is_in_tree(child))
+        child = child->next;
+    for (Py_ssize_t event = 0; event < markup->events && text->used < end; event++) {
+        int action = node->type == ELEMENT ? action_of_tag(&markup->actions, node->name) : INLINE;
+        const Node *inside = NULL;
+        if (child && (action >= BLOCK || action == SPACE))
+            append(text, " ", 1);
+        if (starts && node->type == ELEMENT && action != SKIP)
+            inside = add_text(markup, text, end, node->children);
+        if (inside) {
+            node = inside;
+        } else if (starts && node->type == ELEMENT) {
+            starts = 0; /* its end comes next */
+        } else if (node == element) {
+            break;
+        } else {
+            const Node *beside = add_text(markup, text, end, node->next);
+            starts = beside != NULL;
+            node = beside ? beside : node->parent;
+        }
+    }
+    append(text, "", 1);
+}
+
+/* Whether a title is that of the page and not of a drawing in it. */
+static int is_of_page(Markup *markup, const Node *title)
+{
+    const Node *parent = title->parent;
+    if (!parent || parent->type != ELEMENT || !parent->name)
+        return 1;
+    markup->is_odd |= parent->space != NULL;
+    return !strcmp(parent->name, "head") || !strcmp(parent->name, "html") ||
+           !strcmp(parent->name, "body");
+}
+
+static int is_left(Py_ssize_t *left)
+{
+    return *left > 0 && (*left)--;
+}
+
+static void add_written(Markup *markup, const Node *element)
+{
+    const char *name = element->name;
+    if (!strcmp(name, "h1")) {
+        if (is_left(&markup->left.headings)) {
+            add_said(markup, &markup->headings, element);
+            add_element(markup, markup->elements, element);
+        }
+    } else if (!strcmp(name, "h2")) {
+        if (is_left(&markup->left.others))
+            add_said(markup, &markup->others, element);
+    } else if (!strcmp(name, "time")) {
+        markup->times += is_left(&markup->left.times);
+    } else if (!markup->title.used && is_of_page(markup, element)) {
+        add_said(markup, &markup->title, element);
+    }
+}
+
+/* Most names are ruled out by how they begin. */
+static int is_called(const char *name, const char *other)
+{
+    return name[0] == other[0] && !strcmp(name, other);
 }
 
 static int is_written(const char *name)
 {
     if (*name == 'h')
         return (name[1] == '1' || name[1] == '2') && !name[2];
-    return *name == 't' && (!strcmp(name, "title") || !strcmp(name, "time"));
+    return is_called(name, "title") || is_called(name, "time");
+}
+
+static int has_items(const Node *element)
+{
+    const Node *attribute = element->attributes;
+    while (attribute && (!is_called(attribute->name, "itemprop") || attribute->space))
+        attribute = attribute->next;
+    return attribute != NULL;
 }
 
 static void look_at(Markup *markup, const Node *element)
 {
-    int is_meta = !strcmp(element->name, "meta");
-    if (markup->left > 0 && (is_meta || !strcmp(element->name, "script"))) {
-        markup->left--;
+    int is_meta = is_called(element->name, "meta");
+    if ((is_meta || is_called(element->name, "script")) && is_left(&markup->left.programs))
         (is_meta ? add_meta : add_script)(markup, element);
-    }
-    if (is_written(element->name))
-        add_element(markup, &markup->written, element);
-    if (has_items(element))
-        add_element(markup, &markup->items, element);
+    if (is_written(element->name) && is_left(&markup->left.written))
+        add_written(markup, element);
+    if (has_items(element) && is_left(&markup->left.items) &&
+        is_looked_at(&markup->names, value_of(element, "itemprop", &markup->is_odd), OF_ITEM))
+        add_element(markup, markup->items, element);
 }
 
 static void walk(Markup *markup, const Node *root)
@@ -109,18 +236,15 @@ static void walk(Markup *markup, const Node *root)
     }
 }
 
-/* A list of pairs of texts. */
-static PyObject *pairs_of(const Buffer *texts)
+/* A list of texts. */
+static PyObject *list_of(const Buffer *texts)
 {
-    const char *at = texts->bytes, *end = at + texts->used;
     PyObject *list = PyList_New(0);
-    while (list && at < end) {
-        const char *second = at + strlen(at) + 1;
-        PyObject *pair = Py_BuildValue("ss", at, second);
-        if (!pair || PyList_Append(list, pair))
+    for (size_t at = 0; list && at < texts->used; at += strlen(texts->bytes + at) + 1) {
+        PyObject *text = PyUnicode_FromString(texts->bytes + at);
+        if (!text || PyList_Append(list, text))
             Py_CLEAR(list);
-        Py_XDECREF(pair);
-        at = second + strlen(second) + 1;
+        Py_XDECREF(text);
     }
     return list;
 }
@@ -128,41 +252,70 @@ static PyObject *pairs_of(const Buffer *texts)
 /* What was found, as objects. */
 static PyObject *tell(const Markup *markup)
 {
+    const Buffer *texts[] = {&markup->metas, &markup->scripts, &markup->title, &markup->headings,
+                             &markup->others};
+    PyObject *lists[5] = {NULL}, *made = NULL;
+    int count = 0;
+
     if (markup->has_failed)
         return NULL;
     if (markup->is_odd)
         return Py_NewRef(Py_None);
-    if (markup->metas.failed || markup->scripts.failed)
-        return PyErr_NoMemory();
-    PyObject *metas = pairs_of(&markup->metas), *scripts = metas ? pairs_of(&markup->scripts) : NULL;
-    if (scripts)
-        return Py_BuildValue("NNOO", metas, scripts, markup->written.list, markup->items.list);
-    Py_XDECREF(metas);
-    return NULL;
+    for (int at = 0; at < 5; at++)
+        if (texts[at]->failed)
+            return PyErr_NoMemory();
+    while (count < 5 && (lists[count] = list_of(texts[count])))
+        count++;
+    if (count == 5)
+        made = Py_BuildValue("OOOOOOnO", lists[0], lists[1], lists[2], lists[3], markup->elements,
+                             lists[4], markup->times, markup->items);
+    while (count--)
+        Py_DECREF(lists[count]);
+    return made;
+}
+
+static PyObject *read_markup(Markup *markup, const Node *root)
+{
+    markup->elements = PyList_New(0);
+    markup->items = PyList_New(0);
+    markup->has_failed = !markup->elements || !markup->items;
+    walk(markup, root);
+    PyObject *made = left_to_the_pure_path(tell(markup));
+    PyMem_Free(markup->metas.bytes);
+    PyMem_Free(markup->scripts.bytes);
+    PyMem_Free(markup->title.bytes);
+    PyMem_Free(markup->headings.bytes);
+    PyMem_Free(markup->others.bytes);
+    Py_XDECREF(markup->elements);
+    Py_XDECREF(markup->items);
+    return made;
 }
 
 PyObject *core_markup(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *type, *root, *factory, *made = NULL;
+    Py_buffer names, actions;
+    Py_ssize_t elements, headings, marked_up;
     Markup markup = {0};
 
-    if (!PyArg_ParseTuple(arguments, "OOOnn:markup", &type, &root, &factory, &markup.left,
-                          &markup.items.left) ||
-        !is_element(type, root))
+    if (!PyArg_ParseTuple(arguments, "OOO(y*y*)(nnnnn):markup", &type, &root, &factory, &names,
+                          &actions, &elements, &headings, &marked_up, &markup.read,
+                          &markup.events))
         return NULL;
-    const Node *node = node_of(root);
-    if (!node || !PyCapsule_IsValid(factory, FACTORY))
-        return Py_NewRef(Py_None);
-    markup.factory = (Factory)PyCapsule_GetPointer(factory, FACTORY);
-    markup.document = ((const Element *)(void *)root)->document;
-    markup.written = (Elements){PyList_New(0), markup.left};
-    markup.items.list = PyList_New(0);
-    markup.has_failed = !markup.written.list || !markup.items.list;
-    walk(&markup, node);
-    made = left_to_the_pure_path(tell(&markup));
-    PyMem_Free(markup.metas.bytes);
-    PyMem_Free(markup.scripts.bytes);
-    Py_XDECREF(markup.written.list);
-    Py_XDECREF(markup.items.list);
+    if (!read_table(&markup.names, &names) || !read_table(&markup.actions, &actions)) {
+        PyErr_SetString(PyExc_ValueError, "no table");
+    } else if (is_element(type, root)) {
+        const Node *node = node_of(root);
+        if (!node || !PyCapsule_IsValid(factory, FACTORY)) {
+            made = Py_NewRef(Py_None);
+        } else {
+            markup.left = (Left){elements, elements, headings, headings, marked_up, marked_up};
+            markup.factory = (Factory)PyCapsule_GetPointer(factory, FACTORY);
+            markup.document = ((const Element *)(void *)root)->document;
+            made = read_markup(&markup, node);
+        }
+    }
+    PyBuffer_Release(&names);
+    PyBuffer_Release(&actions);
     return made;
 }

@@ -23,7 +23,7 @@ typedef struct {
     int actions[SEEN];
 } Actions;
 
-static int look_up(const Table *table, const char *name)
+int action_of_tag(const Table *table, const char *name)
 {
     const char *local = strrchr(name, '}');
     unsigned hash = 0;
@@ -45,7 +45,7 @@ static int action_of(Actions *actions, const Node *node)
     size_t place = ((uintptr_t)name ^ (uintptr_t)name >> 6) % SEEN;
     if (actions->names[place] != name) {
         actions->names[place] = name;
-        actions->actions[place] = look_up(actions->table, name);
+        actions->actions[place] = action_of_tag(actions->table, name);
     }
     return actions->actions[place];
 }

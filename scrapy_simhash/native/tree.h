@@ -42,6 +42,9 @@ static inline Piece *pieces_of(const Walk *walk)
     return (Piece *)(void *)walk->pieces.bytes;
 }
 
+/* What a tag does to the text around it. */
+int action_of_tag(const Table *actions, const char *name);
+
 int has_failed(const Walk *walk);
 
 /* text.blocks.walk. `root`: an object of lxml's class of elements, which is `type`. */

@@ -29,6 +29,7 @@ __all__ = [
     "Block",
     "Span",
     "is_marked",
+    "packed",
     "walk",
     "width",
 ]
@@ -61,7 +62,7 @@ BOILERPLATE = {"aside", "button", "dialog", "footer", "menu", "nav"}
 _SWALLOWING = {"aside", "button", "menu", "nav", "noscript"}
 
 
-def _packed(numbers: Mapping[str, int]) -> bytes:
+def packed(numbers: Mapping[str, int]) -> bytes:
     """Of each name its length, its number and itself."""
     return b"".join(bytes((len(name), number)) + name.encode() for name, number in numbers.items())
 
@@ -82,7 +83,7 @@ class Actions(dict[Any, int]):
         self.update(a=LINK, p=PARAGRAPH)
         self.update(dict.fromkeys(skipped, SKIP))
         #: For the compiled core.
-        self.packed = _packed({name: act for name, act in self.items() if isinstance(name, str)})
+        self.packed = packed({name: act for name, act in self.items() if isinstance(name, str)})
 
     def __missing__(self, tag: str) -> int:
         return self.get(tag.rpartition("}")[2], BLOCK)
@@ -115,7 +116,7 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.ASCII | r
 # Of a class or id, and of a style, the characters that are looked at.
 _NAME_LENGTH, _STYLE_LENGTH = 256, 1024
 #: The words of names for the compiled core, as `Actions.packed`: 0, or 1 for what begins a slug.
-PACKED_WORDS = _packed({**dict.fromkeys(sorted(_CHROME), 0), **dict.fromkeys(_SLUGS, 1)})
+PACKED_WORDS = packed({**dict.fromkeys(sorted(_CHROME), 0), **dict.fromkeys(_SLUGS, 1)})
 
 
 class Block(NamedTuple):

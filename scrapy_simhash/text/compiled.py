@@ -14,7 +14,7 @@ from scrapy_simhash.text.blocks import CONTENT, PACKED_WORDS, RESCUE, VISIBLE
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-    _Pairs = list[tuple[str, str]]
+    from scrapy_simhash.native import FoundMarkup
 
 __all__ = ["body", "markup", "read"]
 
@@ -39,13 +39,11 @@ def body(root: HtmlElement) -> str | None:
     return native.core.body(etree._Element, root, VISIBLE.packed)
 
 
-def markup(
-    root: HtmlElement, most: int, most_items: int
-) -> tuple[_Pairs, _Pairs, list[HtmlElement], list[HtmlElement]] | None:
-    """The same of `page_facts._marked_up`."""
+def markup(root: HtmlElement, names: bytes, bounds: tuple[int, ...]) -> FoundMarkup | None:
+    """What `markup.read_markup` puts together."""
     if native.core is None or not _reads_trees():
         return None
-    return native.core.markup(etree._Element, root, _FACTORY, most, most_items)
+    return native.core.markup(etree._Element, root, _FACTORY, (names, CONTENT.packed), bounds)
 
 
 @cache

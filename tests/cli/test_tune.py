@@ -25,7 +25,7 @@ from scrapy_simhash.item.folding import Folded, fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Sketch
-from scrapy_simhash.text import page_facts
+from scrapy_simhash.text import markup
 
 
 def test_tune_replays_what_is_stored(call, database):
@@ -233,7 +233,7 @@ def test_print_views_that_say_less_are_dropped_in_a_replay_too():
 
 
 def test_every_fact_of_a_page_is_known_by_its_name():
-    known = {*page_facts._PROPERTIES.values(), *page_facts._META.values()}
+    known = {*markup.PROPERTIES.values(), *markup.META.values()}
     known |= {"page:title", "page:heading", "page:language", "page:time"}
     assert known == set(tuning._PAGE_FACTS.values())
 

@@ -26,7 +26,7 @@ from scrapy_simhash.features.marks import stream_safe
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.says import read_item
 from scrapy_simhash.item.times import is_moment
-from scrapy_simhash.text import density, page_facts
+from scrapy_simhash.text import density, page_facts, titles
 from scrapy_simhash.text.blocks import CONTENT, walk
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.limits import is_too_complex
@@ -297,20 +297,20 @@ def test_what_stands_in_an_element_is_read_once_for_all_its_names(
 ) -> None:
     (attack,) = [attack for attack in PAGES if attack.make.__name__ == "nested_properties"]
     asked: list[Any] = []
-    said = page_facts._said
-    monkeypatch.setattr(page_facts, "_said", lambda element: asked.append(element) or said(element))
+    said = page_facts.said
+    monkeypatch.setattr(page_facts, "said", lambda element: asked.append(element) or said(element))
     assert page_facts.page_facts(parse_html(attack.body))
     assert len(asked) < 70
 
 
 def test_names_from_metas_are_cut_before_they_are_held_against_others() -> None:
     (attack,) = [attack for attack in PAGES if attack.make.__name__ == "long_names"]
-    page_facts._fold.cache_clear()
+    titles._fold.cache_clear()
     folded: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page_facts, "tokens", lambda text: folded.append(text) or text.split())
+        patch.setattr(titles, "tokens", lambda text: folded.append(text) or text.split())
         page_facts.page_facts(parse_html(attack.body))
-    page_facts._fold.cache_clear()
+    titles._fold.cache_clear()
     assert folded
     assert max(map(len, folded)) <= 4096
 

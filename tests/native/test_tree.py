@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_simhash import native
-from scrapy_simhash.text import compiled, page_facts
+from scrapy_simhash.text import compiled, markup
 from scrapy_simhash.text.blocks import CONTENT, PACKED_WORDS, RESCUE, VISIBLE, width
 from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.page_facts import page_facts
 
 COMPILED = pytest.importorskip("scrapy_simhash.native._core", reason="the core is not compiled")
 _OTHER = etree.__pyx_capi__["textOf"]
@@ -195,7 +196,9 @@ programs = st.one_of(
             st.builds(
                 " {}='{}'".format,
                 st.sampled_from(["name", "property", "http-equiv", "x:name", "itemprop", "id"]),
-                st.sampled_from(["", "og:title", "OG:Title", "product:price:amount", "price", "é"]),
+                st.sampled_from(
+                    ["", "og:title", "OG:Title", "product:price:amount", "price", "é", "a sku"]
+                ),
             ),
             max_size=2,
         ).map("".join),
@@ -217,16 +220,93 @@ def test_what_is_made_for_programs_is_read_in_the_same_way(page, place, most):
     elements = list(root.iter("*"))
     for element in (root, elements[place % len(elements)]):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(page_facts, "_ELEMENTS", most)
-            patch.setattr(page_facts, "_MARKED_UP", most)
-            metas, scripts, written, items = page_facts._marked_up(element)
+            for bound in ("_ELEMENTS", "_HEADINGS", "_MARKED_UP", "_EVENTS", "READ"):
+                patch.setattr(markup, bound, most)
             with path(None):
-                facts = page_facts.page_facts(element)
+                pure, facts = found(element), page_facts(element)
             with path(COMPILED):
-                assert page_facts.page_facts(element) == facts
-                made = compiled.markup(element, most, most)
-        scripts = [(kind, source) for kind, source in scripts if "+" in kind]
-        assert made == (metas, scripts, written, items)
+                made = compiled.markup(element, markup._PACKED, (most,) * 5)
+                assert made is not None
+                assert found(element) == pure
+                assert page_facts(element) == facts
+                assert len(made[-1]) <= most
+
+
+def found(element):
+    """What may hold a fact, of microdata only what can."""
+    made = markup.read_markup(element)
+    items = [item for item in made.items if may_be_fact(item)]
+    return made._replace(others=list(made.others), items=items)
+
+
+def may_be_fact(item):
+    names = item.get("itemprop")[: markup.VALUE].lower().split()
+    return not markup.PROPERTIES.keys().isdisjoint(names)
+
+
+heads = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                *("<b>", "</b>", "<p>", "<br>", "<td>", "<script>a</script>", "<nav>b</nav>"),
+                *("<!-- c -->", "<?pi x?>", "<noscript>d</noscript>", "<a>", "</a>", "</p>"),
+            ]
+        ),
+        st.text(" \n\t\u2003\x1cab\u00e9\u4e2d\U0001f600&", max_size=6),
+        st.builds(
+            str.__mul__, st.sampled_from(["a ", "\u4e2d", "\U0001f600", " "]), st.integers(1, 99)
+        ),
+    ),
+    max_size=12,
+).map("".join)
+
+
+@given(st.sampled_from(["h1", "h2", "title"]), heads, st.integers(1, 40), st.integers(0, 300))
+@example("h1", "  <b>a</b>", 9, 3)
+@example("h1", "  a b", 9, 3)
+@example("h2", "\u4e2d\U0001f600<b>\U0001f600</b>", 9, 2)
+@settings(deadline=None)
+def test_what_headings_say_is_read_in_the_same_way(tag, head, events, read):
+    root = parse_html(f"<body><{tag}>{head}</{tag}><p>{head}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(markup, "_EVENTS", events)
+        patch.setattr(markup, "READ", read)
+        with path(None):
+            pure = found(root)
+        with path(COMPILED):
+            assert compiled.markup(root, markup._PACKED, (99, 9, 9, read, events)) is not None
+            assert found(root) == pure
+
+
+@pytest.mark.parametrize(
+    ("name", "is_given"),
+    [
+        ("price", True),
+        ("a\tPrice", True),
+        ("prices", False),
+        ("price\xa0", True),
+        ("\u212a", True),
+        ("a" * 250 + " price", True),
+        ("a" * 300, True),
+        ("a" * 200, False),
+        ("og:title", False),
+    ],
+)
+def test_microdata_that_can_give_no_fact_is_left_out(name, is_given):
+    root = parse_html("<p>a")
+    root.find(".//p").set("itemprop", name)
+    made = compiled.markup(root, markup._PACKED, (9, 9, 9, 9, 9))
+    assert len(made[-1]) == is_given
+
+
+def test_meta_elements_and_scripts_that_say_nothing_are_left_out():
+    root = parse_html(
+        "<meta name=viewport content=a><meta name=price content=b><meta name=OG:Title content=c>"
+        "<meta name='boo\u212a:isbn' content=d><script>e</script><script type=a+b>f</script>"
+    )
+    metas, scripts, *_ = compiled.markup(root, markup._PACKED, (9, 9, 9, 9, 9))
+    assert (metas, scripts) == (["OG:Title", "c", "boo\u212a:isbn", "d"], ["a+b", "f"])
+    assert markup.read_markup(root).metas == {"og:title": "c", "book:isbn": "d"}
 
 
 def test_what_is_unusual_is_left_to_the_pure_path():
@@ -237,7 +317,8 @@ def test_what_is_unusual_is_left_to_the_pure_path():
         assert COMPILED.body(etree._Element, tree, VISIBLE.packed) is None
     xml, html = etree.XML("<meta name='a' content='b'/>"), parse_html("<h1>a</h1>")
     for tree, factory in ((xml, compiled._FACTORY), (html, None), (html, _OTHER)):
-        assert COMPILED.markup(etree._Element, tree, factory, 9, 9) is None
+        packed = markup._PACKED, CONTENT.packed
+        assert COMPILED.markup(etree._Element, tree, factory, packed, (9, 9, 9, 9, 9)) is None
     xml = etree.XML("<html><body><p>a story</p></body></html>")
     with path(COMPILED):
         assert (read(xml).text, body(xml)) == ("a story", "a story")
@@ -257,8 +338,9 @@ def test_what_is_unusual_is_left_to_the_pure_path():
 def test_arguments_that_can_not_be_are_an_error(element, root, packed):
     with pytest.raises((TypeError, ValueError)):
         COMPILED.body(element, root, packed)
-    with pytest.raises(TypeError):
-        COMPILED.markup("type", root, 9)
+    for tables in ((packed, packed), (markup._PACKED, packed), (packed, CONTENT.packed)):
+        with pytest.raises((TypeError, ValueError)):
+            COMPILED.markup(element, root, compiled._FACTORY, tables, (9, 9, 9, 9, 9))
     for place in range(4):
         rules = (*RULES[:place], packed, *RULES[place + 1 :])
         with pytest.raises((TypeError, ValueError)):

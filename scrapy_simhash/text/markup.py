@@ -1,0 +1,175 @@
+"""What of a page's markup may hold a fact: meta elements, JSON-LD, titles, headings, microdata."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from lxml import etree
+
+from scrapy_simhash.text import compiled
+from scrapy_simhash.text.blocks import BLOCK, CONTENT, SKIP, SPACE, packed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lxml.html import HtmlElement
+
+__all__ = ["META", "PROPERTIES", "READ", "VALUE", "Markup", "read_markup", "said", "short"]
+
+# The bounds of what is looked at, far above what a page made for readers holds.
+_ELEMENTS = 4096  # of all tags below, and of meta and script, in the order of the page
+_HEADINGS = 8  # of either rank
+_MARKED_UP = 64  # times and microdata whose surroundings are looked at
+VALUE = 256  # the length of a value
+READ = 16 * VALUE  # what is read to find one
+_EVENTS = 4 * VALUE  # of a walk that looks for one
+
+#: The facts that properties and meta elements give, by their names in lower case.
+PROPERTIES = {
+    "headline": "page:headline",
+    "datepublished": "page:datePublished",
+    "startdate": "page:startDate",
+    "price": "page:price",
+    "lowprice": "page:price",
+    "pricecurrency": "page:priceCurrency",
+    "sku": "page:sku",
+    "mpn": "page:mpn",
+    "isbn": "page:isbn",
+    "productid": "page:productID",
+    **dict.fromkeys(("gtin", "gtin8", "gtin12", "gtin13", "gtin14"), "page:gtin"),
+}
+META = {
+    "article:published_time": "page:datePublished",
+    "event:start_time": "page:startDate",
+    **dict.fromkeys(("product:price:amount", "og:price:amount"), "page:price"),
+    **dict.fromkeys(("product:price:currency", "og:price:currency"), "page:priceCurrency"),
+    **dict.fromkeys(("product:retailer_item_id", "product:retailer_part_no"), "page:sku"),
+    "book:isbn": "page:isbn",
+    "og:title": "page:headline",
+}
+_METAS = {*META, "og:site_name", "content-language"}
+
+_TAGS = [f"{{*}}{tag}" for tag in ("title", "h1", "h2", "time")]
+_JSON_LD = "application/ld+json"
+_ITEMPROPS = etree.XPath("descendant-or-self::*[@itemprop]")
+# What a name is looked at as, for the compiled core.
+_OF_META, _OF_ITEM = 1, 2
+_PACKED = packed({**dict.fromkeys(sorted(_METAS), _OF_META), **dict.fromkeys(PROPERTIES, _OF_ITEM)})
+
+
+class Markup(NamedTuple):
+    """What may hold a fact.
+
+    Attributes:
+        metas: What meta elements say, by their names in lower case, in the order of the page.
+        scripts: The sources of JSON-LD.
+        title: What the title says.
+        headings: Those of the first rank, and what they say.
+        others: What headings of the second rank say, to be asked for once.
+        times: How many times there are.
+        items: The elements with microdata, of which those may be left out that can give no fact.
+    """
+
+    metas: dict[str, str]
+    scripts: list[str]
+    title: str
+    headings: list[tuple[HtmlElement, str]]
+    others: Iterable[str]
+    times: int
+    items: list[HtmlElement]
+
+
+def read_markup(root: HtmlElement) -> Markup:
+    """Find what may hold a fact."""
+    bounds = _ELEMENTS, _HEADINGS, _MARKED_UP, READ, _EVENTS
+    made = compiled.markup(root, _PACKED, bounds)
+    if made is None:
+        return _marked_up(root)
+    metas, scripts, titles, written, headings, others, times, items = made
+    return Markup(
+        _named(metas),
+        _linked_data(scripts),
+        short(titles[0]) if titles else "",
+        list(zip(headings, map(short, written), strict=True)),
+        map(short, others),
+        times,
+        items,
+    )
+
+
+def _marked_up(root: HtmlElement) -> Markup:
+    """The same without the core."""
+    metas, scripts = list[str](), list[str]()
+    for element in islice(root.iter("{*}meta", "{*}script"), _ELEMENTS):
+        if str(element.tag).endswith("script"):
+            scripts += element.get("type", ""), element.text or ""
+            continue
+        name = element.get("property") or element.get("name") or element.get("http-equiv")
+        content = element.get("content")
+        if name and content:
+            metas += name, content
+    by_tag: dict[str, list[HtmlElement]] = {tag: [] for tag in ("title", "h1", "h2", "time")}
+    for element in islice(root.iter(*_TAGS), _ELEMENTS):
+        by_tag[str(element.tag).rpartition("}")[2]].append(element)
+    return Markup(
+        _named(metas),
+        _linked_data(scripts),
+        next((said(title) for title in by_tag["title"] if _is_of_page(title)), ""),
+        [(heading, said(heading)) for heading in by_tag["h1"][:_HEADINGS]],
+        map(said, by_tag["h2"][:_HEADINGS]),
+        min(len(by_tag["time"]), _MARKED_UP),
+        list(islice(_ITEMPROPS(root), _MARKED_UP)),
+    )
+
+
+def _named(metas: list[str]) -> dict[str, str]:
+    """The first of each name, of names and contents in turn."""
+    named: dict[str, str] = {}
+    pairs = iter(metas)
+    for name, content in zip(pairs, pairs, strict=True):
+        if (lower := name.lower()) in _METAS:
+            named.setdefault(lower, content[:READ])
+    return named
+
+
+def _linked_data(scripts: list[str]) -> list[str]:
+    """The sources of JSON-LD, of types and sources in turn."""
+    pairs = iter(scripts)
+    kinds = zip(pairs, pairs, strict=True)
+    return [source for kind, source in kinds if kind.strip().lower() == _JSON_LD]
+
+
+def _is_of_page(title: HtmlElement) -> bool:
+    """Tell the title of a page from that of a drawing in it."""
+    parent = title.getparent()
+    return parent is None or parent.tag in ("head", "html", "body")
+
+
+def said(element: HtmlElement) -> str:
+    """Return what is written in an element, of a large one the beginning."""
+    if not len(element) and CONTENT[element.tag] != SKIP:
+        return short(element.text or "")
+    parts: list[str] = []
+    length = 0
+    events = etree.iterwalk(element, events=("start", "end", "comment", "pi"))
+    for event, inner in islice(events, _EVENTS):
+        action = CONTENT[inner.tag]
+        if action >= BLOCK or action == SPACE:
+            parts.append(" ")
+        if event != "start":
+            parts.append("" if inner is element else inner.tail or "")
+        elif action == SKIP:
+            events.skip_subtree()
+            continue
+        else:
+            parts.append(inner.text or "")
+        length += len(parts[-1])
+        if length >= READ:
+            break
+    return short("".join(parts))
+
+
+def short(value: str) -> str:
+    """Return a value cut to its length, with white space collapsed."""
+    return " ".join(value[:READ].split())[:VALUE].rstrip()
