@@ -8,8 +8,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.db.schema import CONFIRMED, EXACT, PENDING, TEXT
-from scrapy_simhash.index.batch import Row
 from scrapy_simhash.index.decide import Met, Rule, decide, stands_for
+from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import AMOUNT, Folded
 from scrapy_simhash.item.folding import TEXT as WORDS

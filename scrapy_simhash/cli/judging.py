@@ -16,9 +16,8 @@ from scrapy_simhash.simhash.measure import jaccard, similarity_at
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from scrapy_simhash.index.batch import Row
     from scrapy_simhash.index.decide import Decision, Rule
-    from scrapy_simhash.index.verdict import Document
+    from scrapy_simhash.index.verdict import Document, Row
     from scrapy_simhash.simhash.scheme import Scheme
 
 __all__ = ["Pair"]

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simhash.history.documents import Documents
-    from scrapy_simhash.index.batch import Row
     from scrapy_simhash.index.decide import Decision
-    from scrapy_simhash.index.verdict import FactsMode, SameUrl
+    from scrapy_simhash.index.verdict import FactsMode, Row, SameUrl
 
     #: The similarities of pairs of documents, and whether they are estimates.
     Measure = Callable[

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.corpus.plan import Plan
     from scrapy_simhash.corpus.sketches import Sketches
-    from scrapy_simhash.index.batch import Row
     from scrapy_simhash.index.decide import Decision, Met
+    from scrapy_simhash.index.verdict import Row
 
 __all__ = ["Decisions", "decide_corpus"]
 

@@ -16,7 +16,8 @@ from scrapy_simhash.corpus.stored import Part, StoredShingles
 from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.durable import open_new, open_own, sync_file
-from scrapy_simhash.index.batch import Row, basis_of, digest_of, owner_of, whole_key
+from scrapy_simhash.index.batch import basis_of, digest_of, owner_of, whole_key
+from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.merits import ranks_of
 

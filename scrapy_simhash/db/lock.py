@@ -71,12 +71,14 @@ _take_and_read = CompiledStatement(_update.returning(*_held))
 _read = CompiledStatement(select(*_held).where(_here))
 _hold = CompiledStatement(select(*_held).where(_here).with_for_update())
 # The last of the index up to this namespace: it may be of another one. Where the rows of this one
-# are asked for the planner, which has seen few of them once, reads and sorts all that there are.
+# are asked for the planner, which has seen few of them once, reads and sorts all that there are. So
+# it does, with whatever statement, where it has seen a single one: that plan must not be kept.
 _newest = CompiledStatement(
     select(_book.namespace, *(_book[name] for name in _ENTERED))
     .where(_book.namespace <= bindparam("here"))
     .order_by(_book.namespace.desc(), _book.counter.desc())
-    .limit(1)
+    .limit(1),
+    replans=True,
 )
 _add = CompiledStatement(
     update(schema.namespaces)

@@ -74,8 +74,12 @@ class _Awaited:
                 raise _raised(self._connection, self._statement, error) from error
 
 
-def execute(connection: Connection, statement: str, parameters: Any) -> Answer:
+def execute(
+    connection: Connection, statement: str, parameters: Any, *, replans: bool = False
+) -> Answer:
     """Execute a statement in the driver's own form; with a list of parameters once for each.
+
+    With `replans` PostgreSQL plans it each time, as the table may have grown since it was prepared.
 
     SQLite and PostgreSQL are asked past SQLAlchemy: what that does around a statement takes
     several times as long as most statements, and it knows no pipeline.
@@ -93,7 +97,8 @@ def execute(connection: Connection, statement: str, parameters: Any) -> Answer:
         if isinstance(parameters, list):
             cursor.executemany(statement, parameters)
         else:
-            cursor.execute(statement, parameters)
+            how = {"prepare": False} if replans and dialect.driver == "psycopg" else {}
+            cursor.execute(statement, parameters, **how)
         if dialect.driver == "psycopg":
             return _Awaited(connection, cursor, statement)
         return Told(cursor.fetchall(), cursor.rowcount)

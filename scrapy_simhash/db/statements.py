@@ -64,10 +64,12 @@ class CompiledStatement:
 
     Args:
         statement: without anything that needs SQLAlchemy to convert its parameters or its result.
+        replans: see :func:`~scrapy_simhash.db.pipeline.execute`.
     """
 
-    def __init__(self, statement: Executable) -> None:
+    def __init__(self, statement: Executable, *, replans: bool = False) -> None:
         self._statement = statement
+        self._replans = replans
         self._forms: dict[str, _Form | None] = {}
 
     def ask(
@@ -82,7 +84,7 @@ class CompiledStatement:
             result = connection.execute(self._statement, parameters)
             return Told(result.fetchall() if result.returns_rows else (), result.rowcount)
         if isinstance(parameters, Mapping):
-            return execute(connection, form.sql, form.bind(parameters))
+            return execute(connection, form.sql, form.bind(parameters), replans=self._replans)
         return execute(connection, form.sql, list(map(form.bind, parameters)))
 
     def rows(

@@ -16,7 +16,7 @@ from scrapy_simhash.history.drops import (
     drop_columns,
     of_namespace,
 )
-from scrapy_simhash.index.batch import Row
+from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.index.void import counts
 
 if TYPE_CHECKING:

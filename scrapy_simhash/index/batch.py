@@ -14,6 +14,7 @@ import numpy as np
 from scrapy_simhash.db.schema import EXACT, PAGE, PENDING, TEXT
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.features.minhash import minhash
+from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.text.packed import pack_text
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Batch",
     "KeyRow",
-    "Row",
     "bare_sketch",
     "basis_of",
     "crowd_key",
@@ -53,37 +53,6 @@ class KeyRow(NamedTuple):
 
     slot: int
     key: int
-
-
-class Row(NamedTuple):
-    """A row of the claims table; of a document what would be written if it were claimed."""
-
-    namespace: int
-    id: int
-    owner: int
-    token: int
-    visit: int
-    generation: int
-    fetch: int
-    run: int
-    state: int
-    basis: int
-    fingerprint: bytes
-    size: int
-    nearest: int | None
-    created: float
-    seen: float
-    key: str
-    url: str
-    packed_keys: bytes | None
-    digest: bytes | None
-    facts: bytes | None
-    minhash: bytes | None
-    rest: bytes | None
-    beside: int | None
-    differs: str | None
-    merits: bytes = b""
-    origin: int = 0
 
 
 @dataclass(frozen=True, slots=True)

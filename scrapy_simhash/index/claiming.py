@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.lock import LockedNamespace
     from scrapy_simhash.db.pipeline import Answer
-    from scrapy_simhash.index.batch import Batch, Row
+    from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.decide import Decision, Met
     from scrapy_simhash.index.lookup import Lookup
+    from scrapy_simhash.index.verdict import Row
     from scrapy_simhash.index.writer import Writer
 
 __all__ = ["claim_batch", "foresee", "nearest_claims"]

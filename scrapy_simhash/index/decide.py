@@ -22,8 +22,7 @@ from scrapy_simhash.text.rest import containment
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from scrapy_simhash.index.batch import Row
-    from scrapy_simhash.index.verdict import FactsMode, SameUrl
+    from scrapy_simhash.index.verdict import FactsMode, Row, SameUrl
     from scrapy_simhash.simhash.scheme import Scheme
 
 __all__ = [

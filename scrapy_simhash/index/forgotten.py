@@ -14,7 +14,7 @@ from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
-    from scrapy_simhash.index.batch import Row
+    from scrapy_simhash.index.verdict import Row
 
 __all__ = ["FORGET", "OTHER_SLOTS", "Forgotten", "forgotten", "other_slot", "stored_keys"]
 

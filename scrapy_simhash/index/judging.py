@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from scrapy_simhash.index.batch import Row
+    from scrapy_simhash.index.verdict import Row
     from scrapy_simhash.simhash.scheme import Scheme
 
 __all__ = ["Judge"]

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.index.batch import Batch, Row
+    from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.lookup import Lookup
     from scrapy_simhash.index.namespace import OpenNamespace
-    from scrapy_simhash.index.verdict import Claim, Claimant, Document, Duplicate
+    from scrapy_simhash.index.verdict import Claim, Claimant, Document, Duplicate, Row
 
     T = TypeVar("T")
 

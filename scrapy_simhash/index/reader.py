@@ -13,7 +13,8 @@ from sqlalchemy import Integer, bindparam, func, literal_column, select, tuple_,
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
 from scrapy_simhash.features.distinct import among, distinct
-from scrapy_simhash.index.batch import KeyRow, Row, crowd_key, key_row, slotted
+from scrapy_simhash.index.batch import KeyRow, crowd_key, key_row, slotted
+from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.index.void import counts
 from scrapy_simhash.simhash.measure import hamming
 

@@ -13,7 +13,6 @@ from scrapy_simhash.item.merits import Merits, address_of
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from scrapy_simhash.index.batch import Row
     from scrapy_simhash.item.facts import Facts
     from scrapy_simhash.simhash.scheme import Sketch
 
@@ -71,6 +70,37 @@ class Match:
     estimated: bool = False
     group: str = ""
     merits: Merits = field(default=Merits(), repr=False)
+
+
+class Row(NamedTuple):
+    """A row of the claims table; of a document what would be written if it were claimed."""
+
+    namespace: int
+    id: int
+    owner: int
+    token: int
+    visit: int
+    generation: int
+    fetch: int
+    run: int
+    state: int
+    basis: int
+    fingerprint: bytes
+    size: int
+    nearest: int | None
+    created: float
+    seen: float
+    key: str
+    url: str
+    packed_keys: bytes | None
+    digest: bytes | None
+    facts: bytes | None
+    minhash: bytes | None
+    rest: bytes | None
+    beside: int | None
+    differs: str | None
+    merits: bytes = b""
+    origin: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

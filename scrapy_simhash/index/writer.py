@@ -18,9 +18,9 @@ from scrapy_simhash.db.statements import (
     is_in,
     list_parameter,
 )
-from scrapy_simhash.index.batch import Row
 from scrapy_simhash.index.budgets import share_of
 from scrapy_simhash.index.forgotten import forgotten, other_slot, stored_keys
+from scrapy_simhash.index.verdict import Row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -17,9 +17,8 @@ from scrapy_simhash.cli import replay as tuning
 from scrapy_simhash.cli.similarities import Similarities
 from scrapy_simhash.db.schema import CONFIRMED, TEXT
 from scrapy_simhash.history.documents import Documents
-from scrapy_simhash.index.batch import Row
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.index.verdict import Document, Duplicate, Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import Folded, fold
 from scrapy_simhash.item.names import name_of

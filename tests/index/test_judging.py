@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.index.batch import Row
+    from scrapy_simhash.index.verdict import Row
 
 SCHEME = load_scheme()
 

@@ -60,7 +60,7 @@ def test_an_exact_copy_of_a_page_in_a_crowd_is_found(db: Database) -> None:
 
 def test_a_released_page_of_a_crowd_leaves_no_trace(db: Database) -> None:
     index, documents = same_template(db, CROWD + 20)
-    shared_bands = [Claim(row.id, row._asdict()) for row in stored_claims(db)]
+    shared_bands = [Claim(row.id, row) for row in stored_claims(db)]
     index.execute(release=shared_bands)
     assert_no_trace(db)
     assert index.execute(claims=documents[-1:])[0].kind == "unique"
