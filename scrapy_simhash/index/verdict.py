@@ -24,6 +24,7 @@ __all__ = [
     "FactsMode",
     "Kind",
     "Match",
+    "Row",
     "SameUrl",
     "Verdict",
     "group_name",

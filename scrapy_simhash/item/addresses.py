@@ -31,8 +31,8 @@ __all__ = [
 ASK, ELSEWHERE, ANCHOR = range(3)
 
 _ADDRESS = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
+# Turns what is something into what is not.
 _NOT = bytes([True, *bytes(255)])
-
 _LENGTH = 8192  # what is longer is data
 _NAMED = ("url", "link", "href", "permalink")
 # Words in the name of an address that leads to something else than the item.
