@@ -52,7 +52,7 @@ static int is_plain_word(Text text)
     for (uint64_t eight; text.size - at >= 8; at += 8) {
         memcpy(&eight, text.text + at, 8);
         uint64_t tag = eight ^ ones * '<';
-        if ((eight | (eight - ones * ('!')) | ((tag - ones) & ~tag)) & tops)
+        if ((eight | (eight - ones * '!') | ((tag - ones) & ~tag)) & tops)
             break;
     }
     text.text += at;
