@@ -65,6 +65,11 @@ _IN_TEXT = re.compile(
     re.ASCII,
 )
 _GROUPED = re.compile(r"(-?\d{1,3})((?:[,'’]\d{3})+)(\.\d+)?", re.ASCII)
+# What NFKC makes of the punctuation that most texts have which it changes at all.
+_PUNCTUATION = {
+    "\u2026": "...",
+    **dict(zip("\uff0c\uff1a\uff1b\uff01\uff1f\uff08\uff09", ",:;!?()", strict=True)),
+}
 # Says when it was read, not when it was.
 _AGO = re.compile(
     # Possessive, and begun where the digits begin: a long row of them is read once.
@@ -166,15 +171,27 @@ def numbers_in(text: str) -> list[str]:
     characters at most.
     """
     text = text[:MAX_TEXT]
-    if not text.isascii():
-        # NFKC makes eighteen characters of this word, and eight of that, and none is a digit.
-        text = text.replace("\ufdfa", "\u0645").replace("\ufdfb", "\u0647")
-        text = unicodedata.normalize("NFKC", stream_safe(text))
-    found = None
-    if native.core is not None:
-        is_utf8 = text.isascii()
-        found = native.core.numbers(text if is_utf8 else text.encode("utf-8", "surrogatepass"))
+    core = native.core
+    text = _normal(text, core)
+    found = None if core is None else core.numbers(text)
     return sorted(_numbers(text) if found is None else found)
+
+
+def _normal(text: str, core: native.Core | None) -> str:
+    """A text in NFKC."""
+    if text.isascii():
+        return text
+    if core is not None:
+        if core.is_normal(text):
+            return text
+        # To put them in one by one takes far less than to normalise the text.
+        for sign, plain in _PUNCTUATION.items():
+            text = text.replace(sign, plain)
+        if core.is_normal(text):
+            return text
+    # NFKC makes eighteen characters of this word, and eight of that, and none is a digit.
+    text = text.replace("\ufdfa", "\u0645").replace("\ufdfb", "\u0647")
+    return unicodedata.normalize("NFKC", stream_safe(text))
 
 
 def _numbers(text: str) -> list[str]:
