@@ -8,8 +8,8 @@ typedef struct {
     uint32_t first, last;
 } Range;
 
-/* Of these, in any order, none changes, and none joins another: most letters of most texts, and
- * their punctuation. Ideographs, kana and hangul are asked for apart. In all versions of Unicode. */
+/* Of these none changes, and none joins the one before it, in any version of Unicode from 14 on: most
+ * letters of most texts, and their punctuation. */
 static const Range KEPT[] = {
     {0xA1, 0xA7},     {0xA9, 0xA9},     {0xAB, 0xAE},     {0xB0, 0xB1},     {0xB6, 0xB7},
     {0xBB, 0xBB},     {0xBF, 0x131},    {0x134, 0x13E},   {0x141, 0x148},   {0x14A, 0x17E},
