@@ -171,24 +171,20 @@ def numbers_in(text: str) -> list[str]:
     characters at most.
     """
     text = text[:MAX_TEXT]
-    core = native.core
-    text = _normal(text, core)
-    found = None if core is None else core.numbers(text)
+    if not text.isascii():
+        text = _normal(text)
+    found = None
+    if native.core is not None:
+        is_utf8 = text.isascii()
+        found = native.core.numbers(text if is_utf8 else text.encode("utf-8", "surrogatepass"))
     return sorted(_numbers(text) if found is None else found)
 
 
-def _normal(text: str, core: native.Core | None) -> str:
+def _normal(text: str) -> str:
     """A text in NFKC."""
-    if text.isascii():
-        return text
-    if core is not None:
-        if core.is_normal(text):
-            return text
-        # To put them in one by one takes far less than to normalise the text.
-        for sign, plain in _PUNCTUATION.items():
-            text = text.replace(sign, plain)
-        if core.is_normal(text):
-            return text
+    # Python sees at once that nothing is to be done, which is so of most texts after this.
+    for sign, plain in _PUNCTUATION.items():
+        text = text.replace(sign, plain)
     # NFKC makes eighteen characters of this word, and eight of that, and none is a digit.
     text = text.replace("\ufdfa", "\u0645").replace("\ufdfb", "\u0647")
     return unicodedata.normalize("NFKC", stream_safe(text))

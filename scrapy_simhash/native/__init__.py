@@ -87,9 +87,6 @@ class Core(Protocol):
             The numbers; None for a text with something that is left to the pure path.
         """
 
-    def is_normal(self, text: str, /) -> bool:
-        """Whether NFKC surely leaves a text as it is, and `features.marks.stream_safe` too."""
-
     def leads(self, values: list[Any], tail: str, may_be_words: bool, /) -> bytes:
         """`item.addresses._lead` of each value; 0 also where that is left to the pure path.
 
@@ -154,8 +151,6 @@ _TEXT = "\1\2\0\3\4\5\4\1\6\7\x08\2\3\U00020000\1"
 _HOW = (0x9E6C63D0876A9A47, 0xD1342543DE82EF95, 1 << 15)
 # Numbers, one of them in a word, and what is none as it tells how long ago something was.
 _NUMBERS = "(-1,234.5 w6 7 days ago 1:2"
-# What NFKC leaves as it is, and what it does not: the sign of a degree, and that of an ordinal.
-_NORMAL = ("a \u00b0 \u4e2d \ud55c", "\u00ba")
 _SECOND = 0x9E3779B97F4A7C15
 # Four bins, the last of which is empty.
 _STARTS = array("Q", [bin_ << 62 for bin_ in range(4)])
@@ -174,7 +169,6 @@ _KNOWN = (
     (-1449487230, -306034206),
     6,
     ["-1234.5", "1:2"],
-    [True, False],
     b"\1\2\0\1",
     b"\1\0",
     "t(1,2:bba)",
@@ -211,7 +205,6 @@ def _made(core: Core) -> tuple[object, ...]:
         tuple(memoryview(core.bands(shingles, _STARTS, _ORDERS, _FACTORS, 2)).cast("i")),
         core.common(shingles, shingles[8:16] + shingles[24:]),
         core.numbers(_NUMBERS),
-        [core.is_normal(text) for text in _NORMAL],
         core.leads(["/a", "#a", "/b", "b/c"], "b", True),
         core.words(["a", "a b"]),
         core.texts(["ba", "b", "ba"]),

@@ -31,7 +31,6 @@ static PyMethodDef methods[] = {
     {"bands", core_bands, METH_VARARGS, NULL},
     {"common", core_common, METH_VARARGS, NULL},
     {"numbers", core_numbers, METH_VARARGS, NULL},
-    {"is_normal", core_is_normal, METH_O, NULL},
     {"leads", core_leads, METH_VARARGS, NULL},
     {"words", core_words, METH_O, NULL},
     {"texts", core_texts, METH_O, NULL},

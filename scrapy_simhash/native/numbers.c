@@ -316,12 +316,8 @@ PyObject *core_numbers(PyObject *Py_UNUSED(module), PyObject *arguments)
     unsigned char *made = NULL;
     PyObject *found = NULL;
 
-    if (!PyArg_ParseTuple(arguments, "s*:numbers", &text)) {
-        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
-            return NULL;
-        PyErr_Clear(); /* it has lone surrogates */
-        return Py_NewRef(Py_None);
-    }
+    if (!PyArg_ParseTuple(arguments, "s*:numbers", &text))
+        return NULL;
     At start = text.buf;
     Py_ssize_t size = without_ago(start, start + text.len, &made);
     if (made)

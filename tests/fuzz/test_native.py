@@ -83,7 +83,7 @@ numbers = st.one_of(st.integers(0, 9), st.integers(), st.booleans(), st.none(), 
     st.sampled_from(
         [
             *("shingles", "majority", "minhash", "bands", "common", "numbers"),
-            *("is_normal", "leads", "words", "texts", "page", "body", "markup"),
+            *("leads", "words", "texts", "page", "body", "markup"),
         ]
     ),
     st.lists(

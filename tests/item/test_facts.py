@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import string
+import unicodedata
 from decimal import Decimal
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from scrapy_simhash.features.marks import stream_safe
 from scrapy_simhash.item import Facts, conflict, read_item
 from scrapy_simhash.item.facts import MAX_FIELDS, RECORD_SIZE, numbers
 from scrapy_simhash.item.folding import TEXT, Folded
-from scrapy_simhash.item.numbers import numbers_in
+from scrapy_simhash.item.numbers import _PUNCTUATION, _normal, numbers_in
 
 if TYPE_CHECKING:
     import random
@@ -469,6 +471,13 @@ def test_numbers_are_compared_as_often_as_they_stand_there(
     shuffled = chance.sample(values, len(values))
     assert numbers(" and ".join(map(str, values))) == numbers("; ".join(map(str, shuffled)))
     assert numbers(" ".join(map(str, [*values, 7]))) != numbers(" ".join(map(str, values)))
+
+
+@given(st.lists(st.sampled_from([*_PUNCTUATION, "7", "\u0338", "\u0301", "e"]) | st.text()))
+def test_a_text_is_normal_whatever_was_put_in_before(parts: list[str]) -> None:
+    for text in ("".join(parts), "".join(parts) * 31):
+        assume("\ufdfa" not in text and "\ufdfb" not in text)
+        assert _normal(text) == unicodedata.normalize("NFKC", stream_safe(text))
 
 
 @given(st.text())

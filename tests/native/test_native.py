@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import unicodedata
 from contextlib import contextmanager
 from importlib import import_module
 
@@ -218,7 +217,7 @@ HOW = (3, 5, 9)
         ("common", (NUMBERS,)),
         ("common", (NUMBERS[::2], NUMBERS)),
         ("numbers", (7,)),
-        ("is_normal", (b"text",)),
+        ("numbers", ("\ud800",)),
         ("numbers", (NUMBERS[::2],)),
         ("bands", (b"", NUMBERS, bytes(128), NUMBERS, 2)),
         ("bands", (NUMBERS, NUMBERS, bytes(120), NUMBERS, 2)),
@@ -314,9 +313,6 @@ class Pure:
 
     def numbers(self, text):
         return numbering._numbers(text)
-
-    def is_normal(self, text):
-        return unicodedata.is_normalized("NFKC", text)
 
     def leads(self, values, tail, may_be_words):
         name = name_of("links" if may_be_words else "title")
