@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from scrapy.http import HtmlResponse
 
-from scrapy_simhash.crawl.parsed import forget_tree, has_tree
+from scrapy_simhash.crawl.parsed import has_tree
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.says import digest_on, read_facts, read_item
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from scrapy_simhash.crawl.parsed import SpentTrees
     from scrapy_simhash.crawl.settings import Settings
     from scrapy_simhash.crawl.stats import CrawlStats
     from scrapy_simhash.crawl.tracking import Page, Subject
@@ -76,14 +77,20 @@ class DocumentMaker:
         settings: what of a page or an item is compared, and what is too little or too much.
         stats: where the time is counted that it takes.
         ask_secret: gives that of the database whose index is asked about the documents.
+        trees: where those of pages go that have been read.
     """
 
     def __init__(
-        self, settings: Settings, stats: CrawlStats, ask_secret: Callable[[], bytes]
+        self,
+        settings: Settings,
+        stats: CrawlStats,
+        ask_secret: Callable[[], bytes],
+        trees: SpentTrees,
     ) -> None:
         self._settings = settings
         self._stats = stats
         self._ask_secret = ask_secret
+        self._trees = trees
         self._since = time.time()
 
     @cached_property
@@ -109,7 +116,7 @@ class DocumentMaker:
             found = self._text(subject, said)
         if subject.is_alone:
             # Its callback is over, and no other item will ask for this page.
-            forget_tree(page.response)
+            self._trees.add(page.response)
         if found is None:
             return self._exact(subject, said)
         return found if isinstance(found, str) else self._by_text(subject, said, found)

@@ -18,6 +18,7 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.document import DocumentMaker
+from scrapy_simhash.crawl.parsed import SpentTrees
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, Subject
@@ -40,7 +41,7 @@ def maker() -> DocumentMaker:
 
 
 def made_with(settings: Settings) -> DocumentMaker:
-    return DocumentMaker(settings, CrawlStats(get_crawler().stats), lambda: b"")
+    return DocumentMaker(settings, CrawlStats(get_crawler().stats), lambda: b"", SpentTrees())
 
 
 def response(body: bytes) -> HtmlResponse:
