@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from scrapy.http import TextResponse
 
 if TYPE_CHECKING:
-    from scrapy import Selector
+    from typing import Any
+
     from scrapy.http import Response
 
 __all__ = ["SpentTrees", "has_tree"]
@@ -33,7 +34,7 @@ class SpentTrees:
     """
 
     def __init__(self) -> None:
-        self._trees: list[Selector] = []
+        self._trees: list[Any] = []
         self._bytes = 0
 
     def add(self, response: Response | None) -> None:
@@ -41,10 +42,11 @@ class SpentTrees:
         if not isinstance(response, TextResponse):
             return
         response._cached_ubody = None
-        if (tree := response._cached_selector) is None:
+        if (selector := response._cached_selector) is None:
             return
         response._cached_selector = None
-        self._trees.append(tree)
+        # The selector holds the response, which may go.
+        self._trees.append(selector.root)
         self._bytes += len(response.body)
         if self._bytes >= _BYTES or len(self._trees) >= _PAGES:
             self._trees.clear()

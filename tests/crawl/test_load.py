@@ -117,7 +117,7 @@ async def test_trees_need_no_collector_to_be_freed(settings):
 
         def parse(self, response):
             yield {"n": len(trees), "title": response.css("p::text").get()[:20]}
-            trees.append(weakref.ref(response.selector))
+            trees.append(weakref.ref(response.selector.root))
 
     class Sees:
         def process_item(self, item):

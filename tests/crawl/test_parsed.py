@@ -26,7 +26,7 @@ def no_collector():
 
 def spend(trees: SpentTrees, response: HtmlResponse) -> ref:
     """Give the tree of a response away, and return what tells whether it is there."""
-    tree = ref(response.selector)
+    tree = ref(response.selector.root)
     trees.add(response)
     assert not has_tree(response)
     assert response._cached_ubody is None
@@ -41,6 +41,15 @@ def test_a_few_go_together_and_no_more_are_held(size: int, together: int) -> Non
         assert all(tree() is not None for tree in held)
         held.append(spend(trees, page(b"<p>" + b"a" * size)))
         assert all(tree() is None for tree in held)
+
+
+def test_the_response_may_go() -> None:
+    trees, response = SpentTrees(), page()
+    tree = spend(trees, response)
+    gone = ref(response)
+    del response
+    assert gone() is None
+    assert tree() is not None
 
 
 def test_whoever_asks_once_more_has_a_tree_of_his_own() -> None:
