@@ -135,7 +135,7 @@ class Tracker:
         settle: called once with each subject, and whether it was stored.
         has_feed: called once with each item that passed all pipelines, and the response it came
             with: whether the feeds have it.
-        trees: where those of pages go that give no items.
+        trees: where those of pages go that none of their items is compared by.
     """
 
     def __init__(
