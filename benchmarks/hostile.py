@@ -31,7 +31,6 @@ from scrapy.settings import Settings as ScrapySettings
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.document import DocumentMaker
-from scrapy_simhash.crawl.parsed import SpentTrees
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, Subject
@@ -50,9 +49,7 @@ def measured(name: str) -> dict[str, object]:
     """The figures of one page; to be called in a process of its own."""
     (attack,) = [attack for attack in PAGES if attack.name == name]
     stats = CrawlStats(get_crawler().stats)
-    maker = DocumentMaker(
-        Settings.read(ScrapySettings()), stats, lambda: b"sixteen bytes...", SpentTrees()
-    )
+    maker = DocumentMaker(Settings.read(ScrapySettings()), stats, lambda: b"sixteen bytes...")
 
     def outcome(response: HtmlResponse) -> str:
         made = maker.of_item(Subject(Page(response, "n"), is_alone=True), {"url": response.url})

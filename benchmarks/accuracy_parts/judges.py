@@ -11,7 +11,6 @@ from scrapy.utils.test import get_crawler
 
 from benchmarks.accuracy_parts.visits import Judged
 from scrapy_simhash.crawl.document import DocumentMaker
-from scrapy_simhash.crawl.parsed import SpentTrees
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, Subject
@@ -49,9 +48,7 @@ class Plugin(NamedTuple):
         judged: list[Judged] = []
         # With a drawn one the figures would differ a little from run to run.
         with closing(Database("sqlite://", secret="benchmark of accuracy")) as database:
-            maker = DocumentMaker(
-                settings, CrawlStats(crawler.stats), lambda: database.secret, SpentTrees()
-            )
+            maker = DocumentMaker(settings, CrawlStats(crawler.stats), lambda: database.secret)
             for _, crawl in groupby(enumerate(visits), lambda numbered: numbered[1].round):
                 # Each crawl has a run of its own, so that the next one comes to claims of before.
                 with settings.open_index(database, "benchmark") as index:

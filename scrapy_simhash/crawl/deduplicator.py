@@ -23,7 +23,6 @@ from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.groups import GroupField
 from scrapy_simhash.crawl.load import Load
-from scrapy_simhash.crawl.parsed import SpentTrees
 from scrapy_simhash.crawl.pruner import Pruner
 from scrapy_simhash.crawl.quarantine import TooLarge, pack
 from scrapy_simhash.crawl.soft404 import SoftNotFound
@@ -79,8 +78,7 @@ class Deduplicator:
         self._load = Load(crawler)
         self._unmet = UnmetFields(settings)
         self._groups = GroupField(settings.group_field)
-        trees = SpentTrees()
-        self._documents = DocumentMaker(settings, self._stats, self._worker.secret, trees)
+        self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
         self.pruner: Pruner | None = None
         self._soft_404: SoftNotFound | None = None
         if settings.prune is not None:
@@ -89,7 +87,7 @@ class Deduplicator:
                 crawler, self._documents.page_text, self._stats, settings.timeout
             )
         feeds = FeedCheck(crawler, self._stats)
-        self._tracker = Tracker(crawler, settings, self._settle, feeds.has, trees)
+        self._tracker = Tracker(crawler, settings, self._settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._trouble)
         self._end = CrawlEnd(
             crawler, settings, self._worker, self._claims, self._stats, feeds=feeds

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from scrapy.http import HtmlResponse
 
-from scrapy_simhash.crawl.parsed import has_tree
+from scrapy_simhash.crawl.parsed import forget_tree, has_tree
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.says import digest_on, read_facts, read_item
 from scrapy_simhash.simhash.scheme import Sketch, keyed
 from scrapy_simhash.text.html import decode, parse_html
-from scrapy_simhash.text.limits import is_too_complex, is_too_large
+from scrapy_simhash.text.limits import SHOW_TAGS, is_too_complex, is_too_large
 from scrapy_simhash.text.packed import pack_text
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from scrapy_simhash.crawl.parsed import SpentTrees
     from scrapy_simhash.crawl.settings import Settings
     from scrapy_simhash.crawl.stats import CrawlStats
     from scrapy_simhash.crawl.tracking import Page, Subject
@@ -77,20 +76,14 @@ class DocumentMaker:
         settings: what of a page or an item is compared, and what is too little or too much.
         stats: where the time is counted that it takes.
         ask_secret: gives that of the database whose index is asked about the documents.
-        trees: where those of pages go that have been read.
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        stats: CrawlStats,
-        ask_secret: Callable[[], bytes],
-        trees: SpentTrees,
+        self, settings: Settings, stats: CrawlStats, ask_secret: Callable[[], bytes]
     ) -> None:
         self._settings = settings
         self._stats = stats
         self._ask_secret = ask_secret
-        self._trees = trees
         self._since = time.time()
 
     @cached_property
@@ -116,7 +109,7 @@ class DocumentMaker:
             found = self._text(subject, said)
         if subject.is_alone:
             # Its callback is over, and no other item will ask for this page.
-            self._trees.add(page.response)
+            forget_tree(page.response)
         if found is None:
             return self._exact(subject, said)
         return found if isinstance(found, str) else self._by_text(subject, said, found)
@@ -187,7 +180,8 @@ class DocumentMaker:
         # Where the spider has asked for the tree, it is there.
         is_parsed = has_tree(page.response)
         text = _decoded(page.response)
-        if is_too_complex(text, is_parsed=is_parsed):
+        body = page.response.body if page.response.encoding in SHOW_TAGS else None
+        if is_too_complex(text, is_parsed=is_parsed, body=body):
             return "too_complex"
         try:
             root = page.response.selector.root

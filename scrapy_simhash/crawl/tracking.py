@@ -12,6 +12,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_simhash.crawl.checks import COMPARE
+from scrapy_simhash.crawl.parsed import forget_tree
 from scrapy_simhash.index.namespace import check_name
 from scrapy_simhash.index.verdict import random_number
 from scrapy_simhash.visible import shortened
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_simhash.crawl.checks import Compare
-    from scrapy_simhash.crawl.parsed import SpentTrees
     from scrapy_simhash.crawl.settings import Settings
     from scrapy_simhash.index.verdict import Document, Verdict
 
@@ -135,7 +135,6 @@ class Tracker:
         settle: called once with each subject, and whether it was stored.
         has_feed: called once with each item that passed all pipelines, and the response it came
             with: whether the feeds have it.
-        trees: where those of pages go that none of their items is compared by.
     """
 
     def __init__(
@@ -144,13 +143,11 @@ class Tracker:
         settings: Settings,
         settle: Callable[[Subject, bool], None],
         has_feed: Callable[[Any, Any], bool],
-        trees: SpentTrees,
     ) -> None:
         self._crawler = crawler
         self._settings = settings
         self._settle = settle
         self._has_feed = has_feed
-        self._trees = trees
         # An object may be yielded more than once.
         self._in_flight: dict[int, list[_ItemInFlight]] = {}
         self._has_warned = False
@@ -212,7 +209,7 @@ class Tracker:
                 yield self._expect(held.pop(), page, is_alone=False)
             raise
         if not held and (page.compare or self._settings.compare) != "page":
-            self._trees.add(page.response)
+            forget_tree(page.response)
         while held:
             yield self._expect(held.pop(), page, is_alone=True)
 

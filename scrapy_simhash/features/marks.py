@@ -8,8 +8,7 @@ which is more than any writing system needs.
 
 from __future__ import annotations
 
-import unicodedata
-from functools import cache
+from unicodedata import combining
 
 __all__ = ["stream_safe"]
 
@@ -23,18 +22,17 @@ def stream_safe(text: str) -> str:
     Returns:
         The text itself where it has no longer row, as all texts that somebody can read.
     """
-    marks = _marks()
     step = _LONGEST + 1
     # A longer row covers one of each 31 characters: to look at these is enough, and fast.
-    if marks.isdisjoint(text[::step]):
+    if not any(map(combining, text[::step])):
         return text
     parts: list[str] = []
     done = place = 0
     while place < len(text):
         start = end = place
-        while end < len(text) and text[end] in marks:
+        while end < len(text) and combining(text[end]):
             end += 1
-        while place < end and start > done and text[start - 1] in marks:
+        while place < end and start > done and combining(text[start - 1]):
             start -= 1
         if end - start > _LONGEST:
             parts.append(text[done:start])
@@ -43,9 +41,3 @@ def stream_safe(text: str) -> str:
             done = end
         place = end + step
     return "".join([*parts, text[done:]]) if parts else text
-
-
-@cache
-def _marks() -> frozenset[str]:
-    # There are none beyond the first two planes.
-    return frozenset(filter(unicodedata.combining, map(chr, range(0x300, 0x20000))))

@@ -97,13 +97,17 @@ class Books:
     ) -> None:
         self._connection = connection
         self._dialect = connection.dialect.name
-        self._sql = _statements(self._dialect)
         self._namespace = namespace
         self._held = held
         self._text_budget = text_budget
         self._item_budget = item_budget
         self.largest_text = largest(text_budget)
         self.claims = self.text_bytes = self.item_bytes = 0
+
+    @property
+    def _sql(self) -> _Statements:
+        # Most crawls have room for all: making these would take longer than their first claims.
+        return _statements(self._dialect)
 
     def enter(self) -> PushedOut:
         """Enter what the namespace holds now, after dropping what is over the budgets."""

@@ -46,6 +46,10 @@ _ON_WEB = re.compile("https?://[^#]+$")
 _SCRIPTS = ("javascript:", "mailto:", "tel:")
 # A path without a host, and without dots that lead upwards.
 _PATH = re.compile(r"/?\w(?!\S*(?:/\.|//|:))\S*+")
+# Where nothing is quoted and there is no query the end of the path can be had without much ado.
+_PLAIN_PAGE = re.compile(
+    r"https?://[\w.-]+(?::\d+)?/(?:[\w./~!$&'()*+,=:@-]*/)?([\w.~!$&'()*+,=:@-]+)/*", re.ASCII
+)
 # What begins like this, and is longer, has a path or a host.
 _BEGINNINGS, _HOST = ("http://", "https://", "/"), len("https:///")
 _MEDIA = re.compile(
@@ -219,6 +223,8 @@ def _absolute(address: str, page_url: str) -> str:
 @lru_cache(maxsize=16)
 def _tail(page_url: str) -> str:
     """What stands in every address that says the page's path: its end, or else the query."""
+    if plain := _PLAIN_PAGE.fullmatch(page_url):
+        return plain[1]
     _, path, query, _ = _place(page_url)
     return path.rpartition("/")[2] or query
 

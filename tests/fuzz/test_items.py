@@ -20,7 +20,6 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash import Index
 from scrapy_simhash.crawl.document import DocumentMaker
-from scrapy_simhash.crawl.parsed import SpentTrees
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
@@ -38,7 +37,7 @@ REASONS = {"unreadable", "no_text", "too_short", "too_large", "no_main_text", "t
 
 def met(*asked: tuple[Any, bool, bytes | None]) -> list[tuple[Document | str, Verdict | None]]:
     """Items one after the other: whether each is alone, and on which page, if on any."""
-    maker = DocumentMaker(SETTINGS, STATS, lambda: SECRET, SpentTrees())
+    maker = DocumentMaker(SETTINGS, STATS, lambda: SECRET)
     found: list[tuple[Document | str, Verdict | None]] = []
     with Index("sqlite://") as index:
         for number, (item, is_alone, body) in enumerate(asked, 1):

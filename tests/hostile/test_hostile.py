@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import pytest
@@ -18,7 +18,6 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.document import DocumentMaker
-from scrapy_simhash.crawl.parsed import SpentTrees
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, Subject
@@ -30,7 +29,7 @@ from scrapy_simhash.item.times import is_moment
 from scrapy_simhash.text import density, page_facts, titles
 from scrapy_simhash.text.blocks import CONTENT, walk
 from scrapy_simhash.text.html import parse_html
-from scrapy_simhash.text.limits import is_too_complex
+from scrapy_simhash.text.limits import SHOW_TAGS, is_too_complex
 from tests.hostile.attacks import COMPARED, ITEMS, PAGES, Attack, prose
 
 MANY = " ".join(f"a{number}" for number in range(600))
@@ -41,7 +40,7 @@ def maker() -> DocumentMaker:
 
 
 def made_with(settings: Settings) -> DocumentMaker:
-    return DocumentMaker(settings, CrawlStats(get_crawler().stats), lambda: b"", SpentTrees())
+    return DocumentMaker(settings, CrawlStats(get_crawler().stats), lambda: b"")
 
 
 def response(body: bytes) -> HtmlResponse:
@@ -136,6 +135,35 @@ def test_text_that_looks_like_tags_is_counted_by_its_angles_only() -> None:
     assert is_too_complex("<" * 100_001 + text, is_parsed=True)
 
 
+@given(st.binary(), st.sampled_from(sorted(SHOW_TAGS)))
+def test_where_tags_are_counted_in_bytes_none_is_hidden(body: bytes, encoding: str) -> None:
+    assert body.decode(encoding, "replace").count("<") <= body.count(b"<")
+
+
+@pytest.mark.parametrize("encoding", sorted(SHOW_TAGS))
+def test_nor_is_one_made_of_two_other_bytes(encoding: str) -> None:
+    others = [byte for byte in range(256) if byte != ord("<")]
+    pairs = b"".join(bytes([*pair, 0x20]) for pair in product(others, repeat=2))
+    assert "<" not in pairs.decode(encoding, "replace")
+
+
+def test_tags_are_counted_in_bytes_as_in_text() -> None:
+    for count, expected in ((100_000, False), (100_001, True)):
+        page = "<" * count + " 1 " * 100_000 + "é"
+        for body in (None, page.encode()):
+            assert is_too_complex(page, is_parsed=True, body=body) == expected
+    # What is no tag in the text does not count, though its byte stands there.
+    assert not is_too_complex("a" * 400_000, is_parsed=True, body=b"<" * 400_000)
+
+
+@pytest.mark.parametrize("encoding", ["utf-7", "utf-16-le", "cp037"])
+def test_tags_that_bytes_hide_are_counted(encoding: str) -> None:
+    page = "<p>" * 100_001
+    found = HtmlResponse("http://site.example/a", body=page.encode(encoding), encoding=encoding)
+    subject = Subject(Page(found, "n"), is_alone=True)
+    assert maker().of_item(subject, {"url": found.url}) == "too_complex"
+
+
 SCRIPT = f"for(i=0;i<n;i++) {MANY}"
 
 
@@ -200,14 +228,17 @@ MARKS = "\u0301\u0316\u0345\u3099\U0001d165"
 def test_no_row_of_marks_is_longer_than_thirty(text: str) -> None:
     safe = stream_safe(text)
     assert safe.replace(marks._JOINER, "") == text.replace(marks._JOINER, "")
+    assert longest_row(safe) <= 30
+    assert (safe != text) == (longest_row(text) > 30)
+    assert stream_safe(safe) == safe
+
+
+def longest_row(text: str) -> int:
     row = longest = 0
-    for character in safe:
+    for character in text:
         row = row + 1 if unicodedata.combining(character) else 0
         longest = max(longest, row)
-    assert longest <= 30
-    if safe != text:
-        assert re.search(f"[{''.join(marks._marks())}]{{31}}", text)
-    assert stream_safe(safe) == safe
+    return longest
 
 
 @given(st.integers(0, 70), st.integers(0, 70), st.integers(0, 70))

@@ -573,6 +573,20 @@ def test_a_short_cut_never_misses_the_address_of_the_page(page: str, address: st
 
 @given(
     st.sampled_from(
+        ["http://a.test", "https://a.b-c.test:80", "HTTP://a.test", "http://a@b", "x:"]
+    ),
+    st.lists(st.sampled_from([*"ab./?#;%:@,=", "%2F", "é", " ", "\t"]), max_size=8).map("".join),
+)
+def test_the_end_of_a_plain_address_is_what_it_is_of_any(site: str, rest: str) -> None:
+    url = f"{site}/{rest}"
+    place = addresses._place(url)
+    slowly = (place[1].rpartition("/")[2] or place[2]) if len(place) > 1 else None
+    if (plain := addresses._PLAIN_PAGE.fullmatch(url)) is not None:
+        assert plain[1] == slowly
+
+
+@given(
+    st.sampled_from(
         ["http://a.test/b/1", "http://a.test/b/1/", "http://a.test/", "http://a.test/?1"]
     ),
     st.lists(st.lists(st.sampled_from([*PIECES, " "]), max_size=7).map("".join), max_size=4),
