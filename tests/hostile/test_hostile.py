@@ -156,10 +156,10 @@ def test_tags_are_counted_in_bytes_as_in_text() -> None:
     assert not is_too_complex("a" * 400_000, is_parsed=True, body=b"<" * 400_000)
 
 
-@pytest.mark.parametrize("encoding", ["utf-7", "utf-16-le", "cp037"])
-def test_tags_that_bytes_hide_are_counted(encoding: str) -> None:
-    page = "<p>" * 100_001
-    found = HtmlResponse("http://site.example/a", body=page.encode(encoding), encoding=encoding)
+def test_tags_that_bytes_hide_are_counted() -> None:
+    body = ("<p>" * 100_001).encode("cp037")
+    assert b"<" not in body
+    found = HtmlResponse("http://site.example/a", body=body, encoding="cp037")
     subject = Subject(Page(found, "n"), is_alone=True)
     assert maker().of_item(subject, {"url": found.url}) == "too_complex"
 

@@ -583,6 +583,9 @@ def test_the_end_of_a_plain_address_is_what_it_is_of_any(site: str, rest: str) -
     slowly = (place[1].rpartition("/")[2] or place[2]) if len(place) > 1 else None
     if (plain := addresses._PLAIN_PAGE.fullmatch(url)) is not None:
         assert plain[1] == slowly
+    most = addresses._PLAIN_PAGE.fullmatch("https://a.test:80/b/c,d/e-1.html//")
+    assert most is not None
+    assert most[1] == "e-1.html"
 
 
 @given(
