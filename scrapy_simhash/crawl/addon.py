@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from scrapy_simhash.crawl.logstats import SimhashLogStats
 from scrapy_simhash.crawl.pipeline import SimhashPipeline
-from scrapy_simhash.crawl.prunemiddleware import SimhashPruneMiddleware
 from scrapy_simhash.crawl.spidermiddleware import SimhashSpiderMiddleware
 
 if TYPE_CHECKING:
@@ -26,9 +25,4 @@ class Addon:
         )
         # Before the pipelines that store, and those that put other objects in an item's place.
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", SimhashPipeline, 100)
-        if settings.get("SIMHASH_PRUNE"):
-            # Before whatever fetches something for a request, as its robots.txt.
-            settings.setdefault_in_component_priority_dict(
-                "DOWNLOADER_MIDDLEWARES", SimhashPruneMiddleware, 60
-            )
         settings.setdefault_in_component_priority_dict("EXTENSIONS", SimhashLogStats, 0)

@@ -35,7 +35,6 @@ __all__ = [
     "one_of",
     "optional_name",
     "optional_whole",
-    "prune",
     "report_file",
     "secret",
     "whole",
@@ -49,9 +48,6 @@ COMPARE: tuple[Compare, ...] = ("auto", "page", "item")
 
 #: What SIMHASH_QUARANTINE = True keeps, in bytes.
 _QUARANTINE = 1 << 30
-
-#: What SIMHASH_PRUNE = True asks for, in pages.
-_PRUNE = 20
 
 
 def name(given: Any) -> str:
@@ -155,18 +151,6 @@ def number_of_bytes(given: Any) -> int:
     if size < 0:
         raise ValueError(allowed)
     return size
-
-
-def prune(given: Any) -> int | None:
-    """How many pages must speak for a part of addresses; True for the usual number, or none."""
-    if given in (True, "True", "true", "1"):
-        return _PRUNE
-    if given in (False, "False", "false", "0", "", None):
-        return None
-    try:
-        return whole(2)(given)
-    except ValueError:
-        raise ValueError("allowed are True, False or a whole number from 2 upwards") from None
 
 
 def names(given: Any) -> tuple[str, ...]:

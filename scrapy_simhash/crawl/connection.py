@@ -23,15 +23,11 @@ from scrapy_simhash.item.sites import load_sites
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from scrapy_simhash.crawl.repeats import Repeats
     from scrapy_simhash.crawl.settings import Settings
     from scrapy_simhash.db.patience import Signs
     from scrapy_simhash.index.index import Index
 
-__all__ = ["CrawlDatabase", "connect", "learn_from_index"]
-
-#: A crawl learns from the newest so many claims and duplicates, and knows so many pages of its own.
-_KNOWN, _OWN = 50_000, 300_000
+__all__ = ["CrawlDatabase", "connect"]
 
 
 def connect(crawler: Crawler, settings: Settings, signs: Signs) -> CrawlDatabase:
@@ -50,35 +46,6 @@ def connect(crawler: Crawler, settings: Settings, signs: Signs) -> CrawlDatabase
 def _is_reset(crawler: Crawler, settings: Settings) -> bool:
     asked = getattr(crawler.spider, "simhash_reset", None)
     return settings.reset if asked is None else asked in {True, "1", "True", "true"}
-
-
-def learn_from_index(crawler: Crawler, settings: Settings, repeats: Repeats) -> None:
-    """Have it learned what the index has met of the parts of addresses, as a crawl starts.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time.
-    """
-    from scrapy_simhash import history  # noqa: PLC0415 - few crawls read it
-
-    if _is_reset(crawler, settings):
-        return
-    database = Database(
-        settings.locate_database(),
-        options=settings.engine_options,
-        timeout=settings.timeout,
-        secret=settings.secret,
-    )
-    try:
-        namespace = history.choose_namespace(database, settings.namespace_of(crawler.spider))
-        repeats.begin_with(
-            history.patterns(database, namespace, limit=_KNOWN),
-            history.claimed_urls(database, namespace, limit=_OWN),
-        )
-    except history.NotFound:
-        # Nothing was crawled.
-        return
-    finally:
-        database.close()
 
 
 class CrawlDatabase:

@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from weakref import WeakValueDictionary
 
 from scrapy import signals
-from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.crawl.callbacks import is_lazy
 from scrapy_simhash.crawl.claims import Claims
-from scrapy_simhash.crawl.connection import connect, learn_from_index
+from scrapy_simhash.crawl.connection import connect
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.drop import NearDuplicateItem
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.groups import GroupField
 from scrapy_simhash.crawl.load import Load
-from scrapy_simhash.crawl.pruner import Pruner
 from scrapy_simhash.crawl.quarantine import TooLarge, pack
-from scrapy_simhash.crawl.soft404 import SoftNotFound
 from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Subject, Tracker, is_item
@@ -79,22 +76,12 @@ class Deduplicator:
         self._unmet = UnmetFields(settings)
         self._groups = GroupField(settings.group_field)
         self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
-        self.pruner: Pruner | None = None
-        self._soft_404: SoftNotFound | None = None
-        if settings.prune is not None:
-            self.pruner = Pruner(crawler, settings.prune, settings.prune_never, self._stats)
-            self._soft_404 = SoftNotFound(
-                crawler, self._documents.page_text, self._stats, settings.timeout
-            )
         feeds = FeedCheck(crawler, self._stats)
-        self._tracker = Tracker(crawler, settings, self._settle, feeds.has)
+        self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._trouble)
         self._end = CrawlEnd(
             crawler, settings, self._worker, self._claims, self._stats, feeds=feeds
         )
-        if self.pruner is not None:
-            crawler.signals.connect(self.pruner.spider_idle, signals.spider_idle)
-            crawler.signals.connect(self.pruner.say_what_was_left_out, signals.spider_closed)
         for handler, signal in (
             (self.spider_opened, signals.spider_opened),
             (self._tracker.item_scraped, signals.item_scraped),
@@ -124,37 +111,13 @@ class Deduplicator:
     async def spider_opened(self, spider: Spider) -> None:
         """Handles the signal; raises as :meth:`CrawlStart.spider_opened`."""
         await self._start.spider_opened(spider)
-        if self.pruner is not None:
-            with self._trouble.guard():
-                await run_in_thread(
-                    learn_from_index, self._crawler, self._settings, self.pruner.repeats
-                )
 
     def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on what a callback yields, remembering which page each item came from."""
         page = self._tracker.open(response)
-        if self.pruner is not None:
-            result = self._watched(self.pruner, page, result)
         if self._settings.on_duplicate == "skip":
             return self._output_unless_known(page, result)
         return self._tracker.follow(page, result)
-
-    async def _watched(
-        self, pruner: Pruner, page: Page, result: AsyncIterator[Any]
-    ) -> AsyncIterator[Any]:
-        """Pass on what a callback yields, for others to learn from it."""
-        items = 0
-        with self._trouble.guard():
-            pruner.opened(page)
-        async for output in result:
-            with self._trouble.guard():
-                if is_item(output):
-                    items += 1
-                else:
-                    pruner.yielded(page, output)
-            yield output
-        with self._trouble.guard():
-            pruner.ended(page, items)
 
     async def _output_unless_known(
         self, page: Page, result: AsyncIterator[Any]
@@ -185,12 +148,6 @@ class Deduplicator:
         if not self._settings.leaves_out(verdict):
             return False
         self._stats.count_verdict(page.url, verdict)
-        if self.pruner is not None:
-            with self._trouble.guard():
-                # Should its items come after all, they are judged for themselves.
-                self.pruner.opened(page)
-                self.pruner.judged(page, verdict)
-                self.pruner.ended(page, 1)
         return await self._keep_aside(subject, verdict, None)
 
     async def process(self, item: Any) -> Any:
@@ -216,9 +173,6 @@ class Deduplicator:
         finally:
             subject.verdict = verdict
             self._stats.count_verdict(subject.page.url, verdict)
-            if self.pruner is not None:
-                with self._trouble.guard():
-                    self.pruner.judged(subject.page, verdict)
         is_unwanted = self._settings.leaves_out(verdict)
         match = verdict.match
         if match is not None and (verdict.kind == "duplicate" or is_unwanted):
@@ -230,17 +184,8 @@ class Deduplicator:
         self._groups.write(item, verdict)
         return None
 
-    def _settle(self, subject: Subject, stored: bool) -> None:
-        self._claims.settle(subject, stored)
-        verdict = subject.verdict
-        if self.pruner is not None and verdict is not None and verdict.claim and not stored:
-            with self._trouble.guard():
-                self.pruner.not_stored(subject.page)
-
     async def _decide(self, subject: Subject, item: Any) -> Verdict:
         self._unmet.see(item)
-        if self._soft_404 is not None and await self._soft_404.is_one(subject.page):
-            return Verdict("skipped", reason="soft_404")
         document = self._documents.of_item(subject, item)
         if isinstance(document, str):
             return Verdict("skipped", reason=document)

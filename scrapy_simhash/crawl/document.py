@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.item.says import Said
     from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = ["DocumentMaker", "Reason", "Text"]
+__all__ = ["DocumentMaker"]
 
 #: Why something is not compared.
 Reason = Literal[
@@ -43,7 +43,6 @@ Reason = Literal[
     "not_text",
     "no_text",
     "no_main_text",
-    "soft_404",
     "too_complex",
     "too_large",
     "too_short",
@@ -123,7 +122,7 @@ class DocumentMaker:
         if reason := self._left_out(page):
             return reason
         with self._stats.spent("text_seconds"):
-            found = self.page_text(page)
+            found = self._page_text(page)
         return found if isinstance(found, str) else self._made(page.key, page, found, page.visit)
 
     def _left_out(self, page: Page) -> Reason | None:
@@ -155,7 +154,7 @@ class DocumentMaker:
         if is_of_page and (
             compare == "page" or (compare == "auto" and subject.is_alone and not said.text)
         ):
-            found = self.page_text(page)
+            found = self._page_text(page)
             if isinstance(found, str):
                 return found
             # Of what a page gives beside others it does not speak.
@@ -163,15 +162,14 @@ class DocumentMaker:
             return Text(found.text, facts, found.rest if subject.is_alone else None)
         if not said.text:
             return None
-        rest = None
         if is_of_page and subject.is_alone and self._settings.on_duplicate == "skip":
             # The next such page is judged before there are items.
-            found = self.page_text(page)
+            found = self._page_text(page)
             if not isinstance(found, str):
                 return Text(said.text, said.facts.joined(found.facts), found.rest)
-        return Text(said.text, said.facts, rest)
+        return Text(said.text, said.facts)
 
-    def page_text(self, page: Page) -> Text | Reason:
+    def _page_text(self, page: Page) -> Text | Reason:
         """The main text of a page, or why it is none that could be compared."""
         if not isinstance(page.response, HtmlResponse):
             return "not_text"

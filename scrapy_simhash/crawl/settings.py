@@ -127,8 +127,6 @@ _TABLE = (
     Setting("SIMHASH_QUARANTINE", True, checks.number_of_bytes),
     Setting("SIMHASH_PREFER", None, checks.criteria),
     Setting("SIMHASH_GROUP_FIELD", None, checks.optional_name),
-    Setting("SIMHASH_PRUNE", False, checks.prune),
-    Setting("SIMHASH_PRUNE_NEVER", [], checks.names),
     Setting("SIMHASH_TEXT_BUDGET", 256 << 20, checks.whole(0)),
     Setting("SIMHASH_EXPECTED_SIZE", 1_000_000, checks.whole(1, 10**12)),
     Setting("SIMHASH_EXPIRE", None, checks.optional_whole(0)),
@@ -176,8 +174,6 @@ class Settings:
     quarantine: int
     prefer: tuple[Criterion, ...]
     group_field: str | None
-    prune: int | None
-    prune_never: tuple[str, ...]
     text_budget: int
     expected_size: int
     expire: int | None

@@ -21,7 +21,7 @@ from scrapy_simhash.history.fields import Field, fields
 from scrapy_simhash.history.kept import KeptBeside, KeptPair, kept_beside
 from scrapy_simhash.history.namespaces import NamespaceRow, NotFound, choose_namespace, namespaces
 from scrapy_simhash.history.pages import PageHistory, pages, texts, urls
-from scrapy_simhash.history.patterns import LEAST, Pattern, claimed_urls, patterns, repeating
+from scrapy_simhash.history.patterns import LEAST, Pattern, patterns, repeating
 from scrapy_simhash.history.runs import RunRow, runs
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "RunRow",
     "better",
     "choose_namespace",
-    "claimed_urls",
     "count_drops",
     "damage",
     "documents",

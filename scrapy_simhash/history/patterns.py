@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.history.namespaces import NamespaceRow
 
-__all__ = ["LEAST", "Pattern", "claimed_urls", "patterns", "repeating"]
+__all__ = ["LEAST", "Pattern", "patterns", "repeating"]
 
 #: From so many pages that repeat what is known a part of addresses is shown.
 LEAST = 20
@@ -97,12 +97,6 @@ def repeating(found: Sequence[Pattern], least: int = LEAST) -> tuple[list[Patter
     """Those that say nothing; and others whose pages gave nothing new, though not all the same."""
     nothing = [one for one in found if one.repeats >= least]
     return nothing, [one for one in found if one.empty >= least and one not in nothing]
-
-
-def claimed_urls(database: Database, namespace: NamespaceRow, *, limit: int) -> Iterator[str]:
-    """Where the newest so many claims were made, cut to 2,001 characters."""
-    for row in _claims(database, namespace, limit):
-        yield row.url
 
 
 def _claims(database: Database, namespace: NamespaceRow, limit: int) -> Iterator[Any]:

@@ -545,8 +545,6 @@ WRONG = {
     "SIMHASH_RESET": "perhaps",
     "SIMHASH_PREFER": "newest",
     "SIMHASH_GROUP_FIELD": 5,
-    "SIMHASH_PRUNE": 1.5,
-    "SIMHASH_PRUNE_NEVER": [5],
     "SIMHASH_ENABLED": "perhaps",
     "SIMHASH_LOG_LEVEL": "LOUD",
     "SIMHASH_NAMESPACE": "{crawler}",

@@ -84,7 +84,7 @@ some = st.dictionaries(
 @example({"SIMHASH_SCHEME": "keywords", "SIMHASH_SCHEME_OPTIONS": {"hash": 5}})
 @example({"SIMHASH_SCHEME_OPTIONS": {"bits": -1}})
 @example({"SIMHASH_SCHEME": "x" * 5000})
-@example({"SIMHASH_PRUNE": Decimal("sNaN")})
+@example({"SIMHASH_SIMILARITY": Decimal("sNaN")})
 def test_settings(given: dict[str, Any]) -> None:
     try:
         settings = Settings.read(ScrapySettings(given))

@@ -79,7 +79,6 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
         "better": [(one.url, one.key.removeprefix(key), one.kept.url) for one in found],
         "groups": [url for _, _, url in history.largest_groups(db, namespace)],
         "patterns": [(one.part, one.pages) for one in history.patterns(db, namespace)],
-        "claimed": list(history.claimed_urls(db, namespace, limit=9)),
     }
 
 
