@@ -15,22 +15,22 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
+from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
-from scrapy_simhash.index.void import is_orphan
 from scrapy_simhash.item.sites import load_sites
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_simhash.crawl.settings import Settings
-    from scrapy_simhash.db.patience import Signs
+    from scrapy_simhash.db.lock_wait import Liveness
     from scrapy_simhash.index.index import Index
 
 __all__ = ["CrawlDatabase", "connect"]
 
 
-def connect(crawler: Crawler, settings: Settings, signs: Signs) -> CrawlDatabase:
+def connect(crawler: Crawler, settings: Settings, signs: Liveness) -> CrawlDatabase:
     """Open the database of a crawl; raises as :class:`CrawlDatabase` does."""
     load_sites()
     spider = crawler.spider
@@ -63,7 +63,7 @@ class CrawlDatabase:
     """
 
     def __init__(
-        self, settings: Settings, signs: Signs, *, spider: str, job: str, reset: bool
+        self, settings: Settings, signs: Liveness, *, spider: str, job: str, reset: bool
     ) -> None:
         self._settings = settings
         self._reset = reset

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 
 if TYPE_CHECKING:
-    from scrapy_simhash.db.patience import Signs
+    from scrapy_simhash.db.lock_wait import Liveness
 
 __all__ = ["Presence"]
 
@@ -31,7 +31,7 @@ class Presence:
         error: what was said, if it was not found otherwise since.
     """
 
-    def __init__(self, signs: Signs) -> None:
+    def __init__(self, signs: Liveness) -> None:
         self._signs = signs
         self.error: IndexUnavailable | None = None
         self._away_since = 0.0

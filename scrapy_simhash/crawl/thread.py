@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DataError, IntegrityError
 
-from scrapy_simhash.db.patience import Signs
+from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
     IndexUnusable,
@@ -52,7 +52,7 @@ class Figures:
     orphans: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
-    signs: Signs = field(default_factory=Signs)
+    signs: Liveness = field(default_factory=Liveness)
 
     def note(self, seconds: float) -> None:
         """Count a batch that took so long."""
@@ -74,7 +74,7 @@ class DatabaseThread:
 
     def __init__(
         self,
-        connect: Callable[[Signs], CrawlDatabase],
+        connect: Callable[[Liveness], CrawlDatabase],
         asked: Gatherer,
         presence: Presence,
         figures: Figures,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from typing import Any, TypeVar
 
-    from scrapy_simhash.db.patience import Signs
+    from scrapy_simhash.db.lock_wait import Liveness
 
     T = TypeVar("T")
 
@@ -82,7 +82,7 @@ async def wait(future: Future[T], timeout: float, mailbox: Mailbox | None = None
 async def wait_for_signs(
     future: Future[T],
     timeout: float,
-    signs: Signs,
+    signs: Liveness,
     at_most: float = math.inf,
     mailbox: Mailbox | None = None,
 ) -> T:

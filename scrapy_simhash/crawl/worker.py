@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from scrapy_simhash.crawl.connection import CrawlDatabase
-    from scrapy_simhash.db.patience import Signs
+    from scrapy_simhash.db.lock_wait import Liveness
     from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
 
 __all__ = ["Worker"]
@@ -42,7 +42,7 @@ class Worker:
             it works.
     """
 
-    def __init__(self, connect: Callable[[Signs], CrawlDatabase], timeout: float) -> None:
+    def __init__(self, connect: Callable[[Liveness], CrawlDatabase], timeout: float) -> None:
         self.figures = Figures()
         self._timeout = timeout
         #: What is left for the end: without a sign, and at most.

@@ -11,8 +11,8 @@ from sqlalchemy import StaticPool, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
+from scrapy_simhash.db.lock_wait import SLICES
 from scrapy_simhash.db.passwords import shown_url
-from scrapy_simhash.db.patience import SLICES
 from scrapy_simhash.exceptions import IndexUnusable
 
 if TYPE_CHECKING:

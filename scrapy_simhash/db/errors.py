@@ -87,7 +87,7 @@ def _has_been_overtaken(error: DBAPIError) -> bool:
     So it is where somebody asks PostgreSQL for REPEATABLE READ: who has waited for a lock sees what
     was there before. All that it has read is old, and it must begin anew.
     """
-    numbered = (schema.claims.name, schema.books.name)
+    numbered = (schema.claims.name, schema.usage.name)
     return isinstance(error, IntegrityError) and any(name in str(error.orig) for name in numbered)
 
 

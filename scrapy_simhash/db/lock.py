@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
-__all__ = ["ON_LOCK", "LockedNamespace", "ask_lock", "enter", "entered", "lock"]
+__all__ = ["ON_LOCK", "LockedNamespace", "ask_lock", "current_usage", "lock", "record_usage"]
 
 #: The name under which a connection has whoever wants to know that others are waited for no more.
 ON_LOCK = "simhash_on_lock"
@@ -61,7 +61,7 @@ class LockedNamespace(NamedTuple):
         return self.numbers.stop - 1
 
 
-_row, _book = schema.namespaces.c, schema.books.c
+_row, _book = schema.namespaces.c, schema.usage.c
 _ENTERED = ("counter", "size", "text_bytes", "item_bytes")
 _held = (*(_row[name] for name in _ENTERED), _row.plan, _row.first_slot, _row.next_plan)
 _here = _row.id == bindparam("here")
@@ -85,9 +85,9 @@ _add = CompiledStatement(
     .where(_here)
     .values({name: _row[name] + bindparam(f"more_{name}") for name in _ENTERED[1:]})
 )
-_enter = CompiledStatement(insert(schema.books))
+_enter = CompiledStatement(insert(schema.usage))
 _delete_before = CompiledStatement(
-    delete(schema.books).where(
+    delete(schema.usage).where(
         _book.namespace == bindparam("here"),
         # From where it was deleted before: what is dead there is not passed again.
         _book.counter >= bindparam("start"),
@@ -96,7 +96,7 @@ _delete_before = CompiledStatement(
 )
 
 
-def entered(name: str) -> ColumnElement[int]:
+def current_usage(name: str) -> ColumnElement[int]:
     """What a namespace holds by now, in a query of its row, on every engine.
 
     Args:
@@ -161,7 +161,7 @@ def ask_lock(
     return wait
 
 
-def enter(
+def record_usage(
     connection: Connection,
     namespace: int,
     held: LockedNamespace,

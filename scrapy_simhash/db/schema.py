@@ -44,7 +44,6 @@ __all__ = [
     "TEXT",
     "TEXT_LENGTH",
     "VERSION",
-    "books",
     "claims",
     "duplicates",
     "keys",
@@ -54,6 +53,7 @@ __all__ = [
     "runs",
     "texts",
     "url_of",
+    "usage",
 ]
 
 #: Of the tables below. A change of them raises it; from the first release on it adds a migration.
@@ -130,8 +130,8 @@ namespaces = Table(
 )
 
 # On PostgreSQL alone, for which see `db.lock`: the last few hundred transactions of a namespace.
-books = Table(
-    "simhash_books",
+usage = Table(
+    "simhash_usage",
     metadata,
     Column("namespace", Integer, primary_key=True, autoincrement=False),
     Column("counter", BigInteger, primary_key=True, autoincrement=False),

@@ -29,8 +29,8 @@ from scrapy_simhash.db.engine import (
 )
 from scrapy_simhash.db.errors import is_creation_race, is_helpless, note_end, unavailable
 from scrapy_simhash.db.lock import ON_LOCK
+from scrapy_simhash.db.lock_wait import SLICES, Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords, shown_url
-from scrapy_simhash.db.patience import SLICES, Patience, Signs
 from scrapy_simhash.db.pipeline import pipelined
 from scrapy_simhash.db.secret import read_secret, secret_of
 from scrapy_simhash.durable import make_private
@@ -92,7 +92,7 @@ class Database:
         *,
         options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
-        signs: Signs | None = None,
+        signs: Liveness | None = None,
         secret: str | None = None,
         makes_tables: bool = True,
     ) -> None:
@@ -101,7 +101,7 @@ class Database:
         self._makes_tables = makes_tables
         self._passwords = Passwords(self.url, options or {})
         self.timeout = timeout
-        self.signs = signs or Signs()
+        self.signs = signs or Liveness()
         # PyMySQL knows one host alone; psycopg does by itself what is done for it here.
         single, self._hosts = split_hosts(self.url)
         each = timeout / max(1, len(self._hosts))
@@ -207,7 +207,7 @@ class Database:
         Raises:
             IndexUnavailable, IndexUnusable: as :meth:`transact`.
         """
-        with Patience(self.engine, self.timeout, self.signs, namespace) as patience:
+        with LockWait(self.engine, self.timeout, self.signs, namespace) as patience:
             for attempt in count():
                 try:
                     with (

@@ -11,8 +11,8 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import CONFIRMED, url_of
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.history.drops import SAME, claim_columns, drop_columns
+from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.index.void import counts
 from scrapy_simhash.item.merits import Merits, address_of, better_by, ranks_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class _Best(NamedTuple):
     kept: Kept
 
 
-_is_stored = (claim_columns.state == CONFIRMED, counts())
+_is_stored = (claim_columns.state == CONFIRMED, is_valid())
 
 
 def better(

@@ -16,8 +16,8 @@ from scrapy_simhash.history.drops import (
     drop_columns,
     of_namespace,
 )
+from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.verdict import Row
-from scrapy_simhash.index.void import counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,7 +112,7 @@ def _queries(
             of_runs.generation.label("made_in"),
         )
         .select_from(schema.claims.outerjoin(schema.runs, of_runs.id == claim_columns.run))
-        .where(claim_columns.namespace == namespace.id, counts())
+        .where(claim_columns.namespace == namespace.id, is_valid())
         .order_by(claim_columns.id.desc())
         .limit(limit)
     )

@@ -10,8 +10,8 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
+from scrapy_simhash.index.invalidated import is_orphan, is_valid
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.index.void import counts, is_orphan
 from scrapy_simhash.item.merits import Merits, address_of
 from scrapy_simhash.text.packed import unpack_bytes
 
@@ -119,7 +119,7 @@ select_drops: Select[Any] = select(
         schema.claims,
         (claim_columns.namespace == drop_columns.namespace)
         & (claim_columns.id == drop_columns.claim)
-        & counts(),
+        & is_valid(),
     )
 )
 
@@ -187,7 +187,7 @@ def largest_groups(
                 schema.claims,
                 (claim_columns.namespace == namespace.id)
                 & (claim_columns.id == grouped.c.claim)
-                & counts(),
+                & is_valid(),
             )
         )
         .order_by(grouped.c.count.desc(), grouped.c.claim)
@@ -201,7 +201,7 @@ def kept_times(
     database: Database, namespace: NamespaceRow, run: int | None = None
 ) -> NDArray[np.float64]:
     """When the claims were made: seconds since the epoch, in no order."""
-    query = select(claim_columns.created).where(claim_columns.namespace == namespace.id, counts())
+    query = select(claim_columns.created).where(claim_columns.namespace == namespace.id, is_valid())
     if run is not None:
         query = query.where(claim_columns.run == run)
     return database.read(
@@ -216,7 +216,7 @@ def nearest_kept(
     query = (
         select(claim_columns.nearest, func.count())
         .where(
-            claim_columns.namespace == namespace.id, claim_columns.nearest.is_not(None), counts()
+            claim_columns.namespace == namespace.id, claim_columns.nearest.is_not(None), is_valid()
         )
         .group_by(claim_columns.nearest)
     )

@@ -15,7 +15,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import EXACT
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.history.drops import claim_columns, drop_columns, unpack
-from scrapy_simhash.index.void import counts
+from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.item.facts import Facts, conflict
 from scrapy_simhash.item.names import name_of
 
@@ -76,7 +76,7 @@ def fields(
                 schema.claims,
                 (claim_columns.namespace == drop_columns.namespace)
                 & (claim_columns.id == drop_columns.claim)
-                & counts(),
+                & is_valid(),
             )
         )
         .where(

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.history.drops import LONGEST_URL, claim_columns
-from scrapy_simhash.index.void import counts
+from scrapy_simhash.index.invalidated import is_valid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def kept_beside(
         limit: of examples.
     """
     here = claim_columns.namespace == namespace.id
-    conditions = [here, claim_columns.differs.is_not(None), counts()]
+    conditions = [here, claim_columns.differs.is_not(None), is_valid()]
     if run is not None:
         conditions.append(claim_columns.run == run)
     count = func.count().label("count")
@@ -92,7 +92,7 @@ def kept_beside(
                 others,
                 (others.c.namespace == claim_columns.namespace)
                 & (others.c.id == claim_columns.beside)
-                & counts(others),
+                & is_valid(others),
             )
         )
         .where(*conditions)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import entered
-from scrapy_simhash.index.void import void_count
+from scrapy_simhash.db.lock import current_usage
+from scrapy_simhash.index.invalidated import invalidated_count
 
 if TYPE_CHECKING:
     from typing import Any
@@ -60,9 +60,9 @@ def namespaces(database: Database) -> list[NamespaceRow]:
         row.scheme,
         row.plan,
         row.created,
-        (entered("size") - void_count(row.id)).label("size"),
-        entered("text_bytes").label("text_bytes"),
-        entered("item_bytes").label("item_bytes"),
+        (current_usage("size") - invalidated_count(row.id)).label("size"),
+        current_usage("text_bytes").label("text_bytes"),
+        current_usage("item_bytes").label("item_bytes"),
         func.coalesce(_width(schema.claims), _width(schema.duplicates)).label("width"),
     ).order_by(row.name)
     return database.read(lambda connection: list(map(_row, connection.execute(query))))

@@ -17,7 +17,7 @@ from scrapy_simhash.history.drops import (
     drop_of,
     select_drops,
 )
-from scrapy_simhash.index.void import counts
+from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.text.packed import unpack_text
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def pages(
         .where(
             claim_columns.namespace == namespace.id,
             or_(owned, url_of(schema.claims) == storable(url)),
-            counts(),
+            is_valid(),
         )
         .order_by(claim_columns.id)
     )

@@ -13,7 +13,7 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.features.distinct import distinct
 from scrapy_simhash.features.mixing import mix64
 from scrapy_simhash.history.drops import LONGEST_URL, claim_columns, drop_columns
-from scrapy_simhash.index.void import counts, is_orphan
+from scrapy_simhash.index.invalidated import is_orphan, is_valid
 from scrapy_simhash.item.parts import Address
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def repeating(found: Sequence[Pattern], least: int = LEAST) -> tuple[list[Patter
 
 def _claims(database: Database, namespace: NamespaceRow, limit: int) -> Iterator[Any]:
     here = claim_columns.namespace == namespace.id
-    return _newest(database, schema.claims, claim_columns.id, (here, counts()), limit)
+    return _newest(database, schema.claims, claim_columns.id, (here, is_valid()), limit)
 
 
 def _newest(

@@ -11,7 +11,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import PENDING
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.history.drops import claim_columns, drop_columns
-from scrapy_simhash.index.void import counts, is_orphan
+from scrapy_simhash.index.invalidated import is_orphan, is_valid
 
 if TYPE_CHECKING:
     from typing import Any
@@ -69,7 +69,7 @@ def runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
             func.count().label("claims"),
             _count_if(claim_columns.state == PENDING).label("pending"),
         )
-        .where(claim_columns.namespace == namespace.id, counts())
+        .where(claim_columns.namespace == namespace.id, is_valid())
         .group_by(claim_columns.run)
     )
     of_drops = (

@@ -1,4 +1,4 @@
-"""The books of a namespace: how much it holds, and room for texts and items.
+"""The usage of a namespace: how much it holds, and room for texts and items.
 
 Where a budget is full, the sites that hold most of it give way first, each its oldest, until none
 holds more than another that gave way. So what one site gives pushes nothing out that is of a site
@@ -15,10 +15,10 @@ import numpy as np
 from sqlalchemy import and_, bindparam, delete, exists, false, func, null, or_, select, true, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import enter
+from scrapy_simhash.db.lock import record_usage
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
 from scrapy_simhash.index.batch import owner_of
-from scrapy_simhash.index.void import is_orphan
+from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.item.sites import site
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.lock import LockedNamespace
 
-__all__ = ["Books", "PushedOut", "largest", "share_of"]
+__all__ = ["PushedOut", "UsageCounters", "largest", "share_of"]
 
 # As many rows are looked at, and dropped, at once to make room.
 _ROOM = 1024
@@ -70,7 +70,7 @@ class PushedOut:
     texts: int = 0
 
 
-class Books:
+class UsageCounters:
     """What a transaction adds to a namespace, and takes from it.
 
     Args:
@@ -109,7 +109,7 @@ class Books:
         # Most crawls have room for all: making these would take longer than their first claims.
         return _statements(self._dialect)
 
-    def enter(self) -> PushedOut:
+    def record(self) -> PushedOut:
         """Enter what the namespace holds now, after dropping what is over the budgets."""
         pushed_out = PushedOut()
         texts = self._held.text_bytes + self.text_bytes
@@ -119,7 +119,7 @@ class Books:
             self._make_room_for_texts(texts - self._text_budget * 0.9, pushed_out)
         if self.item_bytes > 0 and items > self._item_budget:
             self._make_room_for_items(items - self._item_budget * 0.9, pushed_out)
-        enter(
+        record_usage(
             self._connection,
             self._namespace,
             self._held,

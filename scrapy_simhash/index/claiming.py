@@ -66,7 +66,7 @@ def claim_batch(
     """
     made = lookup.reader.made_before(connection, batch, now) if retried else {}
     hits = lookup.reader.hits(asked)
-    found = lookup.reader.candidates(connection, batch, hits, lookup.judge)
+    found = lookup.reader.candidates(connection, batch, hits, lookup.similarities)
     lookup.counts.candidates += len(found.claims)
     wanted = [
         row._replace(id=number, origin=number)
@@ -115,7 +115,7 @@ def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
     another page of its site unless all that it shows agrees, and nothing for one across sites.
     """
     hits = lookup.reader.hits(lookup.reader.ask(connection, batch))
-    found = lookup.reader.candidates(connection, batch, hits, lookup.judge)
+    found = lookup.reader.candidates(connection, batch, hits, lookup.similarities)
     (met,) = _met(connection, lookup, batch, found, hits.newest)
     mine = batch.rows[0]
     alike = [
@@ -143,7 +143,7 @@ def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
 def nearest_claims(connection: Connection, lookup: Lookup, batch: Batch, count: int) -> list[Match]:
     """The nearest claims that the keys of a batch of one document lead to."""
     hits = lookup.reader.hits(lookup.reader.ask(connection, batch))
-    found = lookup.reader.candidates(connection, batch, hits, lookup.judge)
+    found = lookup.reader.candidates(connection, batch, hits, lookup.similarities)
     order = np.argsort(found.distances, kind="stable")[:count]
     chosen = found._replace(
         documents=found.documents[order],
@@ -202,9 +202,9 @@ def _compared(
         mine = batch.rows[number]
         known = apart(mine, row) if distance < 0 else distance
         shingles = batch.documents[number].sketch.shingles
-        similarity = partial(lookup.judge.similarity, shingles, mine, row)
+        similarity = partial(lookup.similarities.similarity, shingles, mine, row)
         met[number].append(met_with(mine, row, known, similarity))
-    lookup.judge.forget()
+    lookup.similarities.forget()
     return met
 
 
@@ -213,10 +213,12 @@ def _rows(connection: Connection, lookup: Lookup, pairs: Found) -> dict[int, Row
     wanted = set(pairs.claims.tolist())
     read = [pairs.details or Details({}, {})]
     if missing := wanted.difference(read[0].rows):
-        read.append(lookup.reader.details(connection, missing, lookup.judge))
+        read.append(lookup.reader.details(connection, missing, lookup.similarities))
     rows = {id_: row for one in read for id_, row in one.rows.items() if id_ in wanted}
     texts = {id_: text for one in read for id_, text in one.texts.items() if id_ in rows}
-    lookup.judge.learn({id_: text for id_, text in texts.items() if rows[id_].basis != EXACT})
+    lookup.similarities.learn(
+        {id_: text for id_, text in texts.items() if rows[id_].basis != EXACT}
+    )
     return rows
 
 

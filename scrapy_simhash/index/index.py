@@ -16,12 +16,13 @@ from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
-from scrapy_simhash.db.lock import entered
+from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import foresee, nearest_claims
+from scrapy_simhash.index.invalidated import invalidated_count
 from scrapy_simhash.index.ledger import Ledger
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.namespace import open_namespace
@@ -36,7 +37,6 @@ from scrapy_simhash.index.verdict import (
     SameUrl,
     Verdict,
 )
-from scrapy_simhash.index.void import void_count
 from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, keyed, load_scheme
 
@@ -180,7 +180,7 @@ class Index:
     def __len__(self) -> int:
         """The number of claims, pending and confirmed."""
         row = schema.namespaces.c
-        size = select(entered("size") - void_count(row.id)).where(row.id == self.id)
+        size = select(current_usage("size") - invalidated_count(row.id)).where(row.id == self.id)
         return self.database.read(lambda connection: connection.scalar(size)) or 0
 
     def close(self) -> None:

@@ -11,9 +11,9 @@ from sqlalchemy import select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, ask_lock
 from scrapy_simhash.index.batch import duplicate_row
-from scrapy_simhash.index.budgets import Books, PushedOut
+from scrapy_simhash.index.budgets import PushedOut, UsageCounters
 from scrapy_simhash.index.claiming import claim_batch
-from scrapy_simhash.index.forgotten import forgotten
+from scrapy_simhash.index.deletion import deletion_row
 from scrapy_simhash.index.verdict import Verdict
 from scrapy_simhash.index.writer import Writer, ask_standing, ask_to_confirm
 
@@ -139,9 +139,9 @@ class Ledger:
             held = locking()
             if (held.plan, held.first_slot) != self._lookup.in_force:
                 raise _PlanChanged(held)
-            books = Books(connection, self._namespace, held, *self._budgets)
-            writer = Writer(connection, self._namespace, held, books)
-            writer.forget([forgotten(row) for row in self._mine(release)], orphaned=True)
+            usage = UsageCounters(connection, self._namespace, held, *self._budgets)
+            writer = Writer(connection, self._namespace, held, usage)
+            writer.forget([deletion_row(row) for row in self._mine(release)], orphaned=True)
             asked = asked or ask()
             if writer.make_again(stored, asked.confirmed):
                 asked = ask()
@@ -151,7 +151,7 @@ class Ledger:
                 decided = decide(asked=asked.first, now=now, retried=retried)
             if asked.standing is not None:
                 writer.remember(dropped, asked.standing, retried=retried)
-            return decided, books.enter()
+            return decided, usage.record()
 
         try:
             decided, pushed_out = self._database.transact_once(

@@ -10,8 +10,8 @@ import numpy as np
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.index.batch import make_batch
 from scrapy_simhash.index.decide import Rule
-from scrapy_simhash.index.judging import Judge
 from scrapy_simhash.index.reader import LookupCounts, Reader
+from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.blocks import Blocks, blocks_for
 from scrapy_simhash.keys.plan import choose_limits, load_keys
@@ -60,7 +60,7 @@ class Lookup:
         reader: of the namespace by these keys.
     """
 
-    judge: Judge
+    similarities: SimilarityCache
     keys: Bands | Blocks
     reader: Reader
 
@@ -117,7 +117,7 @@ class Lookup:
             )
         self._name, self._namespace = name, opened.id
         # It knows claims by their numbers, which begin anew with each namespace.
-        self.judge = Judge(self._scheme)
+        self.similarities = SimilarityCache(self._scheme)
         self.use(opened.plan, opened.first_slot)
 
     def use(self, plan: str, first_slot: int) -> None:

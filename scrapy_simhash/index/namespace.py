@@ -9,7 +9,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import entered
+from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.secret import read_secret
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
@@ -80,7 +80,7 @@ def open_namespace(
             # What was made ready until now is made with the old one.
             raise SchemeMismatch(f"{database} was made anew, with another secret")
         row = connection.execute(
-            select(schema.namespaces, entered("size").label("claims")).where(
+            select(schema.namespaces, current_usage("size").label("claims")).where(
                 schema.namespaces.c.name == name
             )
         ).one_or_none()

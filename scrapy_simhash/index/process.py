@@ -11,10 +11,10 @@ from pathlib import Path
 
 import psutil
 
-__all__ = ["enter", "host_id", "is_alive", "leave"]
+__all__ = ["host_id", "is_alive", "register", "unregister"]
 
 #: What this process has entered, and not left.
-_entered: set[str] = set()
+_registered: set[str] = set()
 
 
 def host_id() -> str:
@@ -30,24 +30,24 @@ def host_id() -> str:
     return " ".join(parts)[:255]
 
 
-def enter() -> str:
+def register() -> str:
     """A name for something that this process does, and that dies with it at the latest.
 
     It has the process number, the process's start, as a number may be used again, and something of
     its own, as a process may do several things, one after the other.
     """
     name = f"{os.getpid()} {_started(psutil.Process()):.2f} {secrets.token_hex(8)}"
-    _entered.add(name)
+    _registered.add(name)
     return name
 
 
-def leave(name: str) -> None:
-    """What :func:`enter` has named is over, though the process lives on."""
-    _entered.discard(name)
+def unregister(name: str) -> None:
+    """What :func:`register` has named is over, though the process lives on."""
+    _registered.discard(name)
 
 
 def is_alive(name: str) -> bool:
-    """Whether what :func:`enter` has named, on this system, is not over."""
+    """Whether what :func:`register` has named, on this system, is not over."""
     number, _, rest = name.partition(" ")
     started = rest.partition(" ")[0]
     try:
@@ -59,7 +59,7 @@ def is_alive(name: str) -> bool:
         return False
     except psutil.AccessDenied:
         return True
-    return lives and (found.pid != os.getpid() or name in _entered)
+    return lives and (found.pid != os.getpid() or name in _registered)
 
 
 def _started(process: psutil.Process) -> float:

@@ -14,8 +14,8 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
 from scrapy_simhash.features.distinct import among, distinct
 from scrapy_simhash.index.batch import KeyRow, crowd_key, key_row, slotted
+from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.verdict import Row
-from scrapy_simhash.index.void import counts
 from scrapy_simhash.simhash.measure import hamming
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.budgets import PushedOut
-    from scrapy_simhash.index.judging import Judge
+    from scrapy_simhash.index.similarity_cache import SimilarityCache
 
 __all__ = ["CROWD", "Details", "Found", "Hits", "LookupCounts", "Reader"]
 
@@ -187,14 +187,16 @@ class Reader:
         is_whole = slot == self._slots
         return Hits(newest, pairs[~is_whole], pairs[is_whole])
 
-    def candidates(self, connection: Connection, batch: Batch, first: Hits, judge: Judge) -> Found:
+    def candidates(
+        self, connection: Connection, batch: Batch, first: Hits, similarities: SimilarityCache
+    ) -> Found:
         """Every claim that a key of the batch leads to, with its distance; a pair once.
 
         Args:
             connection: in a transaction.
             batch: whose keys they are.
             first: what they lead to.
-            judge: compares the texts.
+            similarities: of texts.
         """
         asked, asker = batch.asked, batch.asker
         _, hits, exactly = first
@@ -224,7 +226,7 @@ class Reader:
             return _nothing(crowded)
         pairs = _joined(asked, asker, np.concatenate([hits, exactly]))
         equal = set(map(tuple, _joined(asked, asker, exactly).tolist()))
-        found = self._measured(connection, batch, pairs, equal, judge)
+        found = self._measured(connection, batch, pairs, equal, similarities)
         return found._replace(crowded=crowded)
 
     def _crowded(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
@@ -243,7 +245,7 @@ class Reader:
         batch: Batch,
         pairs: NDArray[np.int64],
         equal: set[tuple[int, ...]],
-        judge: Judge,
+        similarities: SimilarityCache,
     ) -> Found:
         """Pairs of a document and a claim that counts, with their distances."""
         stored: dict[int, bytes] = {}
@@ -252,7 +254,7 @@ class Reader:
             wanted = set(pairs[:, 1].tolist())
             if self._can_crowd and len(wanted) <= CROWD:
                 # Most of what shares a band is near enough to be looked at: all of it at once.
-                details = self.details(connection, wanted, judge)
+                details = self.details(connection, wanted, similarities)
                 stored = {number: row.fingerprint for number, row in details.rows.items()}
             else:
                 here = self._here(ids=wanted)
@@ -266,11 +268,13 @@ class Reader:
         exactly = np.array([pair in equal for pair in map(tuple, pairs.tolist())], np.bool_)
         return Found(pairs[:, 0], pairs[:, 1], distances, exactly, details=details)
 
-    def details(self, connection: Connection, claims: Iterable[int], judge: Judge) -> Details:
+    def details(
+        self, connection: Connection, claims: Iterable[int], similarities: SimilarityCache
+    ) -> Details:
         """All that is stored of claims that count, but for the texts that the judge knows."""
         ids = sorted(claims)
         rows = self._sql.details.ask(connection, self._here(ids=ids))
-        unknown = judge.unknown(ids)
+        unknown = similarities.unknown(ids)
         texts = self._sql.texts.rows(connection, self._here(ids=unknown)) if unknown else ()
         return Details({row.id: row for row in map(Row._make, rows.rows)}, dict(texts))
 
@@ -332,18 +336,18 @@ class _Statements:
         owners = is_in(dialect, claims.owner, "owners")
         newest = (
             select(_number(_OWNER).label("slot"), claims.owner, func.max(claims.id).label("id"))
-            .where(here, owners, counts())
+            .where(here, owners, is_valid())
             .group_by(claims.owner)
         )
         self.hits = CompiledStatement(union_all(newest, *_key_rows(dialect, slots, first_slot)))
         self.fingerprints = CompiledStatement(
-            select(claims.id, claims.fingerprint).where(here, ids, counts())
+            select(claims.id, claims.fingerprint).where(here, ids, is_valid())
         )
-        self.standing = CompiledStatement(select(claims.id).where(here, ids, counts()))
+        self.standing = CompiledStatement(select(claims.id).where(here, ids, is_valid()))
         row = [
             claims[name] if name != "url" else schema.url_of(schema.claims) for name in Row._fields
         ]
-        self.details = CompiledStatement(select(*row).where(here, ids, counts()))
+        self.details = CompiledStatement(select(*row).where(here, ids, is_valid()))
         self.own = CompiledStatement(select(*row).where(here, owners))
         texts = schema.texts.c
         self.texts = CompiledStatement(

@@ -14,10 +14,10 @@ from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.schema import ALL_VOID, NOT_VOID, PENDING_VOID
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.exceptions import NamespaceGone
-from scrapy_simhash.index.budgets import Books
-from scrapy_simhash.index.forgotten import FORGET
+from scrapy_simhash.index.budgets import UsageCounters
+from scrapy_simhash.index.deletion import DELETION_COLUMNS
+from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.process import host_id, is_alive
-from scrapy_simhash.index.void import counts
 from scrapy_simhash.index.writer import Writer
 from scrapy_simhash.visible import shortened
 
@@ -187,18 +187,20 @@ class Recovery:
     def _forget(self, namespace: int, numbers: Sequence[int]) -> int:
         """Delete claims, but for those that count again because their run woke."""
         row = schema.claims.c
-        wanted = select(*(row[name] for name in FORGET)).where(
-            row.namespace == namespace, is_in(self._database.dialect, row.id, "numbers"), ~counts()
+        wanted = select(*(row[name] for name in DELETION_COLUMNS)).where(
+            row.namespace == namespace,
+            is_in(self._database.dialect, row.id, "numbers"),
+            ~is_valid(),
         )
         parameters = {"numbers": list_parameter(self._database.dialect, numbers)}
 
         def forget(connection: Connection) -> int:
             held = lock(connection, namespace)
             rows = connection.execute(wanted, parameters).all()
-            books = Books(connection, namespace, held)
-            writer = Writer(connection, namespace, held, books)
+            usage = UsageCounters(connection, namespace, held)
+            writer = Writer(connection, namespace, held, usage)
             writer.forget([tuple(found) for found in rows], orphaned=True)
-            books.enter()
+            usage.record()
             return len(rows)
 
         try:

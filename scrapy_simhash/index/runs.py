@@ -21,7 +21,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import NOT_VOID, PENDING_VOID, TEXT_LENGTH
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.exceptions import IndexUnavailable
-from scrapy_simhash.index.process import enter, host_id, leave
+from scrapy_simhash.index.process import host_id, register, unregister
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery, fate
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Run:
         self._closed = False
         self._beaten = time.time()
         # One that nobody holds any more can't close.
-        self._leave = weakref.finalize(self, leave, process)
+        self._leave = weakref.finalize(self, unregister, process)
 
     @classmethod
     def open(
@@ -81,7 +81,7 @@ class Run:
         Raises:
             IndexUnavailable: the database did not answer in time.
         """
-        host, process = host_id(), enter()
+        host, process = host_id(), register()
 
         def insert_row(connection: Connection, retried: bool) -> int:
             row = schema.runs.c
@@ -106,7 +106,7 @@ class Run:
         try:
             run = cls(database, database.transact_once(insert_row), process, on_crash)
         except BaseException:
-            leave(process)
+            unregister(process)
             raise
         run.recovery.look()
         # After that: who died before is no company.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, delete, func, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import enter, lock
-from scrapy_simhash.index.budgets import Books
-from scrapy_simhash.index.forgotten import FORGET, OTHER_SLOTS, other_slot
-from scrapy_simhash.index.void import is_orphan
+from scrapy_simhash.db.lock import lock, record_usage
+from scrapy_simhash.index.budgets import UsageCounters
+from scrapy_simhash.index.deletion import DELETION_COLUMNS, OTHER_SLOTS, other_slot
+from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.writer import Writer
 from scrapy_simhash.keys.blocks import Blocks
 
@@ -44,7 +44,7 @@ def reset_namespace(database: Database, name: str) -> None:
         if number is None:
             return
         lock(connection, number)
-        tables = (schema.keys, schema.texts, schema.duplicates, schema.claims, schema.books)
+        tables = (schema.keys, schema.texts, schema.duplicates, schema.claims, schema.usage)
         for table in tables:
             connection.execute(delete(table).where(table.c.namespace == number))
         connection.execute(delete(schema.namespaces).where(schema.namespaces.c.id == number))
@@ -73,17 +73,17 @@ def expire_claims(index: Index, before: float) -> int:
         held = lock(connection, index.id)
         # Their numbers grow with time: the first one made since ends the search.
         rows = connection.execute(
-            select(*(row[name] for name in FORGET), row.created, row.seen)
+            select(*(row[name] for name in DELETION_COLUMNS), row.created, row.seen)
             .where(row.namespace == index.id, row.id > position)
             .order_by(row.id)
             .limit(_CHUNK)
         ).all()
         old = [found for found in rows if found.created < before]
-        books = Books(connection, index.id, held)
-        writer = Writer(connection, index.id, held, books)
-        gone = [tuple(found[: len(FORGET)]) for found in old if found.seen < before]
+        usage = UsageCounters(connection, index.id, held)
+        writer = Writer(connection, index.id, held, usage)
+        gone = [tuple(found[: len(DELETION_COLUMNS)]) for found in old if found.seen < before]
         writer.forget(gone, orphaned=False)
-        books.enter()
+        usage.record()
         return old[-1].id if old and len(old) == len(rows) else None, len(gone)
 
     while True:
@@ -117,10 +117,10 @@ def expire_duplicates(index: Index, before: float) -> int:
             .order_by(row.id)
             .limit(_CHUNK)
         ).all()
-        books = Books(connection, index.id, held)
-        writer = Writer(connection, index.id, held, books)
+        usage = UsageCounters(connection, index.id, held)
+        writer = Writer(connection, index.id, held, usage)
         writer.forget_duplicates([(number, claim) for number, claim in found])
-        books.enter()
+        usage.record()
         return len(found)
 
     forgotten = 0
@@ -188,7 +188,7 @@ def _made(connection: Connection, namespace: int, plan: Blocks) -> int:
 def _make(namespace: int, plan: Blocks, connection: Connection) -> tuple[int, bool]:
     """Make some keys; how many claims got them, and whether the plan is now in force."""
     held = lock(connection, namespace)
-    enter(connection, namespace, held)
+    record_usage(connection, namespace, held)
     row = schema.namespaces.c
     if held.plan == plan.id and held.next_plan is None:
         return 0, True
@@ -201,12 +201,12 @@ def _make(namespace: int, plan: Blocks, connection: Connection) -> tuple[int, bo
         last = connection.scalar(select(row.rebuilt).where(row.id == namespace)) or 0
     claims = schema.claims.c
     found = connection.execute(
-        select(*(claims[name] for name in FORGET))
+        select(*(claims[name] for name in DELETION_COLUMNS))
         .where(claims.namespace == namespace, claims.id > last)
         .order_by(claims.id)
         .limit(_CHUNK)
     ).all()
-    Writer(connection, namespace, held, Books(connection, namespace, held)).rekey(
+    Writer(connection, namespace, held, UsageCounters(connection, namespace, held)).rekey(
         plan.id, [tuple(claim) for claim in found]
     )
     is_complete = len(found) < _CHUNK
@@ -227,7 +227,7 @@ def _make(namespace: int, plan: Blocks, connection: Connection) -> tuple[int, bo
 def _clear(namespace: int, connection: Connection) -> bool:
     """Delete some of the keys that are not in force any more; whether there may be more."""
     held = lock(connection, namespace)
-    enter(connection, namespace, held)
+    record_usage(connection, namespace, held)
     return _clear_slots(connection, namespace, other_slot(held.first_slot))
 
 

@@ -19,7 +19,7 @@ from scrapy_simhash.db.statements import (
     list_parameter,
 )
 from scrapy_simhash.index.budgets import share_of
-from scrapy_simhash.index.forgotten import forgotten, other_slot, stored_keys
+from scrapy_simhash.index.deletion import deletion_row, other_slot, stored_keys
 from scrapy_simhash.index.verdict import Row
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from scrapy_simhash.db.lock import LockedNamespace
     from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.index.batch import KeyRow
-    from scrapy_simhash.index.budgets import Books
-    from scrapy_simhash.index.forgotten import Forgotten
+    from scrapy_simhash.index.budgets import UsageCounters
+    from scrapy_simhash.index.deletion import DeletionRow
 
 __all__ = [
     "Writer",
@@ -151,24 +151,24 @@ def standing(stand: Answer) -> dict[int, bytes | None]:
 
 
 class Writer:
-    """Writes to one namespace inside a transaction that holds its lock, and keeps the books.
+    """Writes to one namespace inside a transaction that holds its lock, and keeps the usage.
 
     Args:
         connection: in a transaction whose first statement locked the namespace.
         namespace: its number.
         held: what came with the lock.
-        books: what changes is noted there.
+        usage: what changes is noted there.
     """
 
     def __init__(
-        self, connection: Connection, namespace: int, held: LockedNamespace, books: Books
+        self, connection: Connection, namespace: int, held: LockedNamespace, usage: UsageCounters
     ) -> None:
         self._connection = connection
         self._dialect = connection.dialect.name
         self._sql = _statements(self._dialect)
         self._namespace = namespace
         self._held = held
-        self.books = books
+        self.usage = usage
 
     def insert(
         self,
@@ -188,7 +188,7 @@ class Writer:
         if not claims:
             return
         if keys is None:
-            keys = [stored_keys(self._held.plan, forgotten(row)) for row in claims]
+            keys = [stored_keys(self._held.plan, deletion_row(row)) for row in claims]
         first = self._held.first_slot
         key_rows = [
             (self._namespace, first + slot, key, row.id)
@@ -199,10 +199,10 @@ class Writer:
         self._sql.insert_claims.rows(self._connection, list(map(_stored, claims)))
         self._sql.insert_keys.rows(self._connection, key_rows)
         self._insert_texts((row.id, 0, row.url, texts[row.id]) for row in claims if row.id in texts)
-        self.books.claims += len(claims)
+        self.usage.claims += len(claims)
 
-    def rekey(self, plan: str, claims: Sequence[Forgotten]) -> None:
-        """Add keys of the next plan to claims, given by :data:`FORGET`, that have the present."""
+    def rekey(self, plan: str, claims: Sequence[DeletionRow]) -> None:
+        """Add keys of the next plan to claims that have those of the present one."""
         first = other_slot(self._held.first_slot)
         rows = [
             (self._namespace, first + slot, key, claim[0])
@@ -242,11 +242,11 @@ class Writer:
                 self._connection, [{"here": self._namespace, "now": now, **row} for row in rows]
             )
 
-    def forget(self, claims: Sequence[Forgotten], *, orphaned: bool) -> None:
+    def forget(self, claims: Sequence[DeletionRow], *, orphaned: bool) -> None:
         """Delete claims, their keys and texts.
 
         Args:
-            claims: the columns :data:`FORGET` of each.
+            claims: the columns :data:`DELETION_COLUMNS` of each.
             orphaned: what was dropped against them is covered by nothing any more; not so where
                 they merely expire.
         """
@@ -269,8 +269,8 @@ class Writer:
         self._sql.delete_own_texts.ask(self._connection, here)
         if orphaned:
             self._sql.orphan.ask(self._connection, here)
-        self.books.claims -= deleted.changed
-        self.books.text_bytes -= int(size.rows[0][0])
+        self.usage.claims -= deleted.changed
+        self.usage.text_bytes -= int(size.rows[0][0])
 
     def forget_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
         """Delete duplicates, each given by its number and its claim, with their items and texts."""
@@ -279,8 +279,8 @@ class Writer:
         here = self._here(number for number, _ in duplicates)
         items = self._sql.size_of_items.rows(self._connection, here)
         texts = self._sql.size_of_their_texts.rows(self._connection, here)
-        self.books.item_bytes -= int(items[0][0])
-        self.books.text_bytes -= int(texts[0][0])
+        self.usage.item_bytes -= int(items[0][0])
+        self.usage.text_bytes -= int(texts[0][0])
         self._sql.delete_text.ask(
             self._connection,
             [
@@ -331,10 +331,10 @@ class Writer:
             for row, text in duplicates
             if text is not None
         )
-        self.books.item_bytes += sum(row["item_bytes"] for row in rows)
+        self.usage.item_bytes += sum(row["item_bytes"] for row in rows)
 
     def _insert_texts(self, texts: Iterable[tuple[int, int, str, bytes]]) -> None:
-        """Keep compressed texts, but for too large ones, and enter them in the books.
+        """Keep compressed texts, but for too large ones, and enter them in the usage.
 
         Args:
             texts: the number of a claim; 0, or that of its duplicate; where that was found; and
@@ -343,10 +343,10 @@ class Writer:
         rows = [
             (self._namespace, claim, duplicate, text, len(text), share_of(url))
             for claim, duplicate, url, text in texts
-            if len(text) <= self.books.largest_text
+            if len(text) <= self.usage.largest_text
         ]
         self._sql.insert_texts.rows(self._connection, rows)
-        self.books.text_bytes += sum(len(row[3]) for row in rows)
+        self.usage.text_bytes += sum(len(row[3]) for row in rows)
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         """The parameters of a statement on rows of this namespace."""

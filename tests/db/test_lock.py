@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.errors import has_waited_for_several, is_busy
-from scrapy_simhash.db.lock import LockedNamespace, enter, entered, lock
+from scrapy_simhash.db.lock import LockedNamespace, current_usage, lock, record_usage
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.upkeep import reset_namespace
@@ -42,12 +42,12 @@ def change(connection: Connection, namespace: int, new_claims: int = 0) -> Locke
     """A transaction that adds as many claims, with a byte of text and two of an item each."""
     held = lock(connection, namespace, new_claims)
     added = {"size": new_claims, "text_bytes": new_claims, "item_bytes": 2 * new_claims}
-    enter(connection, namespace, held, **added)
+    record_usage(connection, namespace, held, **added)
     return held
 
 
 def holds(db: Database, namespace: int) -> tuple[int, ...]:
-    query = select(*map(entered, ("size", "text_bytes", "item_bytes")))
+    query = select(*map(current_usage, ("size", "text_bytes", "item_bytes")))
     here = query.where(schema.namespaces.c.id == namespace)
     return tuple(db.read(lambda connection: connection.execute(here).one()))
 
@@ -120,9 +120,9 @@ def test_of_a_namespace_that_is_reset_nothing_is_left(db: Database) -> None:
     index.claim(article(1), key="a")
     other = Index(db, namespace="stays", run=index.run)
     other.claim(article(1), key="a")
-    before = rows(db, schema.books)
+    before = rows(db, schema.usage)
     reset_namespace(db, "gone")
-    assert rows(db, schema.books) == before / 2
+    assert rows(db, schema.usage) == before / 2
     assert holds(db, other.id)[0] == len(other) == 1
 
 
@@ -133,7 +133,7 @@ def test_a_few_hundred_rows_stay_of_any_number_of_transactions(db: Database) -> 
         with db.engine.begin() as connection:
             for number in range(2000):
                 change(connection, one.id, number % 3)
-    assert rows(db, schema.books) <= 2 * 512
+    assert rows(db, schema.usage) <= 2 * 512
     assert holds(db, index.id)[0] == holds(db, more.id)[0] == 1999
 
 
@@ -151,7 +151,7 @@ def blocks_of_a_transaction(connection: Connection, namespace: int) -> int:
     """How many pages of tables and indexes the lock is looked for, and numbers are read, in."""
     fetched = text(
         "SELECT coalesce(sum(pg_stat_get_xact_blocks_fetched(oid)), 0) FROM pg_class "
-        "WHERE relname LIKE '%simhash_namespaces%' OR relname LIKE '%simhash_books%'"
+        "WHERE relname LIKE '%simhash_namespaces%' OR relname LIKE '%simhash_usage%'"
     )
     with connection.begin():
         before = connection.scalar(fetched)
@@ -172,7 +172,7 @@ def test_a_long_reader_makes_no_transaction_pass_what_others_left(
     db.transact(lambda connection: change(connection, index.id))
     with db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         # What earlier tests have left, too.
-        connection.execute(text("VACUUM ANALYZE simhash_books"))
+        connection.execute(text("VACUUM ANALYZE simhash_usage"))
     with reading(db), db.engine.connect() as connection:
         first = [blocks_of_a_transaction(connection, index.id) for _ in range(20)]
         for _ in range(3000):

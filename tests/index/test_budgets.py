@@ -10,7 +10,7 @@ from servers import ENGINES
 from sqlalchemy import select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import entered
+from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 
@@ -103,7 +103,9 @@ def items_kept(db: Database) -> list[str]:
 
 
 def booked(db: Database) -> tuple[int, int]:
-    query = select(entered("item_bytes"), entered("text_bytes")).select_from(schema.namespaces)
+    query = select(current_usage("item_bytes"), current_usage("text_bytes")).select_from(
+        schema.namespaces
+    )
     return tuple(db.read(lambda connection: connection.execute(query).one()))
 
 

@@ -102,7 +102,7 @@ def test_a_run_that_keeps_what_it_confirmed_does_not_keep_what_others_did(db: Da
 
 
 def test_a_live_run_is_never_robbed(db: Database) -> None:
-    index = crashed(db, process=process.enter())
+    index = crashed(db, process=process.register())
     index.run.mark(heartbeat=db.now() - 100 * LEASE, suspected=0.0)
     assert Run.open(db).recovery.runs == []
     assert len(index) == 2

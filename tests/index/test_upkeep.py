@@ -10,7 +10,7 @@ from servers import ENGINES
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import entered
+from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
@@ -56,7 +56,9 @@ def test_drops_older_than_asked_are_forgotten_with_their_items_and_texts(db: Dat
     # The claim keeps its own text, and the books agree with what is there.
     assert rows(db, schema.texts) == len(index) == 1
     text = db.read(lambda connection: connection.scalar(select(func.length(schema.texts.c.text))))
-    books = select(entered("text_bytes"), entered("item_bytes")).select_from(schema.namespaces)
+    books = select(current_usage("text_bytes"), current_usage("item_bytes")).select_from(
+        schema.namespaces
+    )
     assert tuple(db.read(lambda connection: connection.execute(books).one())) == (text, 0)
 
 

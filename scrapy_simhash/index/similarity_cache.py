@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import Row
     from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = ["Judge"]
+__all__ = ["SimilarityCache"]
 
 # Shingles that are remembered, of all texts together: 32 MiB.
 _MOST = 4 << 20
 
 
-class Judge:
+class SimilarityCache:
     """Compares documents with the texts of claims, and remembers the shingles of these.
 
     Args:

@@ -16,21 +16,21 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.errors import has_waited_for_several, is_busy, is_transient
-from scrapy_simhash.db.lock import entered
+from scrapy_simhash.db.lock import current_usage
 
 if TYPE_CHECKING:
     from typing import Self
 
     from sqlalchemy import Connection, Engine
 
-__all__ = ["SLICES", "Patience", "Signs"]
+__all__ = ["SLICES", "Liveness", "LockWait"]
 
 #: A wait for a lock is cut into so many within the timeout, to look in between whether others move.
 SLICES = 4
 
 
 @dataclass(slots=True)
-class Signs:
+class Liveness:
     """What shows that a database works. One thread writes, any reads.
 
     Attributes:
@@ -47,7 +47,7 @@ class Signs:
         self.last = time.monotonic()
 
 
-class Patience:
+class LockWait:
     """The patience with which one transaction is tried. Use it as a context manager.
 
     Args:
@@ -59,7 +59,7 @@ class Patience:
     """
 
     def __init__(
-        self, engine: Engine, timeout: float, signs: Signs, namespace: int | None = None
+        self, engine: Engine, timeout: float, signs: Liveness, namespace: int | None = None
     ) -> None:
         self._engine = engine
         self._timeout = timeout
@@ -130,6 +130,6 @@ class Patience:
             return self._watch.exec_driver_sql("PRAGMA data_version").scalar()
         if self._namespace is None:
             return None
-        counter = select(entered("counter")).where(schema.namespaces.c.id == self._namespace)
+        counter = select(current_usage("counter")).where(schema.namespaces.c.id == self._namespace)
         with self._engine.connect() as connection:
             return connection.scalar(counter)

@@ -16,9 +16,9 @@ from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash.db.engine import check_url, clock, engine_options
 from scrapy_simhash.db.errors import is_transient, unavailable
-from scrapy_simhash.db.lock import enter, lock
+from scrapy_simhash.db.lock import lock, record_usage
+from scrapy_simhash.db.lock_wait import Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords
-from scrapy_simhash.db.patience import Patience, Signs
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import Index
@@ -97,7 +97,7 @@ def test_as_long_as_others_are_seen_to_get_through_nothing_is_given_up(
 ) -> None:
     """A queue on a server can't be made to last; what is seen of it can be."""
     numbers = count()
-    monkeypatch.setattr(Patience, "_progress", lambda _: next(numbers))
+    monkeypatch.setattr(LockWait, "_progress", lambda _: next(numbers))
     with others(index, seconds=0, hold=3 * TIMEOUT, many=1):
         assert index.claim("some words of a text", key="a").kind == "unique"
     assert TIMEOUT < index.database.signs.waited < 10 * TIMEOUT
@@ -106,10 +106,10 @@ def test_as_long_as_others_are_seen_to_get_through_nothing_is_given_up(
 @on_every_engine
 def test_it_is_seen_without_a_lock_that_others_get_through(index: Index) -> None:
     other = Database(index.database.url)
-    with Patience(index.database.engine, 1, Signs(), index.id) as patience:
+    with LockWait(index.database.engine, 1, Liveness(), index.id) as patience:
         seen = [patience._progress()]
         seen.append(patience._progress())
-        other.transact(lambda one: enter(one, index.id, lock(one, index.id)))
+        other.transact(lambda one: record_usage(one, index.id, lock(one, index.id)))
         with other.engine.begin() as connection:
             lock(connection, index.id)
             seen.append(patience._progress())

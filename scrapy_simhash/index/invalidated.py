@@ -16,12 +16,12 @@ from scrapy_simhash.db.schema import NOT_VOID
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, FromClause, ScalarSelect
 
-__all__ = ["counts", "is_orphan", "void_count"]
+__all__ = ["invalidated_count", "is_orphan", "is_valid"]
 
 _run = schema.runs.alias("claimant")
 
 
-def counts(claims: FromClause = schema.claims) -> ColumnElement[bool]:
+def is_valid(claims: FromClause = schema.claims) -> ColumnElement[bool]:
     """The condition that a claim, a row of the table or of an alias of it, is not void."""
     return ~exists().where(_run.c.id == claims.c.run, _run.c.void > claims.c.state)
 
@@ -41,7 +41,7 @@ def is_orphan() -> ColumnElement[bool]:
     return or_(duplicate.orphaned == true(), and_(may_be_void, is_void))
 
 
-def void_count(namespace: ColumnElement[int]) -> ScalarSelect[int]:
+def invalidated_count(namespace: ColumnElement[int]) -> ScalarSelect[int]:
     """How many void claims a namespace still has; costs nothing where no run is void."""
     claims = schema.claims.alias("void_claims")
     return (

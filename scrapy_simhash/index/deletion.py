@@ -16,11 +16,18 @@ from scrapy_simhash.simhash.scheme import Sketch
 if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import Row
 
-__all__ = ["FORGET", "OTHER_SLOTS", "Forgotten", "forgotten", "other_slot", "stored_keys"]
+__all__ = [
+    "DELETION_COLUMNS",
+    "OTHER_SLOTS",
+    "DeletionRow",
+    "deletion_row",
+    "other_slot",
+    "stored_keys",
+]
 
 #: The columns of a claim that it takes to forget it, and its keys.
-FORGET = ("id", "packed_keys", "fingerprint", "basis", "digest")
-Forgotten = tuple[int, bytes | None, bytes, int, bytes | None]
+DELETION_COLUMNS = ("id", "packed_keys", "fingerprint", "basis", "digest")
+DeletionRow = tuple[int, bytes | None, bytes, int, bytes | None]
 
 #: While keys are made anew, the old and the new ones are as many slots apart.
 OTHER_SLOTS = 256
@@ -31,12 +38,12 @@ def other_slot(first: int) -> int:
     return OTHER_SLOTS - first
 
 
-def forgotten(row: Row) -> Forgotten:
+def deletion_row(row: Row) -> DeletionRow:
     """What it takes to forget a claim, of its row."""
     return row.id, row.packed_keys, row.fingerprint, row.basis, row.digest
 
 
-def stored_keys(plan: str, claim: Forgotten) -> list[KeyRow]:
+def stored_keys(plan: str, claim: DeletionRow) -> list[KeyRow]:
     """The keys of a claim, from what is left of its row."""
     _, packed, fingerprint, basis, digest = claim
     slots = _load_keys(plan).slots

@@ -10,10 +10,10 @@ from claims import article
 from servers import ENGINES
 
 from scrapy_simhash.features.minhash import minhash
-from scrapy_simhash.index import judging
+from scrapy_simhash.index import similarity_cache
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.judging import Judge
 from scrapy_simhash.index.reader import CROWD
+from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import Claimant, Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import TEXT, Folded
@@ -170,9 +170,9 @@ class Texts:
         return {claim: self._packed[claim] for claim in wanted if claim in self._packed}
 
 
-def read(judge: Judge, texts: Texts, claims: Iterable[int]) -> None:
-    if unknown := judge.unknown(claims):
-        judge.learn(texts.of(unknown))
+def read(cache: SimilarityCache, texts: Texts, claims: Iterable[int]) -> None:
+    if unknown := cache.unknown(claims):
+        cache.learn(texts.of(unknown))
 
 
 def row_of(document: Document, number: int) -> Row:
@@ -187,51 +187,51 @@ def document_of(text: str) -> Document:
 
 
 def test_a_text_is_read_once_and_one_that_is_not_kept_estimated() -> None:
-    judge, reader = Judge(SCHEME), Texts({1: article(1)})
+    cache, reader = SimilarityCache(SCHEME), Texts({1: article(1)})
     mine = document_of(edited(article(1), 2))
     rows = [row_of(document_of(article(1)), number) for number in (1, 2)]
     for _ in range(3):
-        read(judge, reader, [1])
+        read(cache, reader, [1])
     assert reader.asked == [1]
-    read(judge, reader, [2])
+    read(cache, reader, [2])
     asked = row_of(mine, 0)
     true = similarity(article(1), edited(article(1), 2))
-    assert judge.similarity(mine.sketch.shingles, asked, rows[0]) == (pytest.approx(true), False)
-    estimate, estimated = judge.similarity(mine.sketch.shingles, asked, rows[1])
+    assert cache.similarity(mine.sketch.shingles, asked, rows[0]) == (pytest.approx(true), False)
+    estimate, estimated = cache.similarity(mine.sketch.shingles, asked, rows[1])
     assert estimated
     assert estimate == pytest.approx(true, abs=0.1)
 
 
 def test_nothing_is_said_of_what_nothing_is_known_of() -> None:
-    judge = Judge(SCHEME)
+    cache = SimilarityCache(SCHEME)
     mine = document_of(article(1))
     row = row_of(mine, 0)
     assert row.minhash == minhash(mine.sketch.shingles)
     bare = row._replace(minhash=None)
-    assert judge.similarity(mine.sketch.shingles, row, bare) == (None, False)
-    assert judge.similarity(None, bare, row) == (None, False)
+    assert cache.similarity(mine.sketch.shingles, row, bare) == (None, False)
+    assert cache.similarity(None, bare, row) == (None, False)
 
 
 def test_what_was_met_least_lately_is_forgotten_and_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(judging, "_MOST", 500)
+    monkeypatch.setattr(similarity_cache, "_MOST", 500)
     texts = {number: article(number) for number in range(10)}
-    judge, reader = Judge(SCHEME), Texts(texts)
+    cache, reader = SimilarityCache(SCHEME), Texts(texts)
     mine = document_of(article(0))
     asked, first = row_of(mine, 99), row_of(mine, 0)
     for number in range(1, 10):
-        read(judge, reader, [0, number])
-        assert judge.similarity(mine.sketch.shingles, asked, first) == (1, False)
-        judge.forget()
+        read(cache, reader, [0, number])
+        assert cache.similarity(mine.sketch.shingles, asked, first) == (1, False)
+        cache.forget()
     assert reader.asked == list(range(10)), "the one that is always met stays"
-    read(judge, reader, [1])
+    read(cache, reader, [1])
     assert reader.asked[-1] == 1
 
 
 def test_a_text_too_long_to_be_remembered_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "_MOST", 50)
-    judge, reader = Judge(SCHEME), Texts({1: article(1)})
-    read(judge, reader, [1])
+    monkeypatch.setattr(similarity_cache, "_MOST", 50)
+    cache, reader = SimilarityCache(SCHEME), Texts({1: article(1)})
+    read(cache, reader, [1])
     mine = document_of(article(1))
-    assert judge.similarity(mine.sketch.shingles, row_of(mine, 0), row_of(mine, 1)) == (1, True)
+    assert cache.similarity(mine.sketch.shingles, row_of(mine, 0), row_of(mine, 1)) == (1, True)
