@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-from scrapy_simhash import native
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.values import item_text
 
@@ -16,23 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
-    "ANCHOR",
-    "ASK",
-    "ELSEWHERE",
     "is_address",
+    "is_other_page",
     "is_page",
-    "leads",
     "own_address",
     "without_addresses",
 ]
 
-#: What is seen at once of a value in a list: nothing; that it leads to another page; that it leads
-#: to a place on this one.
-ASK, ELSEWHERE, ANCHOR = range(3)
-
 _ADDRESS = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
-# Turns what is something into what is not.
-_NOT = bytes([True, *bytes(255)])
 _LENGTH = 8192  # what is longer is data
 _NAMED = ("url", "link", "href", "permalink")
 # Words in the name of an address that leads to something else than the item.
@@ -84,32 +73,16 @@ def is_page(address: str, page_url: str) -> bool:
     return _place(_absolute(address, page_url)) == _place(page_url)
 
 
-def leads(name: Name, values: list[Any], page_url: str) -> bytes:
-    """What is seen at once of the values in a list: `ASK`, `ELSEWHERE` or `ANCHOR` for each.
+def is_other_page(name: Name, value: Any, page_url: str) -> bool:
+    """Whether a value is obviously the address of another page, and so neither empty nor a moment.
 
-    Of `ELSEWHERE` `is_page` says no, of `ANCHOR` yes. Neither is a moment or empty, whether it is
-    an address or not: of a list of hundreds of links nothing else has to be asked.
+    Spares most links in a list of hundreds the other checks.
     """
-    if not (tail := _tail(page_url)):
-        return bytes(len(values))
-    if native.core is not None:
-        found = native.core.leads(values, tail, name.address)
-    else:
-        found = bytes([_lead(name, value, tail) for value in values])
-    is_on_web = ANCHOR in found and _ON_WEB.match(page_url)
-    return found if is_on_web else found.replace(bytes([ANCHOR]), bytes([ASK]))
-
-
-def _lead(name: Name, value: Any, tail: str) -> int:
     if type(value) is not str:
-        return ASK
-    if not value.startswith(_BEGINNINGS):
-        # Where it is no address it may be a moment.
-        if not name.address or not is_address(name, value):
-            return ASK
-        if value.startswith("#"):
-            return ASK if value.startswith(("#!", "#/")) else ANCHOR
-    return ELSEWHERE if _leads_elsewhere(value.strip(), tail) else ASK
+        return False
+    if not value.startswith(_BEGINNINGS) and not (name.address and is_address(name, value)):
+        return False
+    return _leads_elsewhere(value.strip(), _tail(page_url))
 
 
 def _leads_elsewhere(address: str, tail: str) -> bool:
@@ -139,25 +112,11 @@ def _is_rooted(address: str) -> bool:
 
 def without_addresses(name: Name, values: list[Any]) -> list[Any]:
     """The values of a list that are no addresses, as they stand and without any tags."""
-    if name.address and native.core is not None:
-        values = list(compress(values, native.core.words(values).translate(_NOT)))
-    if name.address:
-        return [value for value in values if not _is_word(value)]
     return [
         value
         for value in values
         if type(value) is not str or "<" in value or not is_address(name, value)
     ]
-
-
-def _is_word(value: Any) -> bool:
-    """Whether a value is an address in a field of such, and has no tags."""
-    return (
-        type(value) is str
-        and "<" not in value
-        and len(value) <= _LENGTH
-        and len(value.split()) == 1
-    )
 
 
 def own_address(

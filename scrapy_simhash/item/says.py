@@ -5,18 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash import native
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.addresses import (
-    ANCHOR,
-    ASK,
-    ELSEWHERE,
     is_address,
+    is_other_page,
     is_page,
-    leads,
     own_address,
     without_addresses,
 )
@@ -55,9 +50,6 @@ _START = 2048
 _LOOK = 65_536
 _TEXTS = (str, Printed)
 _EMPTY = (None, "", b"")
-# Of what is seen at once of the values in a list: which stay, and which have to be looked at.
-_NO_ANCHOR = bytes(lead != ANCHOR for lead in range(256))
-_ASKS = bytes(lead == ASK for lead in range(256))
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -224,15 +216,13 @@ class _ItemPart:
         return None if value in _EMPTY or self._is_of_crawl(name, value) else value
 
     def _keep_list(self, name: Name, values: list[Any]) -> list[Any]:
-        leading = leads(name, values, self._page_url)
-        if leading.count(ELSEWHERE) == len(values):
-            return values
-        self.names_page |= ANCHOR in leading
-        kept, stays = values.copy(), bytearray(leading.translate(_NO_ANCHOR))
-        for place in compress(range(len(values)), leading.translate(_ASKS)):
-            kept[place] = self._keep(name, values[place])
-            stays[place] = kept[place] is not None
-        return list(compress(kept, stays))
+        kept = []
+        for value in values:
+            stays = is_other_page(name, value, self._page_url)
+            inner = value if stays else self._keep(name, value)
+            if inner is not None:
+                kept.append(inner)
+        return kept
 
     def _is_of_crawl(self, name: Name, value: Any) -> bool:
         if type(value) is str and is_address(name, value):
@@ -266,9 +256,7 @@ def _written(value: Any) -> str:
 
 def _texts(values: list[Any]) -> str | None:
     """What `_written` makes of a list of nothing but texts; None of any other."""
-    # Hundreds of links are common; this goes without a step of Python for each.
-    if native.core is not None and (made := native.core.texts(values)) is not None:
-        return made
+    # Lists of hundreds of links are common; no step here is a loop in Python.
     if set(map(type, values)) != {str}:
         return None
     texts = sorted(set(values))

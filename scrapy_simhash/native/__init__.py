@@ -87,21 +87,6 @@ class Core(Protocol):
             The numbers; None for a text with something that is left to the pure path.
         """
 
-    def leads(self, values: list[Any], tail: str, may_be_words: bool, /) -> bytes:
-        """`item.addresses._lead` of each value; 0 also where that is left to the pure path.
-
-        Args:
-            values: of any kind.
-            tail: what stands in every address that says the path of the page.
-            may_be_words: whether single words are addresses.
-        """
-
-    def words(self, values: list[Any], /) -> bytes:
-        """`item.addresses._is_word` of each value; 0 also where that is left to the pure path."""
-
-    def texts(self, values: list[Any], /) -> str | None:
-        """`item.says._texts`; None also where that is left to the pure path."""
-
     def page(
         self, element: type, root: Any, rules: tuple[bytes, bytes, bytes, bytes], /
     ) -> tuple[str, int, str, int] | None:
@@ -169,9 +154,6 @@ _KNOWN = (
     (-1449487230, -306034206),
     6,
     ["-1234.5", "1:2"],
-    b"\1\2\0\1",
-    b"\1\0",
-    "t(1,2:bba)",
 )
 
 
@@ -205,9 +187,6 @@ def _made(core: Core) -> tuple[object, ...]:
         tuple(memoryview(core.bands(shingles, _STARTS, _ORDERS, _FACTORS, 2)).cast("i")),
         core.common(shingles, shingles[8:16] + shingles[24:]),
         core.numbers(_NUMBERS),
-        core.leads(["/a", "#a", "/b", "b/c"], "b", True),
-        core.words(["a", "a b"]),
-        core.texts(["ba", "b", "ba"]),
     )
 
 

@@ -38,8 +38,5 @@ PyObject *core_markup(PyObject *module, PyObject *arguments);
 PyObject *core_bands(PyObject *module, PyObject *arguments);
 PyObject *core_common(PyObject *module, PyObject *arguments);
 PyObject *core_numbers(PyObject *module, PyObject *arguments);
-PyObject *core_leads(PyObject *module, PyObject *arguments);
-PyObject *core_words(PyObject *module, PyObject *values);
-PyObject *core_texts(PyObject *module, PyObject *values);
 
 #endif

@@ -15,10 +15,7 @@ from lxml import etree
 from scrapy_simhash import native
 from scrapy_simhash.features.minhash import minhash
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item import addresses
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.numbers import numbers_in
-from scrapy_simhash.item.says import read_item
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.simhash.shingles import Shingles
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 COMPILED = pytest.importorskip("scrapy_simhash.native._core", reason="the core is not compiled")
-CRAWL = {"since": 0.0, "now": 2e9}
 PLANS = ((1, 1), (1, 16), (6, 6), (8, 4), (16, 4), (128, 4))
 
 
@@ -83,7 +79,7 @@ numbers = st.one_of(st.integers(0, 9), st.integers(), st.booleans(), st.none(), 
     st.sampled_from(
         [
             *("shingles", "majority", "minhash", "bands", "common", "numbers"),
-            *("leads", "words", "texts", "page", "body", "markup"),
+            *("tokens", "page", "body", "markup"),
         ]
     ),
     st.lists(
@@ -98,45 +94,6 @@ def test_arguments_of_the_core(name: str, given: list[Any]) -> None:
         getattr(COMPILED, name)(*given)
     except (TypeError, ValueError, OverflowError):
         return
-
-
-links = st.lists(
-    st.one_of(
-        long_texts.map(lambda text: text[:40]),
-        st.sampled_from(
-            ["http:", "https:", "mailto:", "javascript:x", "tel:", "a.b", "é", "\ud800"]
-        ),
-        st.sampled_from(
-            [
-                *("/", "//", ".", "..", "#", "#!", "?q", ";", " ", "\x1f", "<"),
-                *("%2F", "%", "%FF", "%C3%A9", "%31"),
-            ]
-        ),
-        st.sampled_from(["b", "1", "b/1", "://a.test", "\u2003", "\0", "a" * 8192]),
-    ),
-    max_size=6,
-).map("".join)
-values = st.one_of(links, links, links, st.none(), st.integers(), st.just(b"/b/1"))
-
-
-@target(
-    st.lists(values, max_size=9),
-    st.sampled_from(["1", "b", "é", "q", "", "%FF", "b%2F1", "\ud800"]),
-    examples=300,
-)
-def test_links_of_the_core(given: list[Any], end: str) -> None:
-    page = f"http://a.test/b/{end}"
-    assert_same(
-        lambda: read_item({"url": page, "links": given, "x": given}, **CRAWL, page_url=page)
-    )
-    name, tail = name_of("links"), addresses._tail(page)
-    for may_be_words in (False, True):
-        one = name if may_be_words else name_of("x")
-        pure = [addresses._lead(one, value, tail) for value in given]
-        for lead, seen in zip(pure, COMPILED.leads(given, tail, may_be_words), strict=True):
-            assert seen in (addresses.ASK, lead)
-    for value, is_word in zip(given, COMPILED.words(given), strict=True):
-        assert addresses._is_word(value) >= is_word
 
 
 @target(trees() | bodies, st.integers(0, 99), examples=120)

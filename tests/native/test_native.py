@@ -19,9 +19,7 @@ from scrapy_simhash.features import shingles as shingling
 from scrapy_simhash.features.minhash import minhash
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.features.tokens import tokens
-from scrapy_simhash.item import addresses, says
 from scrapy_simhash.item import numbers as numbering
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.keys import bands as banding
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.majority import majority
@@ -256,20 +254,6 @@ def test_several_threads_may_use_it_at_once():
 # What is in use
 
 
-@needs_core
-@given(st.lists(st.one_of(texts, texts, st.sampled_from(["", "a", "b", "ab", "é", "\U00010400"]))))
-@example(["\uffff", "\U00010000", "\ud800", "a"])
-@example(["\uffff", "\U00010000", "\ue000", "a\0", "a"])
-@example(["x" * 99, "x" * 100, "x" * 99])
-def test_a_list_of_texts_is_written_in_the_same_way(values):
-    pure, compiled = both(lambda: says._texts(values))
-    assert pure == compiled
-    assert COMPILED.texts(values) in (None, pure)
-    for other in (None, 1, b"a", type("Text", (str,), {})("a")):
-        assert COMPILED.texts([*values, other]) is None
-    assert COMPILED.texts(["ab", "c"]) == "t(2,1:abc)"
-
-
 class Pure:
     """The pure path as a core, of a table and bins that are given."""
 
@@ -313,16 +297,6 @@ class Pure:
 
     def numbers(self, text):
         return numbering._numbers(text)
-
-    def leads(self, values, tail, may_be_words):
-        name = name_of("links" if may_be_words else "title")
-        return bytes(addresses._lead(name, value, tail) for value in values)
-
-    def words(self, values):
-        return bytes(map(addresses._is_word, values))
-
-    def texts(self, values):
-        return says._texts(values)
 
 
 def test_what_is_known_of_the_core_is_what_the_pure_path_makes():
