@@ -6,17 +6,26 @@ READY := .venv/ready
 SIDE_BY_SIDE := -n $(shell expr `nproc 2>/dev/null || echo 2` + 1) --dist worksteal
 EXTRAS := postgresql,mariadb,report,trafilatura,rjieba,xxhash,parquet,warc,zstd
 
-.PHONY: demo test docs test-lowest test-databases torture fuzz clean
+# Tests start many processes: without bytecode files each of them compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo check test test-all docs test-lowest test-databases torture fuzz clean
 
 demo: $(READY)
 	$(BIN)/python example_project/demo.py
 
-# MEASURED=--cov measures which lines and branches the tests reach.
-test: $(READY)
+check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest $(SIDE_BY_SIDE) $(MEASURED)
+
+test: check
+	$(BIN)/pytest $(SIDE_BY_SIDE)
+
+# The slow tests as well, and more examples of those that are drawn at random. MEASURED=--cov
+# measures which lines and branches the tests reach.
+test-all: check
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "not galera" --hypothesis-profile=full $(MEASURED)
 
 # The site of docs/, in docs/_build; whatever Sphinx warns of is an error.
 docs: $(READY)
@@ -34,7 +43,7 @@ test-databases: $(READY)
 
 # Crashes, signals, servers and clocks, at full length: most of an hour.
 torture: $(READY)
-	$(BIN)/pytest tests/torture --torture=long -s
+	$(BIN)/pytest -m slow tests/torture --torture=long -s
 
 # Whatever a stranger writes, drawn by chance for so many minutes a target. Atheris, which goes by
 # the lines that are reached, has no wheels but for Linux on x86-64; hypothesis draws without it.

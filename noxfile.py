@@ -7,7 +7,10 @@ import nox
 nox.options.default_venv_backend = "uv"
 
 EXTRAS = ".[postgresql,mariadb,report,trafilatura,rjieba,xxhash,parquet,warc,zstd]"
-SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
+PYTEST = (
+    *("pytest", "-n", "auto", "--dist", "worksteal"),
+    *("-m", "not galera", "--hypothesis-profile=full"),
+)
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.14"])
@@ -15,21 +18,21 @@ SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
 def tests(session: nox.Session, scrapy: str) -> None:
     """All tests, which crawl with asyncio, the select reactor and without a reactor."""
     session.install("-e", EXTRAS, "--group", "test", f"scrapy=={scrapy}.*")
-    session.run("pytest", *SIDE_BY_SIDE, *session.posargs)
+    session.run(*PYTEST, *session.posargs)
 
 
 @nox.session(python="3.11")
 def lowest(session: nox.Session) -> None:
     """The lowest versions that are allowed; for newer Pythons there are no wheels of them."""
     session.install("--resolution", "lowest-direct", "-e", EXTRAS, "--group", "test")
-    session.run("pytest", *SIDE_BY_SIDE, *session.posargs)
+    session.run(*PYTEST, *session.posargs)
 
 
 @nox.session
 def coverage(session: nox.Session) -> None:
     """Which lines and branches the tests reach, with those of the processes that they start."""
     session.install("-e", EXTRAS, "--group", "test")
-    session.run("pytest", "--cov", *SIDE_BY_SIDE, *session.posargs)
+    session.run(*PYTEST, "--cov", *session.posargs)
 
 
 @nox.session

@@ -1,9 +1,9 @@
-"""What tests of several folders use; how long the torture lasts, and the table at its end."""
+"""Fixtures of several folders; which tests are slow; the torture's length and table."""
 
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -24,6 +24,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if left_out := terminalreporter.config.stash.get(LEFT_OUT, 0):
+        terminalreporter.section("slow tests")
+        run_them = f"make test-all runs them too (about {MINUTES} minutes)"
+        terminalreporter.line(f"{left_out} slow tests were left out: {run_them}")
     rows = [*_rows(terminalreporter)]
     if not rows:
         return
@@ -36,20 +40,58 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _rows(terminalreporter: pytest.TerminalReporter) -> Iterator[object]:
-    """What the tests have recorded, whichever process they ran in."""
+    """The rows that tests have recorded, in any process."""
     for report in terminalreporter.getreports(""):
         if report.when == "teardown":
             yield from (value for name, value in report.user_properties if name == "torture")
 
 
-# However busy the machine is.
-settings.register_profile("tests", deadline=None)
-settings.load_profile("tests")
+#: Folders whose tests start many processes, or draw hundreds of examples.
+SLOW_FOLDERS = {"benchmarks", "fuzz", "hostile", "torture"}
+SERVERS = {"postgresql", "mariadb"}
+#: What `make test-all` takes on two cores.
+MINUTES = 12
+LEFT_OUT = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark whole folders, and what runs on a database server, as slow."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        on_server = callspec is not None and callspec.params.get("engine") in SERVERS
+        if on_server or item.path.parent.name in SLOW_FOLDERS:
+            item.add_marker("slow")
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count the slow tests that the marker leaves out; `-k` comes before it."""
+    for item in items:
+        if "not slow" in item.config.option.markexpr and item.get_closest_marker("slow"):
+            item.config.stash[LEFT_OUT] = item.config.stash.get(LEFT_OUT, 0) + 1
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["left out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Every process of pytest-xdist collects the same tests."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left out", 0)
+
+
+# However busy the machine is. `--hypothesis-profile=full` draws as many examples as hypothesis
+# does by itself; tests that need more or fewer say by what factor.
+settings.register_profile("quick", deadline=None, max_examples=20)
+settings.register_profile("full", deadline=None, max_examples=100)
+settings.load_profile("quick")
 
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch):
-    """Claims are gathered for a shorter time: most tests crawl a few pages, one after the other."""
+    """Gather claims for a shorter time: most tests crawl a few pages, one after the other."""
     monkeypatch.setattr("scrapy_simhash.crawl.gathering._GATHER", 0.02)
 
 
@@ -57,9 +99,8 @@ def hasty(monkeypatch):
 def drawn_secrets(request, monkeypatch):
     """Databases draw the same secrets whenever a test is run.
 
-    Which of the texts that are only just similar enough meet in no band hangs on them, and a test
-    must not hang on chance. Processes of their own draw what they like, as do tests that say so by
-    a fixture of this name.
+    Which barely similar texts share no band depends on the secret, and a test must not depend on
+    chance. Other processes draw their own secrets; so does a test that overrides this fixture.
     """
     draw = random.Random(request.node.nodeid).randbytes
     monkeypatch.setattr("scrapy_simhash.db.secret.token_bytes", draw)

@@ -164,7 +164,7 @@ def price(number: int) -> Facts:
 
 # Always the same examples: of what was dropped no visit is stored, which makes a difference where
 # an owner comes again in one run.
-@settings(derandomize=True, max_examples=40)
+@settings(derandomize=True, max_examples=settings.default.max_examples // 2)
 @given(
     st.lists(
         st.tuples(

@@ -368,7 +368,7 @@ PLACES = {
 }
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(st.lists(st.tuples(st.sampled_from(sorted(PLACES)), st.integers(0, 6))))
 def test_it_goes_on_where_it_was_stopped(tmp_path_factory, stops):
     """Whatever is stopped at whatever moment, and again: the output is that of a single call."""

@@ -207,7 +207,7 @@ class Broken(Exception):
     pass
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(
     st.lists(st.tuples(st.sampled_from(["write", "sync", "save", "execute"]), st.integers(0, 6)))
 )

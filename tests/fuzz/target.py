@@ -19,11 +19,17 @@ TARGETS: dict[str, tuple[Check, tuple[SearchStrategy[Any], ...]]] = {}
 
 
 def target(*given: SearchStrategy[Any], examples: int) -> Callable[[Check], Check]:
-    """Make a check a target, and a test of so many examples, the same each time."""
+    """Make a check a target, and a test that draws the same examples each time.
+
+    Args:
+        given: strategies of the arguments.
+        examples: number of examples of the full profile; the quick one draws fewer.
+    """
+    drawn = max(examples * settings.default.max_examples // 100, 1)
 
     def enter(check: Check) -> Check:
         TARGETS[check.__name__.removeprefix("test_")] = check, given
-        return fuzzed(check, given, max_examples=examples, derandomize=True)
+        return fuzzed(check, given, max_examples=drawn, derandomize=True)
 
     return enter
 

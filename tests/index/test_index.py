@@ -28,7 +28,10 @@ pytestmark = pytest.mark.parametrize("engine", ENGINES)
 fingerprints = st.integers(0, 2**BITS - 1)
 
 # What one drawn example leaves behind is in a namespace of its own.
-shared = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+shared = settings(
+    max_examples=settings.default.max_examples // 4,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 
 
 # Claims

@@ -68,7 +68,7 @@ def markup(draw: st.DrawFn, depth: int = 4) -> str:
 @given(markup())
 @example("<noscript><p>" + "All that this page says is for those without scripts. " * 30)
 @example("")
-@settings(max_examples=200)
+@settings(max_examples=2 * settings.default.max_examples)
 def test_the_text_is_that_of_page_text_whatever_the_page(html: str) -> None:
     root = parse_html(html)
     if root is None:
