@@ -1,29 +1,41 @@
-"""The page on the architecture names what is there, and every folder; links lead somewhere."""
+"""What the pages name exists: links, paths, names, tests, settings, commands and messages."""
 
 from __future__ import annotations
 
 import ast
+import importlib.util
 import pkgutil
 import re
-from pathlib import Path
+import shlex
+from functools import cache
+from typing import TYPE_CHECKING, get_args
 
-import pytest
+from scrapy.settings import Settings as ScrapySettings
+from sources import DOCS, PACKAGE, PAGES, ROOT, blocks, text_of, trees
 from test_layers import FLOOR, ORDER
 
-from scrapy_simhash.crawl.settings import DEFAULTS
+from scrapy_simhash.crawl.document import Reason
+from scrapy_simhash.crawl.settings import DEFAULTS, Settings
 
-ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "scrapy_simhash"
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-PICTURE = (ROOT / "docs" / "architecture.svg").read_text("utf-8")
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
-SPANS = set(re.findall(r"`([^`\n]+)`", PAGE))
+#: A variable of the environment: it is about the machine, not about a project.
+ENVIRONMENT = {"SIMHASH_NATIVE"}
+
+ARCHITECTURE = text_of(DOCS / "architecture.md")
+PICTURE = text_of(DOCS / "architecture.svg")
+SPANS = set(re.findall(r"`([^`\n]+)`", ARCHITECTURE))
 FILE = r"[\w.]+\.(?:py|toml)"
 NAMED_PATHS = {span for span in SPANS if "/" in span or re.fullmatch(FILE, span)}
 NAMED_OBJECTS = {span for span in SPANS if re.fullmatch(r"\w+(\.\w+)+", span)} - NAMED_PATHS
 NAMED_TESTS = {span for span in SPANS if re.fullmatch(r"test_\w+", span)}
 DRAWN_PATHS = set(re.findall(r"\b[\w/]+(?:/(?!\w)|/\w+\.py)", re.sub(r"<[^>]*>", "\n", PICTURE)))
+
+
+def listed(found: list[tuple[Path, object]]) -> str:
+    return "\n".join(f"{page.relative_to(ROOT)}: {what}" for page, what in found)
 
 
 def is_there(path: str) -> bool:
@@ -39,62 +51,236 @@ def resolves(name: str) -> bool:
     return True
 
 
-def test_every_path_on_the_page_and_in_its_picture_exists():
-    assert len(NAMED_PATHS) > 50
-    assert len(DRAWN_PATHS) > 10
-    assert [path for path in sorted(NAMED_PATHS | DRAWN_PATHS) if not is_there(path)] == []
+class TestArchitecture:
+    def test_every_path_on_the_page_and_in_its_picture_exists(self):
+        assert NAMED_PATHS
+        assert DRAWN_PATHS
+        assert [path for path in sorted(NAMED_PATHS | DRAWN_PATHS) if not is_there(path)] == []
+
+    def test_every_name_exists(self):
+        assert NAMED_OBJECTS
+        assert [name for name in sorted(NAMED_OBJECTS) if not resolves(name)] == []
+
+    def test_every_test_exists(self):
+        found = re.compile(r"^ *(?:async )?def (test_\w+)", re.MULTILINE)
+        tests = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+        assert NAMED_TESTS
+        assert NAMED_TESTS - {name for text in tests for name in found.findall(text)} == set()
+
+    def test_every_make_target_exists(self):
+        makefile = (ROOT / "Makefile").read_text("utf-8")
+        targets = re.findall(r"^([\w-]+):", makefile, flags=re.MULTILINE)
+        assert set(re.findall(r"`make ([\w-]+)`", ARCHITECTURE)) <= set(targets)
+
+    def test_every_folder_and_file_beside_the_folders_is_on_the_page(self):
+        folders = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
+        assert folders | {path.name for path in PACKAGE.glob("*.py")} <= SPANS
+
+    def test_the_rooms_stand_in_the_order_in_which_they_import(self):
+        assert ORDER in " ".join(ARCHITECTURE.split())
+        _, table = re.split(r"^\| room \|.*$", ARCHITECTURE, flags=re.MULTILINE)
+        rooms = re.findall(r"^\| `(\w+)/` \|", table, flags=re.MULTILINE)
+        assert [FLOOR[room] for room in rooms] == sorted(FLOOR[room] for room in rooms)
+        assert set(rooms) == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
 
 
-def test_every_name_on_the_page_exists():
-    assert len(NAMED_OBJECTS) > 50
-    assert [name for name in sorted(NAMED_OBJECTS) if not resolves(name)] == []
-
-
-def test_every_test_on_the_page_exists():
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    there = {
-        node.name
-        for path in (ROOT / "tests").rglob("test_*.py")
-        for node in ast.parse(path.read_text("utf-8")).body
-        if isinstance(node, functions)
-    }
-    assert len(NAMED_TESTS) > 20
-    assert NAMED_TESTS - there == set()
-
-
-def test_every_setting_and_every_make_target_on_the_page_exists():
-    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.MULTILINE)
-    assert set(re.findall(r"`make ([\w-]+)`", PAGE)) <= set(targets)
-    assert set(re.findall(r"SIMHASH_\w+", PAGE + PICTURE)) <= set(DEFAULTS)
-
-
-def test_every_folder_and_file_beside_the_folders_is_on_the_page():
-    folders = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
-    assert folders | {path.name for path in PACKAGE.glob("*.py")} <= SPANS
-
-
-def test_the_rooms_stand_in_the_order_in_which_they_import():
-    assert ORDER in " ".join(PAGE.split())
-    _, table = re.split(r"^\| room \|.*$", PAGE, flags=re.MULTILINE)
-    rooms = re.findall(r"^\| `(\w+)/` \|", table, flags=re.MULTILINE)
-    assert [FLOOR[room] for room in rooms] == sorted(FLOOR[room] for room in rooms)
-    assert set(rooms) == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-
-
+@cache
 def headings(page: Path) -> set[str]:
-    """What links can lead to, as GitHub names it."""
-    found = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), flags=re.MULTILINE)
+    """The anchors that links can name, as GitHub and Sphinx make them."""
+    found = re.findall(r"^#+ (.+)$", text_of(page), flags=re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
 
 
 def leads_somewhere(page: Path, link: str) -> bool:
     path, _, heading = link.partition("#")
-    target = page.parent / path if path else page
+    target = (page.parent / path).resolve() if path else page
     return target.exists() and (not heading or heading in headings(target))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_leads_to_a_file_or_a_heading(page):
-    links = re.findall(r"\]\(([^)]+)\)", page.read_text("utf-8"))
-    ours = [link for link in links if not link.startswith("https:")]
-    assert [link for link in ours if not leads_somewhere(page, link)] == []
+def test_every_link_leads_to_a_file_or_a_heading():
+    links = [(page, link) for page in PAGES for link in re.findall(r"\]\(([^)]+)\)", text_of(page))]
+    ours = [(page, link) for page, link in links if not link.startswith("https:")]
+    assert ours
+    wrong = [(page, link) for page, link in ours if not leads_somewhere(page, link)]
+    assert not wrong, listed(wrong)
+
+
+class TestSettings:
+    def test_every_setting_that_a_page_names_exists(self):
+        named = [
+            (page, name)
+            for page in [*PAGES, DOCS / "architecture.svg"]
+            if page.name != "CHANGELOG.md"
+            for name in re.findall(r"SIMHASH_[A-Z_]*[A-Z]\b", text_of(page))
+        ]
+        wrong = [(page, name) for page, name in named if name not in {*DEFAULTS, *ENVIRONMENT}]
+        assert not wrong, listed(wrong)
+
+    def test_every_setting_is_described_with_its_default(self):
+        described = {}
+        found = re.findall(
+            r"^### (SIMHASH_.+)\n+Default: (.+)$", text_of(DOCS / "settings.md"), re.MULTILINE
+        )
+        for heading, default in found:
+            values = re.findall(r"`([^`]+)`", default)
+            names = re.findall(r"SIMHASH_\w+", heading)
+            described |= dict(zip(names, map(ast.literal_eval, values), strict=False))
+        assert described == DEFAULTS
+
+    def test_settings_of_the_readme_have_their_defaults(self):
+        row = r"^\| `(SIMHASH_\w+)` \| `(.+?)` \|"
+        rows = re.findall(row, text_of(ROOT / "README.md"), re.MULTILINE)
+        assert rows
+        assert [row for row in rows if DEFAULTS.get(row[0], ...) != ast.literal_eval(row[1])] == []
+
+    def test_every_reason_for_which_something_is_not_compared_is_described(self):
+        _, table = text_of(DOCS / "settings.md").split("| reason in `simhash/skipped/` |")
+        assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(get_args(Reason))
+
+    def test_settings_in_examples_are_taken(self):
+        given = [
+            (page, values)
+            for page in PAGES
+            for block in blocks(page, "python")
+            if (values := settings_in(block))
+        ]
+        assert given
+        wrong = [(page, error) for page, values in given if (error := refusal(values))]
+        assert not wrong, listed(wrong)
+
+
+def settings_in(block: str) -> dict[str, object]:
+    """The settings of this package that a block assigns literal values to."""
+    return {
+        statement.targets[0].id: ast.literal_eval(statement.value)
+        for statement in ast.parse(block).body
+        if isinstance(statement, ast.Assign)
+        and statement.targets[0].id.startswith("SIMHASH_")
+        and not any(isinstance(node, ast.Name | ast.Call) for node in ast.walk(statement.value))
+    }
+
+
+def refusal(values: dict[str, object]) -> object:
+    """Why a crawl with these settings would not start."""
+    # Its packages, or classes of the reader's project, are not installed here.
+    given = {
+        name: value
+        for name, value in values.items()
+        if name != "SIMHASH_EXTRACTOR" and "shop.items" not in str(value)
+    }
+    try:
+        Settings.read(ScrapySettings(given))
+    except Exception as error:  # noqa: BLE001 - any of them would stop a crawl
+        return error
+    return set(values) - set(DEFAULTS)
+
+
+def test_every_block_of_python_is_python():
+    wrong = []
+    for page in PAGES:
+        for block in blocks(page, "python"):
+            try:
+                compile(block, page.name, "exec")
+            except SyntaxError as error:
+                wrong.append((page, error))
+    assert not wrong, listed(wrong)
+
+
+class TestCommands:
+    @staticmethod
+    def commands():
+        spec = importlib.util.spec_from_file_location("commands", DOCS / "commands.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def test_every_command_of_the_pages_is_one(self, capsys):
+        wrong, parser_of = [], self.commands().parser_of
+        line_of = re.compile(r"^(?: {4})?(?:\$ )?scrapy simhash ([a-z].*)$", re.MULTILINE)
+        for page in PAGES:
+            for line in line_of.findall(text_of(page)):
+                command, *arguments = shlex.split(line.replace(" ...", " 1"), comments=True)
+                try:
+                    parser = parser_of(command)
+                    parser.add_argument("-s", action="append")
+                    parser.parse_args(arguments)
+                except (SystemExit, KeyError):
+                    wrong.append((page, f"{line} {capsys.readouterr().err}"))
+        assert not wrong, listed(wrong)
+
+    def test_the_page_of_the_commands_is_what_they_say(self):
+        commands = self.commands()
+        assert commands.PAGE.read_text("utf-8") == commands.page(), "run docs/commands.py"
+
+
+#: Folders whose exceptions users meet.
+ROOMS = {"cli", "crawl", "db", "feed", "index"}
+LOGGED = {"warning", "error", "critical", "exception"}
+#: Caught by this package, or by Scrapy, which logs something else.
+UNSEEN = {"AssertionError", "TooLarge", "NotConfigured"}
+WORDS = re.compile(r"\w{2,}")
+
+
+def template(node: ast.expr) -> str:
+    """The fixed words of a message, with … for its arguments."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return re.sub(r"%[-.\d]*[a-z%]", "…", text)
+        case ast.JoinedStr(values=parts):
+            return "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts
+            )
+    return ""
+
+
+def messages(path: Path, tree: ast.Module) -> Iterator[str]:
+    """What a file logs and, where users meet it, raises."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(ast.Name("logger"), how), args=[said, *_]):
+                if how in LOGGED:
+                    yield template(said)
+            case ast.Raise(exc=ast.Call(func=raised, args=[said, *_])):
+                name = ast.unparse(raised)
+                if name.endswith("NotFound") or (path.parent.name in ROOMS and name not in UNSEEN):
+                    yield template(said)
+
+
+class TestTroubleshooting:
+    """Every message of a crawl and of the commands is on the page, and no other."""
+
+    @staticmethod
+    @cache
+    def shown() -> list[str]:
+        """The first column: what readers search for."""
+        page = text_of(DOCS / "troubleshooting.md")
+        rows = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| ")]
+        found = [span for row in rows for span in re.findall(r"`([^`]+)`", row)]
+        return found + re.findall(r"^One line that begins with `([^`]+)`", page, re.MULTILINE)
+
+    def test_every_message_is_on_the_page(self):
+        # A message without words of its own passes on another one; a span without, shows any.
+        found = {one for path, tree in trees().items() for one in messages(path, tree)}
+        shown = [span for span in self.shown() if len(WORDS.findall(span)) > 1]
+        missing = [
+            message
+            for message in sorted(found)
+            if len(WORDS.findall(message)) > 1 and not any(span in message for span in shown)
+        ]
+        assert len(found) > 40
+        assert missing == []
+
+    def test_every_message_on_the_page_is_one_of_the_code(self):
+        strings = " ".join(
+            template(node)
+            for tree in trees().values()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant | ast.JoinedStr)
+        )
+        # Not the names of settings and stats, which stand in the first table.
+        shown = [span for span in self.shown() if " " in span and not span.startswith("scrapy ")]
+        assert len(shown) > 40
+        pieces = {
+            piece.rstrip(": ") for span in shown for piece in span.split("…") if WORDS.search(piece)
+        }
+        assert [piece for piece in sorted(pieces) if piece not in strings] == []

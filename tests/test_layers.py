@@ -6,11 +6,11 @@ Imports for types and imports inside functions count as well.
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import scrapy_simhash
+from sources import PACKAGE, ROOT, trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,10 +22,9 @@ ORDER = (
 )
 FLOOR = {name: floor for floor, names in enumerate(ORDER.split("<")) for name in names.split()}
 
-ROOT = Path(scrapy_simhash.__file__).parent
 FILES = {
-    ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in sorted(ROOT.rglob("*.py"))
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
 }
 
 
@@ -48,7 +47,7 @@ class Import(NamedTuple):
 
 
 def imports_of(module: str) -> Iterator[Import]:
-    tree = ast.parse(FILES[module].read_text("utf-8"))
+    tree = trees()[FILES[module]]
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     late = {n for f in ast.walk(tree) if isinstance(f, functions) for n in ast.walk(f)}
     for node in ast.walk(tree):
@@ -63,12 +62,17 @@ def imports_of(module: str) -> Iterator[Import]:
                 yield Import(module, imported, alias.name, node in late)
 
 
-IMPORTS = [one for module in FILES for one in imports_of(module)]
-OURS = [one for one in IMPORTS if one.imported in FILES]
+@cache
+def imports() -> list[Import]:
+    return [one for module in FILES for one in imports_of(module)]
 
 
-def listed(imports: list[Import]) -> str:
-    return "\n".join(map(str, imports))
+def ours() -> list[Import]:
+    return [one for one in imports() if one.imported in FILES]
+
+
+def listed(found: list[Import]) -> str:
+    return "\n".join(map(str, found))
 
 
 def test_every_folder_has_its_place_in_the_order():
@@ -78,7 +82,7 @@ def test_every_folder_has_its_place_in_the_order():
 def test_no_folder_imports_one_that_is_not_left_of_it():
     wrong = [
         one
-        for one in OURS
+        for one in ours()
         if (low := folder(one.imported)) != (high := folder(one.importer))
         and FLOOR[low] >= FLOOR[high]
     ]
@@ -86,19 +90,19 @@ def test_no_folder_imports_one_that_is_not_left_of_it():
 
 
 def test_the_classic_pipeline_is_reached_by_its_name_alone():
-    wrong = [one for one in OURS if any(one.goes(name, "classic") for name in FLOOR)]
+    wrong = [one for one in ours() if any(one.goes(name, "classic") for name in FLOOR)]
     assert not wrong, listed(wrong)
 
 
 def test_a_crawl_imports_the_report_once_and_late():
-    found = [one for one in OURS if one.goes("crawl", "report")]
+    found = [one for one in ours() if one.goes("crawl", "report")]
     assert [one.is_late for one in found] in ([], [True]), listed(found)
 
 
 def test_what_is_left_of_the_database_imports_neither_it_nor_scrapy():
     wrong = [
         one
-        for one in IMPORTS
+        for one in imports()
         if FLOOR[folder(one.importer)] < FLOOR["db"]
         and one.imported.partition(".")[0] in {"sqlalchemy", "scrapy", "twisted"}
     ]
@@ -107,7 +111,7 @@ def test_what_is_left_of_the_database_imports_neither_it_nor_scrapy():
 
 def test_no_files_import_each_other_in_a_circle():
     graph: dict[str, set[str]] = {module: set() for module in FILES}
-    for one in OURS:
+    for one in ours():
         graph[one.importer].add(one.imported)
     circle: list[str] = []
     try:
@@ -116,4 +120,4 @@ def test_no_files_import_each_other_in_a_circle():
         circle = error.args[1]
     # It lists each file before those that import it.
     ties = set(zip(circle[1:], circle, strict=False))
-    assert not circle, listed([one for one in OURS if one[:2] in ties])
+    assert not circle, listed([one for one in ours() if one[:2] in ties])

@@ -2,83 +2,28 @@
 
 from __future__ import annotations
 
-import ast
-import importlib.util
 import json
 import re
 import shlex
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from loopback import Page, article, serve
-from scrapy.settings import Settings as ScrapySettings
+from sources import DOCS, ROOT, blocks
 
-from scrapy_simhash.crawl.settings import DEFAULTS, Settings
-
-ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
-
-spec = importlib.util.spec_from_file_location("commands", DOCS / "commands.py")
-commands = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(commands)
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-def blocks(page: Path, *languages: str) -> list[str]:
-    """The fenced blocks of these languages."""
-    fence = rf"^```(?:{'|'.join(languages)})\n(.*?)^```$"
-    return re.findall(fence, page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-
-
-def settings_in(block: str) -> dict[str, object]:
-    """The settings of this package that a block assigns literal values to."""
-    return {
-        statement.targets[0].id: ast.literal_eval(statement.value)
-        for statement in ast.parse(block).body
-        if isinstance(statement, ast.Assign)
-        and statement.targets[0].id.startswith("SIMHASH_")
-        and not any(isinstance(node, ast.Name | ast.Call) for node in ast.walk(statement.value))
-    }
-
-
-GIVEN = [
-    (page.name, values)
-    for page in PAGES
-    for block in blocks(page, "python")
-    if (values := settings_in(block))
-]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_block_of_python_is_python(page):
-    for block in blocks(page, "python"):
-        compile(block, page.name, "exec")
-
-
-@pytest.mark.parametrize(("page", "values"), GIVEN, ids=[page for page, _ in GIVEN])
-def test_settings_of_the_pages_are_taken(page, values):
-    # What needs a package or a project of the reader's is there in neither.
-    values.pop("SIMHASH_EXTRACTOR", None)
-    per_class = {name for name, value in values.items() if "shop.items" in str(value)}
-    given = {name: value for name, value in values.items() if name not in per_class}
-    Settings.read(ScrapySettings(given))
-    assert set(values) <= set(DEFAULTS)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_command_of_the_pages_is_one(page):
-    text = page.read_text("utf-8")
-    for line in re.findall(r"^(?: {4})?(?:\$ )?scrapy simhash ([a-z].*)$", text, re.MULTILINE):
-        command, *arguments = shlex.split(line.replace(" ...", " 1"), comments=True)
-        parser = commands.parser_of(command)
-        parser.add_argument("-s", action="append")
-        parser.parse_args(arguments)
-
-
-def test_the_page_of_the_commands_is_what_they_say():
-    assert commands.PAGE.read_text("utf-8") == commands.page(), "run docs/commands.py"
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "api.md"], ids=lambda page: page.name)
+def test_python_block_runs_and_prints_what_its_comments_say(page, capsys):
+    (block,) = blocks(page, "python")
+    exec(compile(block, str(page), "exec"), {})
+    kind, again = capsys.readouterr().out.splitlines()
+    assert kind == "unique"
+    assert again == "duplicate https://example.com/story"
 
 
 def run(*arguments: str, cwd: Path) -> str:
