@@ -15,11 +15,68 @@ PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
 # Commands
 
-<!-- Made by docs/commands.py from what the commands say themselves; a test compares the two. -->
+<!-- Written by docs/commands.py from the parsers of the commands; a test compares the two. -->
 
-Every option of `scrapy simhash COMMAND`. Each command takes `--help` as well, and `-s NAME=VALUE`
-for a setting. [What they are for](report.md#the-command), with examples, is on a page of its own.
+`scrapy simhash COMMAND` works in a project, with its settings, and anywhere else with `--database`.
+Each command also takes `--help`, and `-s NAME=VALUE` for a setting. Expected errors are one line on
+standard error with exit code 2.
+
+| common option | meaning |
+|---|---|
+| `--database URL` | instead of SIMHASH_DATABASE_URL |
+| `--namespace NAME` | instead of SIMHASH_NAMESPACE |
+| `--json` | print JSON, for programs |
 """
+
+#: The options of the table above: a section names those that its command takes.
+COMMON = ("--database", "--namespace", "--json")
+
+#: What a command is for and what its output means, beside the table of its options.
+NOTES = {
+    "try": """\
+    scrapy simhash try news -a section=sports --pages 1000 -o sports.html
+
+Crawls about 300 pages of a spider into an index that is thrown away. Nothing is stored: no feed is
+written, and no other item pipeline runs. The spider, middlewares and extensions run as always; the
+project's index, log file and `JOBDIR` are not touched. Ctrl-C ends the crawl early and shows what
+was found by then: the counts, the fields that kept items apart, a table of similarities, and the
+lines to paste into the settings. The plugin need not be enabled.
+""",
+    "tune": """\
+Decides again on everything that is stored, by the rule of the crawl, at similarities from 0.7
+to 1, without fetching anything. A table shows how many items each similarity drops and keeps. The
+pairs at the edge follow: those that a neighbouring similarity would decide otherwise, with both
+URLs, their similarity and what differs between their texts. A lower similarity drops more copies,
+and may drop pages that exist only once; the pairs show which they are.
+
+Items that were released, expired or skipped are not part of it. It compares everything with
+everything and may therefore find more than a crawl: a namespace made for 0.9 finds 94 % of the
+pairs with a similarity of 0.85, 84 % at 0.8, 53 % at 0.7. A new namespace gets bands for its own
+similarity. 50,000 documents take about half a minute.
+""",
+    "compare": """\
+    scrapy simhash compare https://example.com/may https://example.com/june
+    scrapy simhash compare a.html b.html
+
+What a crawl would decide on B if it had stored A: "near-duplicates", "different", "different
+things" (the texts are similar, a fact differs), or why they are not compared. Below are the exact
+similarity, the distance of the fingerprints and the facts of both pages. Files count as pages of
+one site. A file that does not begin with `<` is a text.
+""",
+    "restore": """\
+    scrapy simhash restore -o back.jsonl                     # everything in quarantine
+    scrapy simhash restore --run 12 --min-distance 15        # the least similar drops of a crawl
+    scrapy simhash restore --orphans --since 2030-01-31      # what a crash left without an original
+    scrapy simhash restore --id 7926359104819234816          # one, by its number in the report
+
+An orphan is an item that was dropped as a duplicate of one that was not stored in the end.
+[`--better`](best.md) returns the items that are better than what is stored. An existing file is
+never overwritten.
+""",
+    "dedupe": """\
+[Deduplicate files](feeds.md) has examples, formats and what is compared.
+""",
+}
 
 
 def page() -> str:
@@ -35,10 +92,18 @@ def parser_of(command: str) -> ArgumentParser:
 
 
 def _section(command: str) -> str:
-    rows = [_row(action) for action in parser_of(command)._actions]
-    said = COMMANDS[command]
-    head = f"## {command}\n\n{said[0].upper()}{said[1:]}.\n"
-    return "\n".join([head, "| option | meaning |", "|---|---|", *rows, ""] if rows else [head])
+    actions = parser_of(command)._actions
+    own = [action for action in actions if not {*action.option_strings} & {*COMMON}]
+    common = [name for name in COMMON if any(name in one.option_strings for one in actions)]
+    purpose = COMMANDS[command]
+    parts = [f"## {command}\n", f"{purpose[0].upper()}{purpose[1:]}.\n"]
+    if command in NOTES:
+        parts.append(NOTES[command])
+    if common:
+        parts.append(f"Common options: {', '.join(f'`{name}`' for name in common)}.\n")
+    if own:
+        parts += ["| option | meaning |", "|---|---|", *map(_row, own), ""]
+    return "\n".join(parts)
 
 
 def _row(action: Action) -> str:

@@ -63,7 +63,7 @@ def test_the_first_page_does_what_it_says(tmp_path):
         lines = "\n".join(blocks(DOCS / "start.md", "console")).splitlines()
         said = [shlex.split(line.removeprefix("$ ")) for line in lines]
         crawls = [words[1:] for words in said if words[:2] == ["scrapy", "crawl"]]
-        first, again = (run(*arguments, cwd=tmp_path) for arguments in crawls)
+        first, again, counting = (run(*arguments, cwd=tmp_path) for arguments in crawls)
     lines = (tmp_path / "pages.jsonl").read_text("utf-8").splitlines()
     kept = [json.loads(line)["url"] for line in lines]
     assert len(kept) == 3
@@ -71,6 +71,7 @@ def test_the_first_page_does_what_it_says(tmp_path):
     assert "0 claims; near is" in first
     assert "4 checked, 3 kept, 1 dropped: 3 unique, 1 near-duplicate" in first
     assert "4 checked, 0 kept, 4 dropped" in again
+    assert "4 checked, 4 kept" in counting
     (back,) = (words[1:] for words in said if "restore" in words)
     run(*back, cwd=tmp_path)
     assert len((tmp_path / "back.jsonl").read_text("utf-8").splitlines()) == 5
