@@ -1,12 +1,12 @@
 r"""How right the verdicts are, on real and on generated pages, beside other tools.
 
     python -m benchmarks.accuracy --pages pages.tar.xz --pairs pairs.jsonl.xz --sites FOLDER \
-        --out docs
+        --out benchmarks/accuracy_parts/results.md
 
 PAGES is an archive of real HTML pages in folders named after languages; PAIRS a file of labelled
 pairs of texts, see benchmarks/pairs.py. FOLDER is where the packages are unpacked that have web
-sites in them; they are fetched where they are not there. All is written to `accuracy.md` and its
-plots in the folder OUT, or printed where none is given. `--only` measures some parts.
+sites in them; missing ones are downloaded. All tables are written to the file OUT, or printed.
+`--only` measures some parts. docs/accuracy.md quotes the most important rows by hand.
 
 Truth is known by the making of a set, or by the selector of a site, and never by our extractor. The
 pages are divided by the hash of their names: what was tuned looks at one half, the other is held
@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.accuracy_parts import plots
 from benchmarks.accuracy_parts.catalogue import GENERATED, generate
 from benchmarks.accuracy_parts.judges import PLUGIN
 from benchmarks.accuracy_parts.others import installed, matchers, text_judges, text_of
@@ -37,7 +36,7 @@ from benchmarks.accuracy_parts.pages import write
 from benchmarks.accuracy_parts.short import CLASSES, measure_class
 from benchmarks.accuracy_parts.sites import Truth, count_drops, read_site, visits_of_site
 from benchmarks.accuracy_parts.syndication import read_sources, syndication
-from benchmarks.accuracy_parts.tables import Section, bar, share, table
+from benchmarks.accuracy_parts.tables import Section, share, table
 from benchmarks.accuracy_parts.texts import EDITS, accepted, edited, read_pairs
 from benchmarks.accuracy_parts.visits import HALVES, Tally, half_of, tally
 from scrapy_simhash.features.shingles import shingles
@@ -58,19 +57,16 @@ def measure_syndication(options: argparse.Namespace) -> Section:
     """Articles of real pages in the templates of others, and pages fetched again."""
     sets = syndication(read_sources(options.pages), options.seed, options.limit)
     judges = judges_of(options)
-    rows, values = [], []
+    rows = []
     for judge in judges:
         row = [judge.name]
-        for language, visits in sets.items():
+        for visits in sets.values():
             counted = tally(visits, judge.judge(visits))
             for half in HALVES:
                 copies = counted.get(("syndicated", half), NONE)
                 again = counted.get(("fetched again", half), NONE)
                 wrong = sum(count.wrong for (_, of), count in counted.items() if of == half)
                 row += [share(copies.found, copies.copies), wrong, share(again.found, again.copies)]
-            values.append(
-                bar(judge.name, f"{language}, {half}", copies.found, copies.copies, wrong)
-            )
         rows.append(row)
     columns = ["", *(
         f"{language}, {half}: {what}"
@@ -82,13 +78,13 @@ def measure_syndication(options: argparse.Namespace) -> Section:
         f"{language} pages": sum(visit.kind == "original" for visit in visits)
         for language, visits in sets.items()
     }
-    return Section("syndication", table(columns, rows), sizes, plots.shares(values, "found"))
+    return Section("syndication", table(columns, rows), sizes)
 
 
 def measure_sites(options: argparse.Namespace) -> Section:
     """Real web sites in two versions, by the selectors of their content."""
     judges = judges_of(options)
-    rows, values, sizes = [], [], {}
+    rows, sizes = [], {}
     total: dict[str, list[int]] = {judge.name: [0] * 7 for judge in judges}
     for site in SITES:
         try:
@@ -114,9 +110,8 @@ def measure_sites(options: argparse.Namespace) -> Section:
     sums = []
     for name, (copies, found, again, again_found, drops, lost, grey) in total.items():
         sums.append([name, share(found, copies), share(again_found, again), drops, lost, grey])
-        values.append(bar(name, "copies in another version", found, copies, lost))
     text = table(columns, rows) + "\n\n" + table(["all sites", *SUM_COLUMNS], sums)
-    return Section("sites", text, sizes, plots.shares(values, "found"))
+    return Section("sites", text, sizes)
 
 
 SUM_COLUMNS = ("found", "session ids, print views", "drops", "lost", "grey")
@@ -172,9 +167,7 @@ def measure_pairs(options: argparse.Namespace) -> Section:
             [f"{name}, {half}", *pair_figures([one for one in said if one[0].half == half])]
             for half in HALVES
         ]
-    return Section(
-        "pairs", table(["", *PAIR_COLUMNS], rows), {"pairs": len(pairs)}, plots.curve(answers)
-    )
+    return Section("pairs", table(["", *PAIR_COLUMNS], rows), {"pairs": len(pairs)})
 
 
 def some_of(pairs: Iterable[Pair], limit: int) -> list[Pair]:
@@ -219,8 +212,7 @@ def measure_edits(options: argparse.Namespace) -> Section:
             found = (share(sum(said[n] for n in at), len(at)) for said in answers.values())
             rows.append([f"{language}, {edit}", f"{mean:.2f}", *found])
     columns = ["", "mean true similarity", *answers]
-    both = {name: list(zip(pairs, said, strict=True)) for name, said in answers.items()}
-    return Section("edits", table(columns, rows), {"edited texts": len(pairs)}, plots.curve(both))
+    return Section("edits", table(columns, rows), {"edited texts": len(pairs)})
 
 
 def measure_short(options: argparse.Namespace) -> Section:
@@ -301,7 +293,7 @@ def main() -> None:
     parser.add_argument("--pages", type=Path, required=True, help="a tar archive of HTML pages")
     parser.add_argument("--pairs", type=Path, required=True, help="labelled pairs of texts")
     parser.add_argument("--sites", type=Path, required=True, help="folder of unpacked packages")
-    parser.add_argument("--out", type=Path, help="folder of accuracy.md and its plots")
+    parser.add_argument("--out", type=Path, help="file for the tables")
     parser.add_argument("--only", nargs="+", choices=MEASURES, default=[*MEASURES])
     parser.add_argument("--judges", nargs="+", help="words in the names of those to measure")
     parser.add_argument("--limit", type=int, default=1000, help="pages of a set, about")

@@ -1,7 +1,6 @@
 """A long crawl of small pages: whether it stays as fast, and as small, as it was at its beginning.
 
     python benchmarks/long_crawl.py                       # 100,000 pages, bare and with the plugin
-    python benchmarks/long_crawl.py --svg docs/performance-long.svg
     python benchmarks/long_crawl.py --pages 20000 --free  # pages that cost nothing: claims a second
 
 Nothing goes through a network: pages are answered in the process, 200 words each, every tenth with
@@ -19,14 +18,13 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -145,39 +143,6 @@ def crawl(settings: Mapping[str, Any], pages: int, free: bool, folder: str) -> l
     return parts
 
 
-def plot(crawls: Mapping[str, Sequence[Part]], pages: int, path: Path) -> None:
-    """Draw pages a second and memory over the crawl, as SVG."""
-    from accuracy_parts.plots import draw
-
-    values = [
-        {"crawl": name, "pages": (number + 1) * pages // PARTS, "of": of, "value": value}
-        for name, parts in crawls.items()
-        for number, part in enumerate(parts)
-        for of, value in (
-            ("pages a second", pages / PARTS / part.seconds),
-            ("resident memory, MiB", part.memory / MIB),
-        )
-    ]
-    draw(
-        {
-            "data": {"values": values},
-            "facet": {"column": {"field": "of", "title": None, "sort": None}},
-            "spec": {
-                "width": 320,
-                "height": 220,
-                "mark": {"type": "line", "point": True},
-                "encoding": {
-                    "x": {"field": "pages", "type": "quantitative", "title": "pages"},
-                    "y": {"field": "value", "type": "quantitative", "title": None},
-                    "color": {"field": "crawl", "type": "nominal", "sort": None},
-                },
-            },
-            "resolve": {"scale": {"y": "independent"}},
-        },
-        path,
-    )
-
-
 def main() -> None:
     """Crawl without and with the plugin, and print the figures."""
     parser = argparse.ArgumentParser(
@@ -185,18 +150,16 @@ def main() -> None:
     )
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--free", action="store_true", help="pages that cost nothing")
-    parser.add_argument("--svg", type=Path, help="draw a plot into this file")
     arguments = parser.parse_args()
     kinds: dict[str, dict[str, Any]] = {
         "bare": {},
         "with the plugin": {"ADDONS": {"scrapy_simhash.Addon": 500}},
     }
-    crawls = {}
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as one_each:
         for name, settings in kinds.items():
             with TemporaryDirectory() as folder:
                 run = partial(crawl, settings, arguments.pages, arguments.free, folder)
-                crawls[name] = parts = one_each.submit(run).result()
+                parts = one_each.submit(run).result()
             each = arguments.pages / PARTS
             print(f"\n{name}: {arguments.pages / sum(part.seconds for part in parts):.0f} a second")
             print("| pages | a second | ms of CPU a page | MiB |\n|---|---|---|---|")
@@ -206,8 +169,6 @@ def main() -> None:
                     f"| {1000 * part.cpu / each:.2f} | {part.memory / MIB:.0f} |"
                 )
             sys.stdout.flush()
-    if arguments.svg is not None:
-        plot(crawls, arguments.pages, arguments.svg)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""docs/accuracy.md: the figures put into the page that is written around them."""
+"""Writes benchmarks/accuracy_parts/results.md: the figures, put into a template."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.accuracy_parts.others import installed
-from benchmarks.accuracy_parts.plots import draw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,22 +17,16 @@ __all__ = ["write"]
 _PACKAGES = ("trafilatura", "resiliparse", "simhash", "datasketch", "gaoya", "lxml", "numpy")
 
 
-def write(sections: Sequence[Section], folder: Path | None) -> None:
-    """Write the page and its plots into a folder, or print the tables where there is none."""
-    if folder is None:
+def write(sections: Sequence[Section], path: Path | None) -> None:
+    """Write the page, or print the tables where there is no path."""
+    if path is None:
         for section in sections:
             print(f"## {section.name}\n\n{section.text}\n")
         return
-    page = Path(__file__).with_name("accuracy.md").read_text(encoding="utf-8")
+    page = Path(__file__).with_name("template.md").read_text(encoding="utf-8")
     for section in sections:
-        text = section.text
-        if section.plot is not None:
-            path = folder / f"accuracy-{section.name.replace(' ', '-')}.svg"
-            draw(section.plot, path)
-            text = f"![The figures of the tables below]({path.name})\n\n{text}"
-        page = page.replace(f"{{{section.name}}}", text)
-    page = page.replace("{versions}", _versions(sections))
-    (folder / "accuracy.md").write_text(page, encoding="utf-8")
+        page = page.replace(f"{{{section.name}}}", section.text)
+    path.write_text(page.replace("{versions}", _versions(sections)), encoding="utf-8")
 
 
 def _versions(sections: Sequence[Section]) -> str:
