@@ -170,7 +170,7 @@ ACROSS_SITES = {
 
 ON_ONE_SITE = {
     "The same page under a session id": one_site(STORY, STORY, to=f"{ONE}/first?sid=4f2a"),
-    "The same page under a session id, of which the item holds address and title alone": both(
+    "The same page under a session id, the item only a URL and a title": both(
         page(TEXT), page(TEXT), to=f"{ONE}/first?sid=4f2a", read=titled
     ),
     "A print view of the page": both(
@@ -255,7 +255,7 @@ LISTS = {
     "The products of a category's second page, below the same long paragraph": both(
         page(TEXT, *products(1, 2, 3)), page(TEXT, *products(4, 5, 6)), read=listed
     ),
-    "The variants of a product, listed under its description, with an address each": Case(
+    "The variants of a product, listed under its description, with a URL each": Case(
         [
             {
                 f"{ONE}/p/1": page(
@@ -268,18 +268,18 @@ LISTS = {
         ],
         read=listed,
     ),
-    "A product listed again, under the same address at the same price": both(
+    "A product listed again, under the same URL at the same price": both(
         page(*products(1, 2)), page(*products(1, 2), heading="Offers"), read=listed
     ),
     "A product listed again at another price": both(
         page(*products(1, 2)), page(*products(1, 2, price="€24.50"), heading="Offers"), read=listed
     ),
-    "A quote met again on another page, an item without an address": both(
+    "A quote found again on another page, an item without a URL": both(
         page(QUOTE, thing(author="B. Jones", text="Less is more.")),
         page(QUOTE, heading="Quotes of A. Smith"),
         read=listed,
     ),
-    "An author given again beside another article": both(
+    "An author repeated beside another article": both(
         page(thing(title="A flood", text=TEXT), AUTHOR),
         page(thing(title="A fire", text=OTHER_TEXT), AUTHOR),
         read=listed,
@@ -289,7 +289,7 @@ LISTS = {
         page(thing(title="A flood", text=TEXT)),
         page(TEXT, thing(author="B. Jones", comment="I have seen it too.")),
     ),
-    "A person on a second committee, a row that holds the address of its page": both(
+    "A person on a second committee, a row that holds the URL of its page": both(
         page(PERSON, thing(name="B. Jones", role="chair"), heading="Planning"),
         page(PERSON, thing(name="C. Brown", role="chair"), heading="Finance"),
     ),
@@ -313,7 +313,7 @@ LATER = {
         ],
         single,
     ),
-    "A copy of a page, met after it as in the first crawl": Case(
+    "A copy of a page, crawled after it as in the first crawl": Case(
         [
             {f"{ONE}/1": page(thing(**STORY))},
             {f"{ONE}/1": page(thing(**STORY)), f"{ONE}/1?sid=4f2a": page(thing(**STORY))},
@@ -328,7 +328,7 @@ LATER = {
         ],
         listed,
     ),
-    "The entries of a list, a text each, under other addresses": Case(
+    "The entries of a list, a text each, under other URLs": Case(
         [
             {f"{ONE}/": page(*entries(1, 2, 3))},
             {f"{ONE}/": page(*entries(1, 2, 3, query="?sid=4f2a"))},
