@@ -48,7 +48,7 @@ def _rows(terminalreporter: pytest.TerminalReporter) -> Iterator[object]:
 
 #: Folders whose tests start many processes, or draw hundreds of examples.
 SLOW_FOLDERS = {"benchmarks", "fuzz", "hostile", "torture"}
-SERVERS = {"postgresql", "mariadb"}
+SERVERS = ("postgresql", "mariadb")
 #: What `make test-all` takes on two cores.
 MINUTES = 12
 LEFT_OUT = pytest.StashKey[int]()
