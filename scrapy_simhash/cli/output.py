@@ -21,30 +21,34 @@ from rich.text import Text
 
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.simhash.measure import similarity_at
-from scrapy_simhash.visible import plural, visible, without_passwords
+from scrapy_simhash.visible import plural, shortened, visible, without_passwords
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from scrapy_simhash.report.difference import Change
 
 __all__ = [
+    "excerpts",
     "facts_table",
     "format_bytes",
     "format_distance",
     "format_similarity",
     "json_line",
     "marked_difference",
+    "marked_excerpts",
     "open_console",
     "print_json",
     "progress_bar",
     "text_changes",
 ]
 
-
-# What is cut is cut at words, except in a script that has no spaces.
+# Texts are cut at words, except in a script without spaces.
 _FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S{1,30}$")
+
+# The number of changes in an excerpt, the characters shown of each, and of the text before it.
+_CHANGES, _LONGEST, _BEFORE = 3, 60, 24
 
 
 def open_console() -> Console:
@@ -142,3 +146,62 @@ def marked_difference(first: str, changes: Sequence[Change]) -> Text:
             text.append(f"{{+{visible(change.added)}+}}", style="green underline")
         place += change.removed
     return text
+
+
+def excerpts(first: str, changes: Sequence[Change]) -> list[dict[str, str]]:
+    """The largest changes, in their order, cut at words, with a few words before each."""
+    found = []
+    place = 0
+    for change in changes:
+        start, place = place, place + change.copied
+        before = first[max(start, place - 2 * _BEFORE) : place]
+        removed = first[place : place + change.removed]
+        place += change.removed
+        if removed.strip() or change.added.strip():
+            found.append((before, removed, change.added))
+    by_size = sorted(range(len(found)), key=lambda one: -len(found[one][1] + found[one][2]))
+    return [
+        {"before": _tail(before), "removed": _head(removed), "added": _head(added)}
+        for before, removed, added in (found[one] for one in sorted(by_size[:_CHANGES]))
+    ]
+
+
+def _head(text: str) -> str:
+    """The first words of a text in one line."""
+    line = " ".join(text.split())
+    if len(line) <= _LONGEST:
+        return line
+    words = line[: _LONGEST + 1].rpartition(" ")[0]
+    return f"{words if len(words) > _LONGEST // 2 else line[:_LONGEST]}…"
+
+
+def _tail(text: str) -> str:
+    """The last words of a text in one line."""
+    line = " ".join(text.split())
+    if len(line) <= _BEFORE:
+        return line
+    words = line[-_BEFORE - 1 :].partition(" ")[2]
+    return words if len(words) > _BEFORE // 2 else line[-_BEFORE:]
+
+
+def marked_excerpts(found: Sequence[Mapping[str, str]] | None, changes: int | None) -> Text:
+    """Excerpts in one line, marked like a difference.
+
+    Args:
+        found: see `excerpts`; None where one of the texts is not kept.
+        changes: the number of all changes.
+    """
+    if found is None:
+        return Text("one of the texts is no longer kept", style="dim")
+    if not found:
+        return Text(f"no difference in the first {LONGEST:,} characters", style="dim")
+    parts = []
+    for one in found:
+        text = Text(f"{shortened(one['before'])} " if one["before"] else "")
+        if one["removed"]:
+            text.append(f"[-{shortened(one['removed'])}-]", style="red strike")
+        if one["added"]:
+            text.append(f"{{+{shortened(one['added'])}+}}", style="green underline")
+        parts.append(text)
+    others = (changes or 0) - len(found)
+    return Text(" … ").join(parts).append(f" … and {others:,} more" if others > 0 else "")

@@ -1,41 +1,51 @@
-"""What another threshold would have decided, from what is stored."""
+"""Decides again on stored documents, at other thresholds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scrapy_simhash import history
 from scrapy_simhash.db.schema import EXACT
+from scrapy_simhash.features.minhash import similarity_of
 from scrapy_simhash.index.decide import Met, Rule, decide, stands_for
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, hamming
+from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, hamming, jaccard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.history.documents import Documents
     from scrapy_simhash.index.decide import Decision
-    from scrapy_simhash.index.verdict import FactsMode, Row, SameUrl
+    from scrapy_simhash.index.verdict import Row
+    from scrapy_simhash.simhash.scheme import Scheme
 
-    #: The similarities of pairs of documents, and whether they are estimates.
-    Measure = Callable[
-        [Iterable[tuple[int, int]]], Mapping[tuple[int, int], tuple[float | None, bool]]
-    ]
+    #: The numbers of two documents, the later one first.
+    Pair = tuple[int, int]
+    #: A similarity, None if unknown, and whether it is an estimate.
+    Known = tuple[float | None, bool]
 
-__all__ = ["Level", "Replayed", "levels", "recommend", "replay"]
+__all__ = ["Level", "Replay", "Similarities", "levels", "replay"]
 
-# Documents that are decided on at a time, in batches as the index does; bounds the memory.
+# Documents decided on at a time, as in a batch of the index; bounds the memory.
 _BATCH = 32
 
-# Claims that a document is held against at most, those of its owner and with its very facts first.
+# Stored documents that one is compared with at most; its own versions and equal facts come first.
 _MOST = 32
 
-#: Names that mean something to the rule; of stored facts no name is known.
+# An estimate may be off by this much: its standard error is at most .03.
+_ERROR = 0.15
+
+# Shingles that are cached, of all texts together (32 MiB); pairs whose texts are read at once.
+_MOST_SHINGLES, _PAIRS = 4 << 20, 64
+
+#: Names that the rule treats specially; the index stores only hashes of names.
 _PAGE_FACTS = {
     name_of(f"page:{name}").key: f"page:{name}"
     for name in (
@@ -49,7 +59,7 @@ class Level(NamedTuple):
     """A threshold to try.
 
     Attributes:
-        name: what to set, such as "0.85".
+        name: the value of the setting, such as "0.85".
         limit: the largest distance of a near-duplicate.
         similarity: the least similarity of one; None where the distance alone decides.
     """
@@ -59,90 +69,142 @@ class Level(NamedTuple):
     similarity: float | None = None
 
 
-def levels(similarity: float, distance: int | None, bits: int) -> tuple[list[Level], int]:
-    """The thresholds to try, the loosest first, and which of them is the present one.
+def levels(rule: Rule, bits: int) -> tuple[list[Level], int]:
+    """The thresholds to try, the loosest first, and the position of the present one.
 
-    Similarities where a similarity is what is set, distances otherwise.
+    Args:
+        rule: the present rule.
+        bits: the width of the fingerprints.
     """
-    if distance is None:
-        tried = sorted({*SIMILARITIES, similarity})
-        return [Level(f"{s:g}", candidate_limit(s), s) for s in tried], tried.index(similarity)
-    around = range(min(distance + 4, bits // 2), max(distance - 4, 0) - 1, -1)
-    return [Level(str(one), one) for one in around], around.index(distance)
+    if rule.similarity is not None:
+        tried = sorted({*SIMILARITIES, rule.similarity})
+        named = [Level(f"{one:g}", candidate_limit(one), one) for one in tried]
+        return named, tried.index(rule.similarity)
+    around = range(min(rule.limit + 4, bits // 2), max(rule.limit - 4, 0) - 1, -1)
+    return [Level(str(one), one) for one in around], around.index(rule.limit)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Replayed:
-    """What was decided: row i of each is of level i, column j of document j.
+class Similarities:
+    """Similarities of stored documents: true where both texts are kept, estimated elsewhere.
 
-    Attributes:
-        kept: shape (levels, documents), bool.
-        matches: shape (levels, documents), int64: the number of the document that it is a
-            near-duplicate of; -1 if it is none.
-        similarities: likewise, float64: how similar the two are; NaN where that is not known.
-        estimated: likewise, bool: whether that is an estimate.
+    Args:
+        database: where the documents are.
+        namespace: their namespace.
+        scheme: makes the shingles of a text.
+        documents: the documents.
+        least: the least similarity that matters; estimates far below it are not checked.
     """
 
-    kept: NDArray[np.bool_]
-    matches: NDArray[np.int64]
-    similarities: NDArray[np.float64]
-    estimated: NDArray[np.bool_]
+    def __init__(
+        self,
+        database: Database,
+        namespace: history.NamespaceRow,
+        scheme: Scheme,
+        documents: Documents,
+        least: float = 0.0,
+    ) -> None:
+        self._database = database
+        self._namespace = namespace
+        self._scheme = scheme
+        self._documents = documents
+        self._least = least - _ERROR
+        # The least recently used first. None for a text that is not kept.
+        self._shingles: OrderedDict[int, NDArray[np.uint64] | None] = OrderedDict()
+        self._held = 0
+
+    def __call__(self, pairs: Iterable[Pair]) -> dict[Pair, Known]:
+        """The similarity of each pair."""
+        found = {pair: self._estimate(*pair) for pair in pairs}
+        unsure = sorted(
+            pair
+            for pair, (similarity, is_estimate) in found.items()
+            if is_estimate and similarity is not None and similarity >= self._least
+        )
+        for start in range(0, len(unsure), _PAIRS):
+            part = unsure[start : start + _PAIRS]
+            self._read({number for pair in part for number in pair})
+            for pair in part:
+                a, b = (self._shingles[number] for number in pair)
+                if a is not None and b is not None:
+                    found[pair] = (jaccard(a, b), False)
+            while self._held > _MOST_SHINGLES:
+                self._held -= _size(self._shingles.popitem(last=False)[1])
+        return found
+
+    def _estimate(self, one: int, other: int) -> Known:
+        a, b = self._documents.rows[one], self._documents.rows[other]
+        if a.minhash is None or b.minhash is None:
+            return None, False
+        if (a.minhash, a.fingerprint, a.size) == (b.minhash, b.fingerprint, b.size):
+            return 1.0, False
+        return similarity_of(a.minhash, b.minhash), True
+
+    def _read(self, numbers: Iterable[int]) -> None:
+        """Cache the shingles of these documents."""
+        unknown = {}
+        for number in numbers:
+            if number in self._shingles:
+                self._shingles.move_to_end(number)
+            else:
+                unknown[number] = self._documents.places[number]
+        texts = history.texts(self._database, self._namespace, unknown.values())
+        for number, place in unknown.items():
+            text = texts.get(place)
+            shingles = None if text is None else self._scheme.sketch(text).shingles
+            self._shingles[number] = shingles
+            self._held += _size(shingles)
+
+
+def _size(shingles: NDArray[np.uint64] | None) -> int:
+    return 1 if shingles is None else shingles.size
 
 
 def replay(
     documents: Documents,
     tried: Sequence[Level],
-    measure: Measure,
+    measure: Callable[[Iterable[Pair]], Mapping[Pair, Known]],
+    rule: Rule,
     *,
-    facts: FactsMode = "auto",
-    same_url: SameUrl = "pass",
     advance: Callable[[int], None] = lambda count: None,
-) -> Replayed:
+) -> list[Replay]:
     """Decide on the documents again, in their order, at each level.
 
-    By the rule of the index, batch by batch as there; but each is compared with all that were kept
-    before it, so this finds what keys might have missed.
+    The rule and the batches are those of the index. But each document is compared with all that
+    were stored before it, so this finds near-duplicates that the keys of an index may miss.
 
     Args:
-        documents: what was met.
+        documents: the stored documents.
         tried: the levels.
-        measure: gives the similarities of pairs, each a document and an earlier one.
-        facts: see :class:`Rule`.
-        same_url: likewise.
-        advance: called with the number of documents that were done.
+        measure: gives the similarities of pairs.
+        rule: the present rule, whose thresholds the levels replace.
+        advance: called with the number of documents done since the last call.
     """
-    worlds = [_World(len(documents), level, facts, same_url) for level in tried]
+    replays = [Replay(len(documents), level, rule) for level in tried]
     arrays = _Arrays.of(documents.rows)
     for start in range(0, len(documents), _BATCH):
         stop = min(start + _BATCH, len(documents))
-        claimed = np.any([world.claimed[:start] for world in worlds], axis=0)
-        near = _near(arrays, start, stop, np.flatnonzero(claimed), tried)
-        chosen = [world.choose(near, start) for world in worlds]
-        similarities: Mapping[tuple[int, int], tuple[float | None, bool]] = {}
+        stored = np.any([one.stored[:start] for one in replays], axis=0)
+        near = _near(arrays, start, stop, np.flatnonzero(stored), tried)
+        chosen = [one.choose(near, start) for one in replays]
+        similarities: Mapping[Pair, Known] = {}
         if any(level.similarity is not None for level in tried):
             similarities = measure({pair[:2] for pairs in chosen for pair in pairs})
-        said = [_facts(row) for row in documents.rows[start:stop]]
-        for world, pairs in zip(worlds, chosen, strict=True):
-            world.decide(documents.rows, start, said, pairs, similarities)
+        facts = [_facts(row) for row in documents.rows[start:stop]]
+        for one, pairs in zip(replays, chosen, strict=True):
+            one.decide(documents.rows, start, facts, pairs, similarities)
         advance(stop - start)
-    return Replayed(
-        *(
-            np.array([getattr(world, name) for world in worlds]).reshape(len(tried), -1)
-            for name in ("kept", "matches", "similarities", "estimated")
-        )
-    )
+    return replays
 
 
 def _facts(row: Row) -> Facts | None:
-    """What a document says beside its text, with the names that matter."""
+    """The facts of a document, with the names that matter."""
     if row.facts is None or row.basis == EXACT:
         return None
     return Facts(Facts.unpack(row.facts).records, _PAGE_FACTS)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Arrays:
-    """What tells which pairs are worth a look."""
+class _Arrays(NamedTuple):
+    """Columns that tell which pairs are worth comparing."""
 
     fingerprints: NDArray[np.uint8]
     owners: NDArray[np.int64]
@@ -159,7 +221,7 @@ class _Arrays:
 
 
 class _Near(NamedTuple):
-    """Pairs of a document of the batch and an earlier one, the most telling first for each."""
+    """Pairs of a document of the batch and an earlier one, sorted by importance for each."""
 
     documents: NDArray[np.int64]
     others: NDArray[np.int64]
@@ -169,7 +231,7 @@ class _Near(NamedTuple):
 def _near(
     arrays: _Arrays, start: int, stop: int, before: NDArray[np.intp], tried: Sequence[Level]
 ) -> _Near:
-    """The pairs that the loosest level would look at."""
+    """The pairs that the loosest level would compare."""
     candidates = np.append(before, np.arange(start, stop))
     prints = arrays.fingerprints
     apart = hamming(prints[start:stop, None], prints[None, candidates])
@@ -177,34 +239,39 @@ def _near(
     earlier = candidates[columns] < rows + start
     rows, columns = rows[earlier], columns[earlier]
     ours, others, distances = rows + start, candidates[columns], apart[rows, columns].astype(int)
-    stranger = np.where(arrays.facts[ours] == arrays.facts[others], 1, 2)
-    stranger[arrays.owners[ours] == arrays.owners[others]] = 0
-    # No distance takes more than eight bits.
-    order = np.argsort((rows * 3 + stranger) << 8 | distances, kind="stable")
+    importance = np.where(arrays.facts[ours] == arrays.facts[others], 1, 2)
+    importance[arrays.owners[ours] == arrays.owners[others]] = 0
+    # A distance takes at most eight bits.
+    order = np.argsort((rows * 3 + importance) << 8 | distances, kind="stable")
     return _Near(ours[order], others[order], distances[order])
 
 
-class _World:
-    """What one level has decided so far."""
+class Replay:
+    """What one level decides.
 
-    def __init__(self, count: int, level: Level, facts: FactsMode, same_url: SameUrl) -> None:
-        self.rule = Rule(level.limit, level.similarity, facts, same_url)
+    Attributes:
+        kept: bool, whether each document is kept.
+        stored: bool, whether later documents are compared with it.
+        matches: of each dropped document, by its number: the number of its match, their similarity
+            (None if unknown), and whether that is an estimate.
+    """
+
+    def __init__(self, count: int, level: Level, rule: Rule) -> None:
         self.kept = np.zeros(count, bool)
-        self.claimed = np.zeros(count, bool)
-        self.matches = np.full(count, -1)
-        self.similarities = np.full(count, np.nan)
-        self.estimated = np.zeros(count, bool)
-        # Claims that stand for a later document by now.
+        self.stored = np.zeros(count, bool)
+        self.matches: dict[int, tuple[int, float | None, bool]] = {}
+        self._rule = Rule(level.limit, level.similarity, rule.facts, rule.same_url)
+        # Stored rows that stand for a later document by now.
         self._taken: dict[int, Row] = {}
         self._newest: dict[int, int] = {}
 
     def choose(self, near: _Near, start: int) -> list[tuple[int, int, int]]:
         """The pairs to decide by: document, earlier one, distance."""
         is_old = near.others < start
-        wanted = (near.distances <= self.rule.limit) & (self.claimed[near.others] | ~is_old)
+        wanted = (near.distances <= self._rule.limit) & (self.stored[near.others] | ~is_old)
         chosen = np.flatnonzero(wanted & is_old)
         ours = near.documents[chosen]
-        # How many of the same document come before each.
+        # How many pairs of the same document come before each.
         place = np.arange(len(ours)) - np.searchsorted(ours, ours)
         chosen = np.append(chosen[place < _MOST], np.flatnonzero(wanted & ~is_old))
         return list(zip(*(column[chosen].tolist() for column in near), strict=True))
@@ -213,12 +280,12 @@ class _World:
         self,
         rows: Sequence[Row],
         start: int,
-        said: Sequence[Facts | None],
+        facts: Sequence[Facts | None],
         pairs: Iterable[tuple[int, int, int]],
-        similarities: Mapping[tuple[int, int], tuple[float | None, bool]],
+        similarities: Mapping[Pair, Known],
     ) -> None:
-        """Decide on as many documents as are said something of."""
-        batch = rows[start : start + len(said)]
+        """Decide on the documents from `start` that these are the facts of."""
+        batch = rows[start : start + len(facts)]
         met: list[list[Met]] = [[] for _ in batch]
         twins: list[list[tuple[int, Met]]] = [[] for _ in batch]
         for number, other, distance in pairs:
@@ -230,10 +297,10 @@ class _World:
                 twins[number - start].append((other - start, one))
         decisions = decide(
             batch,
-            said,
+            facts,
             met,
             lambda number, standing: [one for other, one in twins[number] if other in standing],
-            rule=self.rule,
+            rule=self._rule,
             newest=self._newest,
             made={},
         )
@@ -241,36 +308,15 @@ class _World:
             self._note(number, row, decision)
 
     def _note(self, number: int, row: Row, decision: Decision) -> None:
-        self.claimed[number] = decision.claims
-        is_unchanged = decision.kind == "same" and not decision.claims
-        self.kept[number] = decision.kind != "duplicate" and not (
-            is_unchanged and self.rule.same_url == "drop"
+        kind, match = decision.kind, decision.match
+        self.stored[number] = decision.claims
+        is_unchanged = kind == "same" and not decision.claims
+        self.kept[number] = kind != "duplicate" and not (
+            is_unchanged and self._rule.same_url == "drop"
         )
         if decision.claims:
             self._newest[row.owner] = row.id
-        if decision.match is None:
-            return
-        claim = decision.match.claim
-        if decision.kind == "same":
-            self._taken[claim.id - 1] = stands_for(claim, row)
-        elif decision.kind == "duplicate":
-            self.matches[number] = claim.id - 1
-            if decision.match.similarity is not None:
-                self.similarities[number] = decision.match.similarity
-                self.estimated[number] = decision.match.estimated
-
-
-def recommend(kept: NDArray[np.bool_], present: int) -> int:
-    """The level around which the fewest decisions hang; the present one unless another is better.
-
-    A good threshold lies where there is nothing to decide: between the pages that are the same and
-    those that are not.
-    """
-    differing = (kept[1:] != kept[:-1]).sum(axis=1)
-    margins = [
-        int(differing[max(0, level - 1) : level + 1].max()) for level in range(kept.shape[0])
-    ]
-    # At either end there is a step on one side only.
-    inner = range(1, kept.shape[0] - 1) or range(kept.shape[0])
-    best = min(inner, key=lambda level: (margins[level], abs(level - present)))
-    return present if margins[present] <= margins[best] else best
+        if match is not None and kind == "same":
+            self._taken[match.claim.id - 1] = stands_for(match.claim, row)
+        elif match is not None and kind == "duplicate":
+            self.matches[number] = (match.claim.id - 1, match.similarity, match.estimated)

@@ -1,14 +1,17 @@
-"""``scrapy simhash try``: a short crawl that stores nothing, and what would be left out of it."""
+"""``scrapy simhash try``: a trial crawl that stores nothing, and what it would drop."""
 
 from __future__ import annotations
 
 import logging
 import re
+import sys
 from argparse import ArgumentTypeError
 from argparse import Namespace as Options
 from difflib import get_close_matches
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -20,16 +23,17 @@ from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.conf import arglist_to_dict
 from scrapy.utils.misc import load_object
+from scrapy.utils.spider import iter_spider_classes
 
 from scrapy_simhash.cli.arguments import positive
-from scrapy_simhash.cli.choice import print_steps
 from scrapy_simhash.cli.errors import CommandError
-from scrapy_simhash.cli.output import open_console, progress_bar
+from scrapy_simhash.cli.output import open_console
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.cli.report import load_writer
-from scrapy_simhash.cli.tune import tuned
+from scrapy_simhash.cli.tune import print_tuned, tuned
 from scrapy_simhash.crawl.addon import Addon
 from scrapy_simhash.crawl.pipeline import SimhashPipeline
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.differs import in_words
 from scrapy_simhash.report.subject import read_subject, sum_stats
 from scrapy_simhash.report.verdict import in_sentences, skipped_in_words
@@ -41,27 +45,38 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rich.console import Console
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import Settings as ScrapySettings
 
-    from scrapy_simhash.index.decide import Rule
     from scrapy_simhash.report.subject import Subject
 
 __all__ = ["add_arguments", "run"]
 
-# Where the add-on puts the pipeline.
-_PLACE = 100
+# The order of the pipeline, as the add-on sets it.
+_ORDER = 100
 
-# So many fields are listed, of those that kept items apart, and of those that items have.
+# The most fields to list.
 _FIELDS = 15
 
-# The name of a field of an item: others are of the page, or of the text.
-_IS_FIELD = re.compile(r"[\w .-]+")
+# Names of fields; other reasons that keep items apart belong to the page or its text.
+_FIELD = re.compile(r"[\w .-]+")
+# To ignore one of these loses items.
+_IDENTIFYING = re.compile(
+    r"title|name|headline|price|currency|date|sku|gtin|mpn|isbn|ean|_?id$", re.IGNORECASE
+)
+
+# Seconds between lines of progress where standard error is no terminal.
+_INTERVAL = 10.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What its command line may say."""
-    parser.add_argument("spider", metavar="SPIDER", help="its name, as for `scrapy crawl`")
+    """Add the options of the command."""
+    parser.add_argument(
+        "spider",
+        metavar="SPIDER",
+        help="the name of a spider, as for `scrapy crawl`, or a file, as for `scrapy runspider`",
+    )
     parser.add_argument(
         "-a",
         dest="arguments",
@@ -69,127 +84,152 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         type=_argument,
         metavar="NAME=VALUE",
-        help="an argument of the spider (may be repeated)",
+        help="set a spider argument (may be repeated)",
     )
     parser.add_argument(
         "--pages",
         type=positive,
         default=300,
         metavar="N",
-        help="end after about so many pages; those on their way still come in (default: 300)",
+        help="stop after about N pages; requests in progress are completed (default: 300)",
     )
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
         metavar="FILE",
-        help="where the report is written (default: simhash-try-SPIDER.html)",
+        help="write the report to FILE (default: simhash-try-SPIDER.html)",
     )
 
 
 def run(project: Project, options: Options) -> None:
     """Run the command."""
-    path = options.output or Path(f"simhash-try-{quote(options.spider, safe='')}.html")
-    if not path.parent.is_dir():
-        raise CommandError(f"there is no folder {path.parent} to write the report to")
+    if options.output is not None and not options.output.parent.is_dir():
+        raise CommandError(f"there is no folder {options.output.parent} to write the report to")
     with TemporaryDirectory(prefix="simhash-try-") as folder:
         crawler, fields = _crawl(_trial_settings(project.scrapy, folder, options.pages), options)
         trial = Project(crawler.settings, Options())
-        rule, name = trial.rule, trial.settings.namespace_of(crawler.spider)
+        rule, spider = trial.rule, crawler.spidercls.name
+        path = options.output or Path(f"simhash-try-{quote(str(spider), safe='')}.html")
         with trial.database() as database:
+            name = trial.settings.namespace_of(crawler.spider)
             subject = read_subject(database, name, None, rule.limit, rule.similarity, is_trial=True)
             console = open_console()
             _print_verdict(console, crawler, subject, fields)
-            figures = None
             if subject.namespace.size:
-                figures = tuned(trial, database, subject.namespace)
-                _print_borderline(console, figures, kind=_kind(rule))
+                console.print()
+                print_tuned(console, tuned(trial, database, subject.namespace))
+                console.print()
             said = _write_report(path, subject)
-    _print_settings(console, project.scrapy, subject, figures)
+    _print_settings(console, project.scrapy, subject)
     console.print(Text(said))
 
 
 def _argument(given: str) -> str:
     if "=" not in given.strip("="):
-        raise ArgumentTypeError(f"{given!r}: NAME=VALUE is wanted")
+        raise ArgumentTypeError(f"{given!r}: expected NAME=VALUE")
     return given
 
 
 def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> ScrapySettings:
-    """The settings of a crawl that leaves nothing behind."""
+    """The settings of a crawl that stores nothing."""
     trial = settings.copy()
     trial.setdefault_in_component_priority_dict("ADDONS", Addon, 500)
     own = {
         "SIMHASH_ENABLED": True,
         "SIMHASH_DATABASE_URL": f"sqlite:///{folder}/index.db",
         "SIMHASH_ENGINE_OPTIONS": {},
-        # What would be dropped is kept for the report.
+        # The report shows what would be dropped.
         "SIMHASH_ON_DUPLICATE": "drop",
         "SIMHASH_QUARANTINE": True,
         "SIMHASH_RESET": False,
         "SIMHASH_REPORT": None,
         "CLOSESPIDER_PAGECOUNT": pages,
-        # Nothing is stored, nor is what an earlier crawl has left to do.
-        "ITEM_PIPELINES": {SimhashPipeline: _PLACE},
+        "ITEM_PIPELINES": {SimhashPipeline: _ORDER},
         "FEEDS": {},
         "JOBDIR": None,
     }
-    # The log of a project's crawls is not replaced by that of a trial.
+    # The log file of the project's crawls must not be overwritten.
     quiet = {"LOG_LEVEL": "WARNING", "LOG_FILE": None}
     given = SETTINGS_PRIORITIES["cmdline"]
     own |= {name: value for name, value in quiet.items() if trial.getpriority(name) != given}
-    # A spider's own settings come after those of the project.
+    # A higher priority than that of the spider's custom settings.
     trial.setdict(own, priority="cmdline")
     return trial
 
 
 def _crawl(settings: ScrapySettings, options: Options) -> tuple[Crawler, Mapping[str, int]]:
-    """Crawl; gives the crawler, and how long the longest text of each field was, in characters.
+    """Crawl; gives the crawler, and the length of the longest text of each field.
 
     Raises:
-        CommandError: there is no such spider, it could not be started, or it gave no items.
+        CommandError: there is no such spider, it could not be started, or none of its items could
+            be compared.
     """
     process = _process(settings)
-    # That nothing stores is meant, and what was kept is told below.
+    # These warn that nothing is stored, which is intended here, or repeat what is printed below.
     for module in ("storing", "end"):
         logging.getLogger(f"scrapy_simhash.crawl.{module}").setLevel(logging.ERROR)
-    crawler = process.create_crawler(_known(process.spider_loader.list(), options.spider))
+    crawler = process.create_crawler(_spider(process, options.spider))
+    name = crawler.spidercls.name
     fields: dict[str, int] = {}
 
     def note_fields(item: Any) -> None:
-        for name, value in ItemAdapter(item).items():
+        for field, value in ItemAdapter(item).items():
             length = len(value) if isinstance(value, str) else 0
-            fields[str(name)] = max(length, fields.get(str(name), 0))
+            fields[str(field)] = max(length, fields.get(str(field), 0))
 
-    with progress_bar() as progress:
-        task = progress.add_task("Crawling", total=options.pages)
-
-        def advance() -> None:
-            progress.advance(task)
-
-        for signal in (signals.item_scraped, signals.item_dropped):
-            crawler.signals.connect(note_fields, signal)
-        crawler.signals.connect(advance, signals.response_received)
-        process.crawl(crawler, **arglist_to_dict(options.arguments))
-        process.start()
+    for signal in (signals.item_scraped, signals.item_dropped):
+        crawler.signals.connect(note_fields, signal)
+    progress = _Progress(crawler, options.pages)
+    process.crawl(crawler, **arglist_to_dict(options.arguments))
+    process.start()
+    progress.end()
     if process.bootstrap_failed:
-        raise CommandError("the crawl could not be started: the log above says why")
+        raise CommandError("the crawl could not be started; see the log above")
     if not fields:
         raise CommandError(
-            f"the spider {options.spider!r} gave no items ({_fetched(crawler)}), and it is items "
-            "that are compared; -s LOG_LEVEL=INFO shows what it did, --pages lets it go on longer"
+            f"the spider {name!r} gave no items ({_fetched(crawler)}), so there is nothing to "
+            "compare; try -s LOG_LEVEL=INFO to see why, or more --pages"
         )
     stats = sum_stats([_stats(crawler)])
     if not any(stats.get(kind) for kind in ("unique", "duplicates", "same")):
         raise CommandError(
-            f"the spider {options.spider!r} gave items ({_fetched(crawler)}), of which none could "
-            f"be compared: {skipped_in_words(stats)}. {_longest(fields)}"
+            f"none of the items of the spider {name!r} could be compared ({_fetched(crawler)}): "
+            f"{skipped_in_words(stats)}. {_longest(fields)}"
         )
     return crawler, fields
 
 
+class _Progress:
+    """A line about the running crawl: updated on a terminal, printed now and then elsewhere."""
+
+    def __init__(self, crawler: Crawler, pages: int) -> None:
+        self._crawler = crawler
+        self._pages = pages
+        self._ending = "\r" if sys.stderr.isatty() else "\n"
+        self._next = monotonic() + (0 if self._ending == "\r" else _INTERVAL)
+        crawler.signals.connect(self._show, signals.response_received)
+        crawler.signals.connect(self._show, signals.item_scraped)
+
+    def _show(self) -> None:
+        if monotonic() < self._next:
+            return
+        self._next = monotonic() + (0.2 if self._ending == "\r" else _INTERVAL)
+        get = _stats(self._crawler).get
+        pages, items, copies = (
+            get(name, 0)
+            for name in ("response_received_count", "simhash/checked", "simhash/duplicates")
+        )
+        line = f"Crawling: {pages:,} of about {self._pages:,} pages, {items:,} items checked, "
+        print(f"{line}{copies:,} duplicates", end=self._ending, file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._ending == "\r":
+            print("\x1b[2K", end="\r", file=sys.stderr, flush=True)
+
+
 def _process(settings: ScrapySettings) -> AsyncCrawlerProcess | CrawlerProcess:
-    """The one that Scrapy's own commands would crawl in."""
+    """The process that Scrapy's own commands would use."""
     is_asyncio = "asyncio" in (settings["TWISTED_REACTOR"] or "")
     is_forced = settings.getbool("FORCE_CRAWLER_PROCESS")
     if (is_asyncio and not is_forced) or not settings.getbool("TWISTED_REACTOR_ENABLED", True):
@@ -197,25 +237,43 @@ def _process(settings: ScrapySettings) -> AsyncCrawlerProcess | CrawlerProcess:
     return CrawlerProcess(settings)
 
 
-def _known(names: list[str], name: str) -> str:
-    """The name of a spider that there is."""
-    if name in names:
-        return name
+def _spider(process: AsyncCrawlerProcess | CrawlerProcess, given: str) -> str | type[Spider]:
+    """The name of one of the project's spiders, or the last spider in a file."""
+    if given.endswith(".py"):
+        return _spider_in(Path(given))
+    names = process.spider_loader.list()
+    if given in names:
+        return given
     if not names:
-        raise CommandError("there are no spiders here: run this in the folder of a Scrapy project")
-    close = get_close_matches(name, names, 1)
+        raise CommandError(
+            "there are no spiders here: run this in a Scrapy project, or name the file of a spider"
+        )
+    close = get_close_matches(given, names, 1)
     there = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(names))}"
-    raise CommandError(f"there is no spider {name!r}; {there}")
+    raise CommandError(f"there is no spider {given!r}; {there}")
+
+
+def _spider_in(path: Path) -> type[Spider]:
+    spec = spec_from_file_location(path.stem, path.resolve())
+    if spec is None or spec.loader is None or not path.is_file():
+        raise CommandError(f"there is no file {path}")
+    module = sys.modules[path.stem] = module_from_spec(spec)
+    # The file may import others beside it.
+    sys.path.insert(0, str(path.resolve().parent))
+    spec.loader.exec_module(module)
+    if not (spiders := list(iter_spider_classes(module))):
+        raise CommandError(f"there is no spider in {path}")
+    return spiders[-1]
 
 
 def _longest(fields: Mapping[str, int]) -> str:
     longest = sorted(fields.items(), key=lambda field: -field[1])[:_FIELDS]
     listed = ", ".join(f"{shortened(name, 40)} ({length:,})" for name, length in longest)
-    return f"The fields, with the characters of their longest value: {listed}"
+    return f"The fields, with the length of their longest text: {listed}"
 
 
 def _stats(crawler: Crawler) -> dict[str, Any]:
-    assert crawler.stats is not None  # noqa: S101 - Scrapy has made them
+    assert crawler.stats is not None  # noqa: S101 - set when the crawler is made
     return crawler.stats.get_stats()
 
 
@@ -229,7 +287,7 @@ def _fetched(crawler: Crawler) -> str:
 def _print_verdict(
     console: Console, crawler: Crawler, subject: Subject, fields: Mapping[str, int]
 ) -> None:
-    """What came of it, and what kept items apart."""
+    """Print the result, and the fields that kept items apart."""
     first, *others = in_sentences(subject)
     console.print(Text(f"{subject.runs[0].spider}: {_fetched(crawler)}, {first}", style="bold"))
     for sentence in others:
@@ -237,15 +295,15 @@ def _print_verdict(
     if not any(subject.stats.get(f"text/{size}") for size in ("8_to_31", "from_32")):
         console.print(
             Text(
-                "Neither items nor pages have a text that is long enough to be compared, so only "
-                "equal items are copies. A field is text from 32 different pairs of neighbouring "
+                "Neither items nor pages have texts long enough to compare, so only equal items "
+                "are duplicates. A field counts as text from 32 different pairs of neighbouring "
                 f"words on. {_longest(fields)}"
             )
         )
     if subject.kept.counts:
-        table = Table("kept because", title="What kept items apart", title_justify="left")
+        table = Table("kept because", title="Similar items that were kept", title_justify="left")
         table.add_column("items", justify="right")
-        table.add_column("the newest one, and what it was kept beside", overflow="fold")
+        table.add_column("the newest one, and the item it is similar to", overflow="fold")
         newest = {pair.differs: pair for pair in reversed(subject.kept.pairs)}
         for differs, count in subject.kept.counts[:_FIELDS]:
             pair = newest.get(differs)
@@ -254,22 +312,8 @@ def _print_verdict(
         console.print(table)
 
 
-def _print_borderline(console: Console, figures: Mapping[str, Any], kind: str) -> None:
-    """The pairs next to the threshold in force, on either side."""
-    present = next(place for place, one in enumerate(figures["levels"]) if one["is_present"])
-    levels = [
-        one if place in {present - 1, present} else {**one, "examples": []}
-        for place, one in enumerate(figures["levels"])
-    ]
-    console.print()
-    if any(level["examples"] for level in levels):
-        print_steps(console, levels, present, kind)
-    else:
-        console.print("No pair is near the border: none changes sides at the next values.\n")
-
-
 def _write_report(path: Path, subject: Subject) -> str:
-    """Write the report, if that can be done; says where it is, or what it needs."""
+    """Write the report; gives its address, or what it needs."""
     try:
         write = load_writer()
     except CommandError as error:
@@ -278,45 +322,35 @@ def _write_report(path: Path, subject: Subject) -> str:
     return f"Report: {path.absolute()}"
 
 
-def _print_settings(
-    console: Console, settings: ScrapySettings, subject: Subject, figures: Mapping[str, Any] | None
-) -> None:
-    """What is to be put into the settings of the project."""
-    before = settings.getdict("ITEM_PIPELINES")
-    unheard = [
+def _print_settings(console: Console, settings: ScrapySettings, subject: Subject) -> None:
+    """Print lines for the project's settings."""
+    earlier = [
         str(name)
-        for name, order in before.items()
-        if order is not None and order < _PLACE and not str(name).endswith("SimhashPipeline")
+        for name, order in settings.getdict("ITEM_PIPELINES").items()
+        if order is not None and order < _ORDER and not str(name).endswith("SimhashPipeline")
     ]
     console.print(
         Text(
-            "Nothing was stored: no feed was written, no item pipeline ran but SimhashPipeline, "
-            "and the index is gone."
-            + (f" What {', '.join(unheard)} would change first was not seen." if unheard else "")
+            "Nothing was stored: feeds and all item pipelines except SimhashPipeline were "
+            "disabled, and the index is deleted."
+            + (f" Changes that {', '.join(earlier)} would make first are missing." * bool(earlier))
         )
     )
     lines = []
     if not any(load_object(addon) is Addon for addon in settings.getdict("ADDONS")):
         lines.append('ADDONS = {"scrapy_simhash.Addon": 500}')
-    fields = [name for name, _ in subject.kept.counts if _IS_FIELD.fullmatch(name)]
+    fields = [
+        name
+        for name, _ in subject.kept.counts
+        if _FIELD.fullmatch(name) and not _IDENTIFYING.search(name) and not name_of(name).price
+    ]
     if fields:
         lines += [
-            f"# Items were kept apart by {', '.join(fields[:_FIELDS])}. Name those that say",
-            "# nothing of what an item is, such as a counter, a rank or a random id:",
+            f"# Similar items were kept because of {', '.join(fields[:_FIELDS])}. Ignore fields",
+            "# that do not identify an item, such as a view counter or a rank:",
             f"# SIMHASH_IGNORE_FIELDS = [{fields[0]!r}]",
-        ]
-    if figures and subject.similarity not in {None, float(figures["recommended"])}:
-        lines += [
-            f"# Fewer decisions hang on it than on {subject.similarity:g}: look at the pairs above",
-            f"# SIMHASH_SIMILARITY = {figures['recommended']}",
         ]
     if lines:
         console.print("\nTo paste into settings.py:\n")
         console.print(Text("\n".join(f"    {visible(line)}" for line in lines)))
-    else:
-        console.print("The settings of the project need no change for this.")
-    console.print()
-
-
-def _kind(rule: Rule) -> str:
-    return "distance" if rule.similarity is None else "similarity"
+        console.print()

@@ -121,7 +121,7 @@ def test_every_engine_answers_the_same(call, tmp_path, engine):
         assert known["duplicate_of"][0]["difference"]
         tuned = json.loads(call("tune", "--json", *common)[1])
         assert [level["kept"] for level in tuned["levels"]][-2:] == [3, 4]
-        assert tuned["levels"][-2]["examples"][0]["similarity"] > 0.9
+        assert all(level.keys() >= {"threshold", "dropped"} for level in tuned["levels"])
         assert len(call("restore", "--min-distance", "1", *common)[1].splitlines()) == 1
         path = tmp_path / "report.html"
         assert call("report", "-o", path, *common)[0] == 0

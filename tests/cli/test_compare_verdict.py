@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import random
 
-import numpy as np
 import pytest
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
 from scrapy_simhash.cli.judging import Pair
-from scrapy_simhash.cli.pairs import calls, scores
-from scrapy_simhash.cli.replay import Level
+from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
@@ -92,26 +90,16 @@ def test_compare_decides_as_the_index_does(compare, changes: int) -> None:
         assert said["verdict"] == {"duplicate": "near-duplicates", "unique": "different"}[kind]
 
 
-def test_pairs_that_a_crawl_does_not_compare_are_missed_at_every_threshold(call, tmp_path) -> None:
-    path = tmp_path / "pairs.jsonl"
-    long = " ".join(f"w{number}" for number in range(40))
-    pairs = [(NUMBERS, NUMBERS), (long, long), ("", "")]
-    path.write_text("\n".join(json.dumps({"a": a, "b": b, "label": 1}) for a, b in pairs))
-    tuned = json.loads(call("tune", "--pairs", path, "--json"))
-    assert tuned["not_compared"] == 2
-    assert {(level["found"], level["missed"]) for level in tuned["levels"]} == {(1, 2)}
-    assert "Of them have too little text: 2." in call("tune", "--pairs", path)
-
-
-def test_pairs_of_few_features_are_judged_by_the_rule_of_the_index() -> None:
-    pairs = [
-        Pair.of(
-            load_scheme(),
-            Document(Sketch(0, size, None), "a"),
-            Document(Sketch((1 << distance) - 1, other, None), "b"),
-        )
-        for distance, size, other in [(0, 3, 3), (2, 3, 30), (2, 30, 30), (6, 30, 30)]
-    ]
-    called = np.array([calls(pair, [Level("", 5)]) for pair in pairs]).T
-    (score,) = scores(called, np.ones(4, bool))
-    assert (score.found, score.missed) == (2, 2)
+@pytest.mark.parametrize(
+    ("distance", "size", "other", "verdict"),
+    [(0, 3, 3, "duplicate"), (2, 3, 30, "unique"), (2, 30, 30, "duplicate"), (6, 30, 30, "unique")],
+)
+def test_texts_of_few_features_are_judged_by_the_rule_of_the_index(
+    distance, size, other, verdict
+) -> None:
+    """By their distance alone."""
+    a, b = (
+        Document(Sketch(fingerprint, features, None), name)
+        for name, fingerprint, features in (("a", 0, size), ("b", (1 << distance) - 1, other))
+    )
+    assert Pair.of(load_scheme(), a, b).decide(Rule(5, None, "never")).kind == verdict

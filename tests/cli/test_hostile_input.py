@@ -92,27 +92,7 @@ def test_progress_that_can_not_be_read_is_left_as_it_is(call, tmp_path, content)
     assert (output.read_bytes(), progress.read_bytes()) == (b"precious\n", content)
 
 
-# Pairs, and what is compared
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"", "is empty"),
-        (b"\xff\n", "line 1"),
-        (b'{"a": "' + b"0" * (65 << 20), "line 1: longer than 64 MiB"),
-        (b'{"a": "x", "b": "y", "label": 2}\n', "line 1"),
-    ],
-    ids=range(4),
-)
-def test_pairs_that_are_none_are_named_with_the_line(call, tmp_path, content, said) -> None:
-    path = tmp_path / "pairs.jsonl"
-    path.write_bytes(content)
-    one_line(call("tune", "--pairs", path), str(path), said)
-
-
-def test_a_folder_holds_no_pairs(call, tmp_path) -> None:
-    one_line(call("tune", "--pairs", tmp_path), f"{tmp_path}: Is a directory")
+# Files to compare
 
 
 def test_what_can_not_be_compared_is_named(call, tmp_path) -> None:

@@ -58,26 +58,6 @@ def test_an_error_of_ours_is_shown_as_a_bug_with_its_traceback(call, monkeypatch
 # The user's
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        '{"a": 1, "b": "x", "label": true}',
-        '{"a": "x", "b": null, "label": true}',
-        '{"a": "x", "b": "y", "label": []}',
-        '{"a": "x", "b": "y"}',
-        '"text"',
-        "\udcff",
-        '{"a": ' + "[" * 100_000,
-    ],
-    ids=range(7),
-)
-def test_a_pair_that_is_none_is_named(call, tmp_path, line: str) -> None:
-    path = tmp_path / "pairs.jsonl"
-    content = '{"a": "x", "b": "y", "label": true}\n' + line
-    path.write_bytes(content.encode("utf-8", "surrogateescape"))
-    assert f"{path}, line 2: wanted is" in one_line(call("tune", "--pairs", path))
-
-
 @pytest.mark.parametrize("name", ["", "x" * 256, "a\0b", "\udcff"], ids=range(4))
 @pytest.mark.parametrize("command", ["stats", "reset", "dedupe"])
 def test_a_namespace_that_can_not_be_stored_is_named(

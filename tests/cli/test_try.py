@@ -73,6 +73,27 @@ class Empty(Shop):
         return None
 """
 
+SLOW = """
+from scrapy_simhash.cli import try_
+from shop.spiders import Shop
+
+try_._INTERVAL = 0
+
+
+class Slow(Shop):
+    name = "slow"
+"""
+RANKED = """
+from shop.spiders import Shop
+
+
+class Ranked(Shop):
+    name = "ranked"
+
+    def parse(self, response):
+        yield {"url": response.url, "rank": response.url[-1], "price": "5 EUR"}
+"""
+
 
 @pytest.fixture
 def project(tmp_path):
@@ -130,15 +151,18 @@ def files(folder):
 def test_it_says_what_would_be_left_out_and_leaves_nothing_behind(project, tried, site):
     before = files(project)
     code, out, err = tried("shop", "-a", f"site={site}", "-a", "count=10")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert all(line.startswith("Crawling: ") for line in err.splitlines())
     assert "shop: 10 pages, 10 items checked: 2 copies would be left out (20.0%)" in out
     assert "All are from the same site." in out
     assert "1 kept although the text is near that of another: 1 because `price` differs." in out
     assert f"{site}/9" in out
     assert 'ADDONS = {"scrapy_simhash.Addon": 500}' in out
-    assert "SIMHASH_IGNORE_FIELDS = ['price']" in out
+    # The offers have another price and another rank, and only the latter should be ignored.
+    assert "SIMHASH_IGNORE_FIELDS" not in out
+    assert "0.9 (now)" in out
     assert "Nothing was stored" in out
-    assert "What shop.pipelines.Clean would change first was not seen." in out
+    assert "Changes that shop.pipelines.Clean would make first are missing." in out
     report = project / "simhash-try-shop.html"
     assert f"Report: {report}" in out
     assert files(project) - before == {report.name}
@@ -159,10 +183,36 @@ def test_pages_ends_it(project, tried, site):
     assert (project / "r.html").exists()
 
 
+def test_a_file_with_a_spider_needs_no_project(project, tried, site):
+    (project / "scrapy.cfg").unlink()
+    file = project / "alone.py"
+    file.write_text(
+        "from shop import spiders\n\n\nclass Alone(spiders.Shop):\n    name = 'alone'\n"
+    )
+    code, out, err = tried("alone.py", "-a", f"site={site}", "-a", "count=10")
+    assert code == 0, err
+    assert "alone: 10 pages, 10 items checked: 2 copies would be left out" in out
+    assert (project / "simhash-try-alone.html").exists()
+
+
+def test_a_long_crawl_shows_its_progress(project, tried, site):
+    (project / "slow.py").write_text(SLOW)
+    code, _, err = tried("slow.py", "-a", f"site={site}", "-a", "count=4")
+    assert code == 0, err
+    assert "Crawling: 1 of about 300 pages, 0 items checked, 0 duplicates" in err
+    assert "Crawling: 4 of about 300 pages" in err
+
+
+def test_a_field_that_does_not_identify_an_item_is_offered_to_be_ignored(project, tried, site):
+    (project / "ranked.py").write_text(RANKED)
+    _, out, _ = tried("ranked.py", "-a", f"site={site}", "-a", "count=3")
+    assert "SIMHASH_IGNORE_FIELDS = ['rank']" in out
+
+
 def test_where_nothing_has_a_text_the_fields_are_named(tried, site):
     code, out, _ = tried("short", "-a", f"site={site}", "-a", "count=3")
     assert code == 0
-    assert "only equal items are copies" in out
+    assert "only equal items are duplicates" in out
     assert "title (6)" in out
 
 
@@ -174,10 +224,12 @@ def test_where_nothing_has_a_text_the_fields_are_named(tried, site):
         (["empty", "-a", "site=data:,", "-a", "count=1"], "'empty' gave no items (1 page)"),
         (
             ["bare", "-a", "site=data:text/html,", "-a", "count=2"],
-            "none could be compared: 2 as neither item nor page says anything. The fields, with",
+            "'bare' could be compared (2 pages): 2 as neither item nor page says anything. The",
         ),
-        (["shop", "-a", "site"], "'site': NAME=VALUE is wanted"),
+        (["shop", "-a", "site"], "'site': expected NAME=VALUE"),
         (["shop", "-o", "nowhere/r.html"], "there is no folder nowhere"),
+        (["nowhere/spider.py"], "there is no file nowhere/spider.py"),
+        (["shop/pipelines.py"], "there is no spider in shop/pipelines.py"),
         (["shop", "-s", "SIMHASH_SIMILARITY=3"], "SIMHASH_SIMILARITY = '3'"),
     ],
 )

@@ -14,9 +14,10 @@ from stored import changed
 
 from scrapy_simhash import history
 from scrapy_simhash.cli import replay as tuning
-from scrapy_simhash.cli.similarities import Similarities
+from scrapy_simhash.cli.replay import Similarities
 from scrapy_simhash.db.schema import CONFIRMED, TEXT
 from scrapy_simhash.history.documents import Documents
+from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document, Duplicate, Row
 from scrapy_simhash.item.facts import Facts
@@ -34,42 +35,15 @@ def test_tune_replays_what_is_stored(call, database):
     assert code == 0
     assert (levels["0.9"]["kept"], levels["0.9"]["dropped"]) == (3, 2)
     assert levels["0.9"]["is_present"]
-    assert (levels["1"]["kept"], levels["1"]["decided_otherwise"]) == (4, 1)
-    (example,) = levels["0.95"]["examples"]
-    assert (example["url"], example["match"]) == ("http://b.test/2", "http://a.test/1")
-    assert 0.9 < example["similarity"] < 1
-    assert not example["estimated"]
-    assert "Recommended" in call("tune", "--database", database)[1]
+    assert (levels["1"]["kept"], levels["1"]["dropped"]) == (4, 1)
+    rows = [line.split("│")[1:4] for line in call("tune", "--database", database)[1].splitlines()]
+    assert ["0.9 (now)", "2", "3"] in [[cell.strip() for cell in row] for row in rows]
 
 
 def test_tune_a_run_that_is_not_there(call, database):
     code, _, err = call("tune", "--run", 99, "--database", database)
     assert code == 2
     assert "99" in err
-
-
-def test_tune_by_labelled_pairs(call, tmp_path):
-    texts = [prose(number, 200) for number in range(20)]
-    pairs = [(text, changed(text, 8), True) for text in texts]
-    pairs += list(zip(texts, texts[1:], [0] * 19, strict=False))
-    path = tmp_path / "pairs.jsonl"
-    path.write_text(
-        "\n".join(json.dumps(dict(zip("ab", pair, strict=False), label=pair[2])) for pair in pairs)
-    )
-    code, out, _ = call("tune", "--pairs", path, "--json")
-    tuned = json.loads(out)
-    best = next(one for one in tuned["levels"] if one["threshold"] == tuned["recommended"])
-    assert code == 0
-    assert best["f1"] == max(one["f1"] for one in tuned["levels"]) == 1
-    assert tuned["levels"][-1]["missed"] == 20
-
-
-def test_a_pair_without_a_label_is_named(call, tmp_path):
-    path = tmp_path / "pairs.jsonl"
-    path.write_text('{"a": "x", "b": "y", "label": true}\n{"a": "x", "b": "y"}\n')
-    code, _, err = call("tune", "--pairs", path)
-    assert code == 2
-    assert "line 2" in err
 
 
 def stored(number: int, fingerprint: bytes, owner: int = 0, size: int = 9) -> Row:
@@ -98,6 +72,9 @@ def unknown(pairs):
     return {}
 
 
+RULE = Rule(0)
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 255), st.integers(0, 3), st.integers(6, 9)), max_size=40),
     st.integers(0, 4),
@@ -120,8 +97,8 @@ def test_a_replay_decides_as_one_by_one(rows, limit):
             kept.append(number)
         if not near or (own and print_ not in own):
             standing.append(number)
-    found = tuning.replay(documents, [tuning.Level("", limit)], unknown)
-    assert np.flatnonzero(found.kept[0]).tolist() == kept
+    (found,) = tuning.replay(documents, [tuning.Level("", limit)], unknown, RULE)
+    assert np.flatnonzero(found.kept).tolist() == kept
 
 
 def test_a_replay_is_the_same_across_its_parts(monkeypatch):
@@ -130,9 +107,12 @@ def test_a_replay_is_the_same_across_its_parts(monkeypatch):
         [stored(number, one.tobytes(), number) for number, one in enumerate(prints)]
     )
     tried = [tuning.Level("", limit) for limit in (0, 1, 2)]
-    whole = tuning.replay(documents, tried, unknown)
+    whole = tuning.replay(documents, tried, unknown, RULE)
     monkeypatch.setattr(tuning, "_BATCH", 7)
-    assert (tuning.replay(documents, tried, unknown).kept == whole.kept).all()
+    parts = tuning.replay(documents, tried, unknown, RULE)
+    for one, other in zip(parts, whole, strict=True):
+        assert (one.kept == other.kept).all()
+        assert one.matches == other.matches
 
 
 def test_a_document_among_many_is_held_against_those_of_its_owner_first(monkeypatch):
@@ -141,7 +121,7 @@ def test_a_document_among_many_is_held_against_those_of_its_owner_first(monkeypa
     # Six that are far from each other, and one that is near to all.
     rows = [stored(n, (0b111 << 4 * n).to_bytes(3, "big"), owner=n) for n in range(6)]
     found = [
-        tuning.replay(of_rows([*rows, last]), [tuning.Level("", 4)], unknown).kept[0].tolist()
+        tuning.replay(of_rows([*rows, last]), [tuning.Level("", 4)], unknown, RULE)[0].kept.tolist()
         for last in (stored(6, bytes(3), owner=5), stored(6, bytes(3), owner=6))
     ]
     assert found == [[True] * 7, [True] * 6 + [False]]
@@ -210,9 +190,10 @@ def test_a_replay_at_the_present_similarity_decides_as_the_index_did(rows, batch
         namespace = history.choose_namespace(index.database, None)
         met = history.documents(index.database, namespace, limit=1000)
         measure = Similarities(index.database, namespace, index.scheme, met)
-        tried, present = tuning.levels(0.9, None, 128)
-        replayed = tuning.replay(met, tried, measure, facts=facts)
-    assert replayed.kept[present].tolist() == [duplicate == 0 for _, duplicate in met.places]
+        rule = Rule(0, 0.9, facts)
+        tried, present = tuning.levels(rule, 128)
+        replayed = tuning.replay(met, tried, measure, rule)
+    assert replayed[present].kept.tolist() == [duplicate == 0 for _, duplicate in met.places]
 
 
 def test_print_views_that_say_less_are_dropped_in_a_replay_too():
@@ -228,7 +209,7 @@ def test_print_views_that_say_less_are_dropped_in_a_replay_too():
         index.execute(duplicates=[Duplicate(documents[1], second.match, "drop")])
         namespace = history.choose_namespace(index.database, None)
         met = history.documents(index.database, namespace, limit=9)
-    assert not tuning.replay(met, [tuning.Level("", 25)], unknown).kept[0, 1]
+    assert not tuning.replay(met, [tuning.Level("", 25)], unknown, RULE)[0].kept[1]
 
 
 def test_every_fact_of_a_page_is_known_by_its_name():
@@ -261,9 +242,3 @@ def test_what_was_kept_for_what_it_says_is_kept_in_a_replay(call, tmp_path):
             index.confirm(*index.execute(claims=[document]))
     tuned = json.loads(call("tune", "--json", "--database", path)[1])
     assert {level["kept"] for level in tuned["levels"]} == {3}
-
-
-def test_the_present_threshold_is_recommended_unless_another_is_better():
-    kept = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0], [1, 1, 1], [1, 1, 1]], bool)
-    assert tuning.recommend(kept, 1) == 1
-    assert tuning.recommend(kept, 3) == 1
