@@ -25,17 +25,17 @@ PAGES = {
 
 
 class BuildIfPossible(build_ext):
-    """Goes on without the core where there is no compiler, or one that does not work.
+    """Builds a package without the core where there is no compiler, or no headers of lxml.
 
-    All works without it, only slower.
+    Everything works without the core, more slowly.
     """
 
     def run(self) -> None:
-        """Build it; say so in one line if it can't be done."""
+        """Build it, or say in one line why not."""
         try:
             super().run()
-        except Exception as error:  # noqa: BLE001 - whatever it is, all works without
-            self.warn(f"no compiled core, the pure path is used instead: {error}")
+        except Exception as error:  # noqa: BLE001 - everything works without it
+            self.warn(f"built without the compiled core, everything works but more slowly: {error}")
 
 
 def repository() -> str | None:
@@ -60,10 +60,20 @@ def description(address: str | None) -> str:
     return re.sub(r"(!?)\[([^]]+)\]\((?!https?:)([^)]+)\)", lead, text)
 
 
+def headers() -> list[str]:
+    """The folders of the headers that lxml ships, its own and libxml2's; none without lxml."""
+    try:
+        import lxml  # noqa: PLC0415
+    except ModuleNotFoundError:
+        return []
+    return list(lxml.get_include())
+
+
 core = Extension(
     "scrapy_simhash.native._core",
     sources=sorted(path.as_posix() for path in CORE.glob("*.c")),
     depends=[path.as_posix() for path in CORE.glob("*.h")],
+    include_dirs=headers(),
     py_limited_api=True,
 )
 is_pure = os.environ.get("SIMHASH_NATIVE") == "0"

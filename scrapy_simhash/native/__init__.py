@@ -1,8 +1,8 @@
-"""The compiled core, where there is one: the costly part of the pure path once more, in C.
+"""The optional compiled core: the slowest parts of the package once more, in C.
 
-Its output is identical; the pure path is its specification. Where it was not built, is turned off
-by ``SIMHASH_NATIVE=0`` in the environment, or does not do what is known of it, the pure path is
-taken.
+Its output is identical to that of the Python code, which is its specification and takes over where
+the core was not built, is turned off by ``SIMHASH_NATIVE=0`` in the environment, or fails the
+checks made when it is loaded.
 """
 
 from __future__ import annotations
@@ -20,121 +20,93 @@ __all__ = ["Core", "FoundMarkup", "core", "in_use"]
 
 logger = logging.getLogger(__name__)
 
-
-#: What may hold a fact: of meta elements names and contents in turn, of scripts types and sources,
-#: of which those are left out that can't; texts of at most one title; texts of headings, and these;
-#: texts of headings of the second rank; how many times; elements with microdata. Texts may go on
-#: where they are to be cut.
+#: What `Core.markup` finds: names and contents of meta elements in turn; types and sources of
+#: scripts in turn; at most one title; the texts of h1 elements, and the elements; the texts of h2
+#: elements; the number of time elements; elements with microdata. Texts may be longer than asked.
 FoundMarkup = tuple[
     list[str], list[str], list[str], list[str], list["Any"], list[str], int, list["Any"]
 ]
 
 
 class Core(Protocol):
-    """What is compiled, each under the name of what it stands for.
+    """The compiled functions, named after the Python functions whose results they return.
 
-    Shingles are 64-bit hashes, sorted and distinct, in any contiguous buffer. Arguments that can't
-    be raise a TypeError or ValueError.
+    Shingles are sorted distinct 64-bit hashes in any contiguous buffer. Arguments of a wrong type
+    or value raise TypeError, ValueError or BufferError.
     """
+
+    #: The version of the libxml2 headers, as in 21406 for 2.14.6.
+    LIBXML_VERSION: int
 
     def shingles(
         self, text: str, table: Any, normalised: bool, how: tuple[int, int, int], /
     ) -> bytes | None:
-        """`features.shingles.shingles`, as bytes of the machine's order.
+        """`features.shingles.shingles`, as 64-bit numbers in native byte order.
 
         Args:
             text: any text.
-            table: what each code point becomes, as 32-bit numbers; the last for all after it.
-            normalised: whether the text is in NFC. If not, it may be None that comes back.
-            how: the base of the polynomial that hashes a token; what a token is multiplied by if
-                another follows; and how many characters of one count.
+            table: `fold_table()`.
+            normalised: whether the text is in NFC.
+            how: the base of the polynomial, the factor of a token that another one follows, and
+                the number of characters of a token that count.
 
         Returns:
-            The shingles; None if there is a character that NFC might change.
+            None if the text is not in NFC and holds a character that NFC may change.
         """
 
     def tokens(self, text: str, table: Any, normalised: bool, /) -> str | None:
-        """`features.tokens.tokens`, a space between them; the rest is as with `shingles`."""
+        """`features.tokens.tokens`, joined by spaces; arguments and None as for `shingles`."""
 
     def majority(self, shingles: Any, second: int, /) -> tuple[int, int]:
-        """`simhash.majority.majority` of the shingles and of their mix with a second number.
-
-        Returns:
-            The low and the high 64 bits.
-        """
+        """The low and the high 64 bits of `Shingles.sketch(...).fingerprint`."""
 
     def minhash(self, shingles: Any, /) -> bytes:
         """`features.minhash.minhash`."""
 
     def bands(self, shingles: Any, starts: Any, orders: Any, factors: Any, bands: int, /) -> bytes:
-        """`keys.bands.Bands.keys`, as 32-bit numbers of the machine's order.
-
-        Args:
-            shingles: one or more.
-            starts: the least hash of each of at most 512 bins, ascending.
-            orders: for each bin all bins, itself first; 64 bits each.
-            factors: of each bin.
-            bands: how many keys; at most as many as bins.
-        """
+        """`keys.bands.Bands.keys`, as 32-bit numbers; `keys.bands._bins` gives the arguments."""
 
     def common(self, shingles: Any, others: Any, /) -> int:
-        """How many of them are in both, as `simhash.measure.jaccard` asks."""
+        """The number of hashes that two sets have in common."""
 
     def numbers(self, text: str | bytes, /) -> list[str] | None:
-        """`item.numbers._numbers` of a text, or of its UTF-8.
+        """`item.numbers._numbers` of a text or its UTF-8; None where Python has to look."""
 
-        Returns:
-            The numbers; None for a text with something that is left to the pure path.
-        """
+    def knows(self, element: Any, /) -> bool:
+        """Whether lxml lays out ``<p><i></i><b id="c">d</b></p>`` as its headers said."""
 
-    def page(
-        self, element: type, root: Any, rules: tuple[bytes, bytes, bytes, bytes], /
-    ) -> tuple[str, int, str, int] | None:
-        """`text.density.read` of an HTML element.
+    def page(self, root: Any, rules: tuple[bytes, ...], /) -> tuple[str, int, str, int] | None:
+        """`text.density.read`; None for a tree with something unusual, which Python has to read.
 
         Args:
-            element: lxml's class of elements.
-            root: one of them.
-            rules: what each tag does, as `text.blocks.Actions.packed`, where little was found, and
-                in what was skipped; then `text.blocks.PACKED_WORDS`.
-
-        Returns:
-            None for a tree with something that is left to the pure path.
+            root: an lxml element.
+            rules: `text.blocks.RULES`.
         """
 
-    def body(self, element: type, root: Any, visible: bytes, /) -> str | None:
-        """`text.density.body`, as `page`."""
+    def body(self, root: Any, visible: bytes, /) -> str | None:
+        """`text.density.body`; None as for `page`."""
 
     def markup(
-        self,
-        element: type,
-        root: Any,
-        factory: object,
-        packed: tuple[bytes, bytes],
-        bounds: tuple[int, ...],
-        /,
+        self, root: Any, packed: tuple[bytes, bytes], bounds: tuple[int, ...], /
     ) -> FoundMarkup | None:
-        """What `text.markup.read_markup` puts together of an HTML element, as `page`.
+        """The content of `text.markup.read_markup`; None as for `page`.
 
         Args:
-            element: lxml's class of elements.
-            root: one of them.
-            factory: lxml's "elementFactory", as it gives it to other extension modules.
-            packed: the names that are looked at, in lower case: 1 of a meta element, 2 of
-                microdata; then what each tag does. Both as `text.blocks.packed`.
-            bounds: how many meta and script elements are looked at, and how many titles, headings
-                and times; of the headings of either rank; of the times, and of microdata; of a
-                text the characters that count; and the steps to find them.
+            root: an lxml element.
+            packed: the names that matter, 1 for meta elements and 2 for microdata, and the actions
+                of tags; both as `text.blocks.packed`.
+            bounds: how many meta and script elements, headings of a rank, and elements with times
+                or microdata to look at; how many characters of a text, and in how many steps.
         """
 
 
-# A text with one of each kind of character: separator, letters, ideograph, letter of a script
-# without spaces and its mark, picture, what may compose, what is invisible, what is beyond.
+# A text with one character of each kind: separator, letters, ideograph, letter of a script without
+# spaces and its mark, picture, one that may compose, an invisible one, one beyond the table.
 _TABLE = array("I", [0, 97, 98, 1 << 21 | 3, 1 << 22 | 4, 3 << 21 | 5, 1 << 29 | 6, 1 << 30 | 99])
 _TABLE.extend([1 << 31, 1 << 31 | 1])
 _TEXT = "\1\2\0\3\4\5\4\1\6\7\x08\2\3\U00020000\1"
 _HOW = (0x9E6C63D0876A9A47, 0xD1342543DE82EF95, 1 << 15)
-# Numbers, one of them in a word, and what is none as it tells how long ago something was.
+# Numbers, one of them inside a word, and one that tells how long ago something was.
 _NUMBERS = "(-1,234.5 w6 7 days ago 1:2"
 _SECOND = 0x9E3779B97F4A7C15
 # Four bins, the last of which is empty.
@@ -158,24 +130,24 @@ _KNOWN = (
 
 
 def _load() -> Core | None:
-    """The core, if there is one that may be used and does what it should."""
+    """The core, if it was built, is not turned off, and returns what it should."""
     if os.environ.get("SIMHASH_NATIVE") == "0":
         return None
     try:
         found = cast("Core", import_module("scrapy_simhash.native._core"))
-        wrong = None if _made(found) == _KNOWN else "it makes other hashes"
+        wrong = None if _made(found) == _KNOWN else "its results differ from those of Python"
     except ModuleNotFoundError:
         return None
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, all works without it
+    except Exception as error:  # noqa: BLE001 - everything works without the core
         wrong = str(error)
     if wrong is None:
         return found
-    logger.warning("The compiled core can't be used, all goes the pure path: %s", wrong)
+    logger.warning("The compiled core is not used, the slower Python code is: %s", wrong)
     return None
 
 
 def _made(core: Core) -> tuple[object, ...]:
-    """What the core makes of one small text: a few microseconds."""
+    """The results of the core for one small text, in a few microseconds."""
     refused = core.shingles(_TEXT, _TABLE, False, _HOW)
     shingles = core.shingles(_TEXT, _TABLE, True, _HOW) or b""
     return (

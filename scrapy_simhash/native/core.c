@@ -5,15 +5,7 @@
  * fold table and what the hashes hang on, comes as an argument.
  */
 
-#include "core.h"
-
-int is_element(PyObject *type, PyObject *object)
-{
-    if (PyType_Check(type) && PyObject_TypeCheck(object, (PyTypeObject *)type))
-        return 1;
-    PyErr_SetString(PyExc_TypeError, "no element");
-    return 0;
-}
+#include "node.h"
 
 PyObject *left_to_the_pure_path(PyObject *made)
 {
@@ -31,13 +23,19 @@ static PyMethodDef methods[] = {
     {"bands", core_bands, METH_VARARGS, NULL},
     {"common", core_common, METH_VARARGS, NULL},
     {"numbers", core_numbers, METH_VARARGS, NULL},
+    {"knows", core_knows, METH_O, NULL},
     {"page", core_page, METH_VARARGS, NULL},
     {"body", core_body, METH_VARARGS, NULL},
     {"markup", core_markup, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {{0, NULL}};
+static int add_constants(PyObject *module)
+{
+    return PyModule_AddIntConstant(module, "LIBXML_VERSION", LIBXML_VERSION);
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)add_constants}, {0, NULL}};
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,

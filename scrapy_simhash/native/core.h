@@ -22,9 +22,6 @@ static inline uint64_t mix64(uint64_t value)
     return value ^ (value >> 31);
 }
 
-/* Whether an object is one of lxml's class of elements. If not, an error is set. */
-int is_element(PyObject *type, PyObject *object);
-
 /* What was made; None, for the pure path, if there was text that is not valid UTF-8. */
 PyObject *left_to_the_pure_path(PyObject *made);
 
@@ -32,6 +29,7 @@ PyObject *core_shingles(PyObject *module, PyObject *arguments);
 PyObject *core_tokens(PyObject *module, PyObject *arguments);
 PyObject *core_majority(PyObject *module, PyObject *arguments);
 PyObject *core_minhash(PyObject *module, PyObject *arguments);
+PyObject *core_knows(PyObject *module, PyObject *element);
 PyObject *core_page(PyObject *module, PyObject *arguments);
 PyObject *core_body(PyObject *module, PyObject *arguments);
 PyObject *core_markup(PyObject *module, PyObject *arguments);

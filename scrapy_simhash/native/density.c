@@ -1,5 +1,6 @@
 /* A tree to its main text and to all that it shows: text/density.py, where the numbers come from. */
 
+#include "node.h"
 #include "tree.h"
 
 #define BLOCK_COST 30
@@ -292,14 +293,14 @@ static PyObject *cut_page(PyObject *root, const Rules *rules)
 
 PyObject *core_page(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *type, *root, *made = NULL;
+    PyObject *root, *made = NULL;
     Py_buffer content, rescue, visible, words;
     Rules rules;
 
-    if (!PyArg_ParseTuple(arguments, "OO(y*y*y*y*):page", &type, &root, &content, &rescue, &visible,
+    if (!PyArg_ParseTuple(arguments, "O(y*y*y*y*):page", &root, &content, &rescue, &visible,
                           &words))
         return NULL;
-    if (is_element(type, root)) {
+    if (is_element(root)) {
         if (read_table(&rules.content, &content) && read_table(&rules.rescue, &rescue) &&
             read_table(&rules.visible, &visible) && read_table(&rules.words, &words))
             made = left_to_the_pure_path(cut_page(root, &rules));
@@ -315,14 +316,14 @@ PyObject *core_page(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 PyObject *core_body(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *type, *root, *made = NULL;
+    PyObject *root, *made = NULL;
     Py_buffer visible;
     Table actions;
     Walk walk = {0};
 
-    if (!PyArg_ParseTuple(arguments, "OOy*:body", &type, &root, &visible))
+    if (!PyArg_ParseTuple(arguments, "Oy*:body", &root, &visible))
         return NULL;
-    if (is_element(type, root)) {
+    if (is_element(root)) {
         if (read_table(&actions, &visible)) {
             walk_tree(&walk, root, &actions, NULL);
             if (walk.is_odd)

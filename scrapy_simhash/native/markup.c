@@ -7,15 +7,13 @@
 #include "node.h"
 #include "tree.h"
 
-#define FACTORY "struct LxmlElement *(struct LxmlDocument *, xmlNode *)"
-
 /* Of an itemprop, the bytes that are looked at; a longer one is left to Python. */
 #define NAMES 256
 
+#define MOST_READ (1 << 28)
+
 /* What a name is looked at as. */
 enum { OF_META = 1, OF_ITEM = 2 };
-
-typedef PyObject *(*Factory)(PyObject *document, const Node *node);
 
 /* How many more of them are looked at. */
 typedef struct {
@@ -30,8 +28,8 @@ typedef struct {
     Left left;
     Py_ssize_t events, read, times; /* of a text: steps and characters; of the page */
     Table names, actions;
-    PyObject *document;
-    Factory factory;
+    struct LxmlDocument *document;
+    ElementFactory factory;
     int is_odd, has_failed;
 } Markup;
 
@@ -92,14 +90,14 @@ static void add_script(Markup *markup, const Node *element)
     for (const Node *node = element->children; node && !is_in_tree(node); node = node->next) {
         markup->is_odd |= !is_text(node);
         if (is_text(node) && node->content)
-            append(&markup->scripts, node->content, strlen(node->content));
+            append(&markup->scripts, node->content, strlen(content_of(node)));
     }
     append(&markup->scripts, "", 1);
 }
 
 static void add_element(Markup *markup, PyObject *list, const Node *node)
 {
-    PyObject *object = markup->has_failed ? NULL : markup->factory(markup->document, node);
+    PyObject *object = markup->has_failed ? NULL : markup->factory(markup->document, (Node *)node);
     markup->has_failed |= !object || PyList_Append(list, object);
     Py_XDECREF(object);
 }
@@ -112,9 +110,9 @@ static const Node *add_text(Markup *markup, Buffer *text, size_t end, const Node
         markup->is_odd |= !is_text(node);
         if (!is_text(node) || !node->content || text->used >= end)
             continue;
-        size_t size = strlen(node->content), room = end - text->used;
+        size_t size = strlen(content_of(node)), room = end - text->used;
         if (size > room) /* no character is cut in two */
-            for (size = room; size && ((unsigned char)node->content[size] & 0xC0) == 0x80;)
+            for (size = room; size && (node->content[size] & 0xC0) == 0x80;)
                 size--;
         append(text, node->content, size);
     }
@@ -132,15 +130,15 @@ static void add_said(Markup *markup, Buffer *text, const Node *element)
     while (child && !is_in_tree(child))
         child = child->next;
     for (Py_ssize_t event = 0; event < markup->events && text->used < end; event++) {
-        int action = node->type == ELEMENT ? action_of_tag(&markup->actions, node->name) : INLINE;
+        int action = node->type == XML_ELEMENT_NODE ? action_of_tag(&markup->actions, name_of(node)) : INLINE;
         const Node *inside = NULL;
         if (child && (action >= BLOCK || action == SPACE))
             append(text, " ", 1);
-        if (starts && node->type == ELEMENT && action != SKIP)
+        if (starts && node->type == XML_ELEMENT_NODE && action != SKIP)
             inside = add_text(markup, text, end, node->children);
         if (inside) {
             node = inside;
-        } else if (starts && node->type == ELEMENT) {
+        } else if (starts && node->type == XML_ELEMENT_NODE) {
             starts = 0; /* its end comes next */
         } else if (node == element) {
             break;
@@ -157,11 +155,11 @@ static void add_said(Markup *markup, Buffer *text, const Node *element)
 static int is_of_page(Markup *markup, const Node *title)
 {
     const Node *parent = title->parent;
-    if (!parent || parent->type != ELEMENT || !parent->name)
+    if (!parent || parent->type != XML_ELEMENT_NODE || !parent->name)
         return 1;
-    markup->is_odd |= parent->space != NULL;
-    return !strcmp(parent->name, "head") || !strcmp(parent->name, "html") ||
-           !strcmp(parent->name, "body");
+    markup->is_odd |= parent->ns != NULL;
+    return is_called(parent->name, "head") || is_called(parent->name, "html") ||
+           is_called(parent->name, "body");
 }
 
 static int is_left(Py_ssize_t *left)
@@ -171,41 +169,27 @@ static int is_left(Py_ssize_t *left)
 
 static void add_written(Markup *markup, const Node *element)
 {
-    const char *name = element->name;
-    if (!strcmp(name, "h1")) {
+    const xmlChar *name = element->name;
+    if (is_called(name, "h1")) {
         if (is_left(&markup->left.headings)) {
             add_said(markup, &markup->headings, element);
             add_element(markup, markup->elements, element);
         }
-    } else if (!strcmp(name, "h2")) {
+    } else if (is_called(name, "h2")) {
         if (is_left(&markup->left.others))
             add_said(markup, &markup->others, element);
-    } else if (!strcmp(name, "time")) {
+    } else if (is_called(name, "time")) {
         markup->times += is_left(&markup->left.times);
     } else if (!markup->title.used && is_of_page(markup, element)) {
         add_said(markup, &markup->title, element);
     }
 }
 
-/* Most names are ruled out by how they begin. */
-static int is_called(const char *name, const char *other)
-{
-    return name[0] == other[0] && !strcmp(name, other);
-}
-
-static int is_written(const char *name)
+static int is_written(const xmlChar *name)
 {
     if (*name == 'h')
         return (name[1] == '1' || name[1] == '2') && !name[2];
     return is_called(name, "title") || is_called(name, "time");
-}
-
-static int has_items(const Node *element)
-{
-    const Node *attribute = element->attributes;
-    while (attribute && (!is_called(attribute->name, "itemprop") || attribute->space))
-        attribute = attribute->next;
-    return attribute != NULL;
 }
 
 static void look_at(Markup *markup, const Node *element)
@@ -215,7 +199,7 @@ static void look_at(Markup *markup, const Node *element)
         (is_meta ? add_meta : add_script)(markup, element);
     if (is_written(element->name) && is_left(&markup->left.written))
         add_written(markup, element);
-    if (has_items(element) && is_left(&markup->left.items) &&
+    if (attribute_of(element, "itemprop") && is_left(&markup->left.items) &&
         is_looked_at(&markup->names, value_of(element, "itemprop", &markup->is_odd), OF_ITEM))
         add_element(markup, markup->items, element);
 }
@@ -224,9 +208,9 @@ static void walk(Markup *markup, const Node *root)
 {
     const Node *node = root;
     while (node && !markup->has_failed) {
-        if (node->type == ELEMENT && node->name)
+        if (node->type == XML_ELEMENT_NODE && node->name)
             look_at(markup, node);
-        if (node->type == ELEMENT && node->children) {
+        if (node->type == XML_ELEMENT_NODE && node->children) {
             node = node->children;
             continue;
         }
@@ -293,27 +277,29 @@ static PyObject *read_markup(Markup *markup, const Node *root)
 
 PyObject *core_markup(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *type, *root, *factory, *made = NULL;
+    PyObject *root, *made = NULL;
     Py_buffer names, actions;
     Py_ssize_t elements, headings, marked_up;
     Markup markup = {0};
 
-    if (!PyArg_ParseTuple(arguments, "OOO(y*y*)(nnnnn):markup", &type, &root, &factory, &names,
+    if (!PyArg_ParseTuple(arguments, "O(y*y*)(nnnnn):markup", &root, &names,
                           &actions, &elements, &headings, &marked_up, &markup.read,
                           &markup.events))
         return NULL;
     if (!read_table(&markup.names, &names) || !read_table(&markup.actions, &actions)) {
-        PyErr_SetString(PyExc_ValueError, "no table");
-    } else if (is_element(type, root)) {
+        PyErr_SetString(PyExc_ValueError, "not a table of names");
+    } else if (elements < 0 || headings < 0 || marked_up < 0 || markup.read < 0 ||
+               markup.events < 0 || markup.read > MOST_READ) {
+        PyErr_SetString(PyExc_ValueError, "a limit is negative, or too large");
+    } else if (is_element(root)) {
         const Node *node = node_of(root);
-        if (!node || !PyCapsule_IsValid(factory, FACTORY)) {
+        markup.left = (Left){elements, elements, headings, headings, marked_up, marked_up};
+        markup.document = ((const struct LxmlElement *)(void *)root)->_doc;
+        markup.factory = (ElementFactory)lxml_function("elementFactory", ELEMENT_FACTORY);
+        if (!node && markup.factory)
             made = Py_NewRef(Py_None);
-        } else {
-            markup.left = (Left){elements, elements, headings, headings, marked_up, marked_up};
-            markup.factory = (Factory)PyCapsule_GetPointer(factory, FACTORY);
-            markup.document = ((const Element *)(void *)root)->document;
+        else if (markup.factory)
             made = read_markup(&markup, node);
-        }
     }
     PyBuffer_Release(&names);
     PyBuffer_Release(&actions);

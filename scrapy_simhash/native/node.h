@@ -1,6 +1,5 @@
-/* What of the trees of libxml2 and lxml is read: the first fields of their structures, which have
- * not changed since libxml2 2.0 and lxml 5. Of their functions only lxml's public elementFactory is
- * called, which gives the object of an element.
+/* The trees of libxml2 and lxml, by the headers that lxml ships. lxml.c checks that the lxml in use
+ * lays them out in the same way. No function of libxml2 is called, and of lxml only public ones.
  */
 
 #ifndef SCRAPY_SIMHASH_NODE_H
@@ -8,64 +7,79 @@
 
 #include "core.h"
 
+#define XML_TREE_INTERNALS /* the parser is not needed */
+#include <libxml/tree.h>
+#include <lxml.etree.h>
 #include <string.h>
 
-enum { ELEMENT = 1, TEXT = 3, CDATA = 4, PI = 7, COMMENT = 8, HTML_DOCUMENT = 13 };
+typedef xmlNode Node;
 
-typedef struct node {
-    void *private;
-    int type;
-    const char *name;
-    struct node *children, *last, *parent, *next, *prev, *document;
-    void *space;
-    const char *content;     /* of an element or a text */
-    struct node *attributes; /* of an element; each of them begins as a node does */
-} Node;
+/* Signatures, by which lxml names the capsules of its functions. */
+#define ELEMENT_FACTORY "struct LxmlElement *(struct LxmlDocument *, xmlNode *)"
+typedef PyObject *(*ElementFactory)(struct LxmlDocument *, xmlNode *);
 
-/* An object of lxml's class of elements. */
-typedef struct {
-    PyObject_HEAD
-    PyObject *document;
-    const Node *node;
-    PyObject *tag;
-} Element;
+/* A public function of lxml; NULL with an error set where it has none of that signature. */
+void *lxml_function(const char *name, const char *signature);
 
-/* Its node; NULL if it is none of an HTML document. */
+/* Whether an object is an element of lxml. If not, an error is set. */
+int is_element(PyObject *object);
+
+/* The node of an element; NULL if it does not belong to an HTML document. */
 static inline const Node *node_of(PyObject *element)
 {
-    const Node *node = ((const Element *)(void *)element)->node;
-    int is_html = node && node->type == ELEMENT && node->document &&
-                  node->document->type == HTML_DOCUMENT;
+    const Node *node = ((const struct LxmlElement *)(void *)element)->_c_node;
+    int is_html = node && node->type == XML_ELEMENT_NODE && node->doc &&
+                  node->doc->type == XML_HTML_DOCUMENT_NODE;
     return is_html ? node : NULL;
 }
 
-/* Whether it is in lxml's tree, where text hangs on these. */
+static inline const char *name_of(const Node *node)
+{
+    return (const char *)node->name;
+}
+
+static inline const char *content_of(const Node *node)
+{
+    return (const char *)node->content;
+}
+
+/* Whether lxml has an object for it. Text is an attribute of these objects. */
 static inline int is_in_tree(const Node *node)
 {
-    return node->type == ELEMENT || node->type == COMMENT || node->type == PI;
+    return node->type == XML_ELEMENT_NODE || node->type == XML_COMMENT_NODE ||
+           node->type == XML_PI_NODE;
 }
 
 static inline int is_text(const Node *node)
 {
-    return node->type == TEXT || node->type == CDATA;
+    return node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE;
+}
+
+static inline int is_called(const xmlChar *name, const char *other)
+{
+    return *name == (xmlChar)*other && !strcmp((const char *)name, other);
+}
+
+static inline const xmlAttr *attribute_of(const Node *element, const char *name)
+{
+    const xmlAttr *attribute = element->properties;
+    while (attribute && (attribute->ns || !is_called(attribute->name, name)))
+        attribute = attribute->next;
+    return attribute;
 }
 
 /* The value of an attribute; NULL where there is none. *is_odd: set if it is not plain text. */
 static inline const char *value_of(const Node *element, const char *name, int *is_odd)
 {
-    const Node *attribute = element->attributes;
-    while (attribute && (attribute->space || strcmp(attribute->name, name) != 0))
-        attribute = attribute->next;
-    if (!attribute)
-        return NULL;
-    const Node *value = attribute->children;
+    const xmlAttr *attribute = attribute_of(element, name);
+    const Node *value = attribute ? attribute->children : NULL;
     if (!value)
-        return "";
-    if (value->next || value->type != TEXT || !value->content) {
+        return attribute ? "" : NULL;
+    if (value->next || value->type != XML_TEXT_NODE || !value->content) {
         *is_odd = 1;
         return "";
     }
-    return value->content;
+    return content_of(value);
 }
 
 #endif

@@ -257,7 +257,9 @@ PyObject *core_shingles(PyObject *Py_UNUSED(module), PyObject *arguments)
     with.base = base, with.pair = pair;
     Py_ssize_t length = PyUnicode_GetLength(text);
     if (!is_fold_table(&table)) {
-        PyErr_SetString(PyExc_ValueError, "no fold table");
+        PyErr_SetString(PyExc_ValueError, "not a fold table");
+    } else if (with.window < 1) {
+        PyErr_SetString(PyExc_ValueError, "the window is less than one character");
     } else if (!take_room(&room, length)) {
         PyErr_NoMemory();
     } else if (PyUnicode_AsUCS4(text, room.points, length, 0)) {
@@ -312,7 +314,7 @@ PyObject *core_tokens(PyObject *Py_UNUSED(module), PyObject *arguments)
         return NULL;
     Py_ssize_t length = PyUnicode_GetLength(text);
     if (!is_fold_table(&table)) {
-        PyErr_SetString(PyExc_ValueError, "no fold table");
+        PyErr_SetString(PyExc_ValueError, "not a fold table");
     } else if (length > (1 << 30) ||
                !(points = PyMem_Malloc((size_t)(3 * length + 1) * sizeof *points))) {
         PyErr_NoMemory();

@@ -37,8 +37,8 @@ int action_of_tag(const Table *table, const char *name)
 
 static int action_of(Actions *actions, const Node *node)
 {
-    const char *name = node->name;
-    if (node->type != ELEMENT)
+    const char *name = name_of(node);
+    if (node->type != XML_ELEMENT_NODE)
         return INLINE;
     if (!name)
         return BLOCK;
@@ -56,9 +56,9 @@ static void add_text(Walk *walk, const Node *node, int in_links)
     for (; node && is_text(node); node = node->next) {
         if (!node->content)
             continue;
-        walk->is_odd |= !add_to_line(&walk->line, &walk->text, node->content);
+        walk->is_odd |= !add_to_line(&walk->line, &walk->text, content_of(node));
         if (in_links)
-            add_to_line(&walk->links, NULL, node->content);
+            add_to_line(&walk->links, NULL, content_of(node));
     }
 }
 
@@ -80,7 +80,7 @@ static int is_docbook(Walk *walk, const Node *element)
     while (child && !is_in_tree(child))
         child = child->next;
     const char *name = NULL;
-    if (child && child->type == ELEMENT)
+    if (child && child->type == XML_ELEMENT_NODE)
         name = value_of(child, "class", &walk->is_odd);
     return name && !strcmp(name, "titlepage");
 }
@@ -88,7 +88,7 @@ static int is_docbook(Walk *walk, const Node *element)
 static void add_span(Walk *walk, const Node *element, Py_ssize_t start, int kind)
 {
     Span span = {start, count_pieces(walk), 0, 0, 0, kind == BESIDE, kind < LEAF};
-    if (element->attributes && !span.is_marked) {
+    if (element->properties && !span.is_marked) {
         int *is_odd = &walk->is_odd;
         const char *names[] = {value_of(element, "class", is_odd), value_of(element, "id", is_odd)};
         int is_sidebar = (names[0] && !strcmp(names[0], "sidebar")) ||
@@ -149,14 +149,14 @@ static void cut(Walk *walk, const Node *root, Actions *actions)
             is_skipped = 1;
         }
         const Node *inside = NULL;
-        if (starts && node->type == ELEMENT && !is_skipped) {
+        if (starts && node->type == XML_ELEMENT_NODE && !is_skipped) {
             add_text(walk, node->children, links > 0);
             inside = next_in_tree(walk, node->children);
         }
         if (inside) {
             node = inside;
             starts = 1;
-        } else if (starts && node->type == ELEMENT) {
+        } else if (starts && node->type == XML_ELEMENT_NODE) {
             starts = 0; /* its end comes next */
         } else if (node == root) {
             break;

@@ -47,7 +47,7 @@ int action_of_tag(const Table *actions, const char *name);
 
 int has_failed(const Walk *walk);
 
-/* text.blocks.walk. `root`: an object of lxml's class of elements, which is `type`. */
+/* text.blocks.walk. `root`: an element of lxml. */
 void walk_tree(Walk *walk, PyObject *root, const Table *actions, const Table *words);
 
 /* The same of all that was skipped and can be seen, without spans. */

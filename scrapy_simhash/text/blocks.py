@@ -19,9 +19,9 @@ __all__ = [
     "BOILERPLATE",
     "CONTENT",
     "HEADING",
-    "PACKED_WORDS",
     "PARAGRAPH",
     "RESCUE",
+    "RULES",
     "SKIP",
     "SPACE",
     "VISIBLE",
@@ -115,8 +115,12 @@ _WORDS = re.compile(rf"\b(?:{'|'.join(_SLUGS)})-\S+|[a-z]+", re.ASCII | re.IGNOR
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.ASCII | re.IGNORECASE)
 # Of a class or id, and of a style, the characters that are looked at.
 _NAME_LENGTH, _STYLE_LENGTH = 256, 1024
-#: The words of names for the compiled core, as `Actions.packed`: 0, or 1 for what begins a slug.
-PACKED_WORDS = packed({**dict.fromkeys(sorted(_CHROME), 0), **dict.fromkeys(_SLUGS, 1)})
+#: For the compiled core: the actions of tags on a page, on a page with little text, and inside
+#: skipped elements; and the words of names, 1 for those that begin a slug.
+RULES = (
+    *(actions.packed for actions in (CONTENT, RESCUE, VISIBLE)),
+    packed({**dict.fromkeys(sorted(_CHROME), 0), **dict.fromkeys(_SLUGS, 1)}),
+)
 
 
 class Block(NamedTuple):

@@ -18,17 +18,18 @@ from itertools import accumulate, compress
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simhash.text import compiled
 from scrapy_simhash.text.blocks import (
     CONTENT,
     HEADING,
     PARAGRAPH,
     RESCUE,
+    RULES,
     SKIP,
     VISIBLE,
     walk,
     width,
 )
+from scrapy_simhash.text.compiled import tree_core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,14 +82,14 @@ def density(root: HtmlElement) -> str:
 
 def body(root: HtmlElement) -> str:
     """Return all visible text."""
-    text = compiled.body(root)
-    return _lines(walk(root, VISIBLE)[0]) if text is None else text
+    if (core := tree_core()) and (text := core.body(root, VISIBLE.packed)) is not None:
+        return text
+    return _lines(walk(root, VISIBLE)[0])
 
 
 def read(root: HtmlElement) -> Reading:
     """Find the main text by block density, where need be inside what is otherwise skipped."""
-    made = compiled.read(root)
-    if made is not None:
+    if (core := tree_core()) and (made := core.page(root, RULES)) is not None:
         return Reading(*made)
     cut = _cut(root, CONTENT)
     if _weight(cut.main) < _LITTLE:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
-from scrapy_simhash.text import compiled
 from scrapy_simhash.text.blocks import BLOCK, CONTENT, SKIP, SPACE, packed
+from scrapy_simhash.text.compiled import tree_core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +55,10 @@ _JSON_LD = "application/ld+json"
 _ITEMPROPS = etree.XPath("descendant-or-self::*[@itemprop]")
 # What a name is looked at as, for the compiled core.
 _OF_META, _OF_ITEM = 1, 2
-_PACKED = packed({**dict.fromkeys(sorted(_METAS), _OF_META), **dict.fromkeys(PROPERTIES, _OF_ITEM)})
+_PACKED = (
+    packed({**dict.fromkeys(sorted(_METAS), _OF_META), **dict.fromkeys(PROPERTIES, _OF_ITEM)}),
+    CONTENT.packed,
+)
 
 
 class Markup(NamedTuple):
@@ -83,8 +86,9 @@ class Markup(NamedTuple):
 def read_markup(root: HtmlElement) -> Markup:
     """Find what may hold a fact."""
     bounds = _ELEMENTS, _HEADINGS, _MARKED_UP, READ, _EVENTS
-    made = compiled.markup(root, _PACKED, bounds)
-    if made is None:
+    if (core := tree_core()) is None:
+        return _marked_up(root)
+    if (made := core.markup(root, _PACKED, bounds)) is None:
         return _marked_up(root)
     metas, scripts, titles, written, headings, others, times, items = made
     return Markup(

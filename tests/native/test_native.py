@@ -205,13 +205,26 @@ HOW = (3, 5, 9)
         ("shingles", (b"a", TABLE, True, HOW)),
         ("shingles", ("a", TABLE, True, HOW[1:])),
         ("shingles", ("a", TABLE[::2], True, HOW)),
+        ("shingles", ("a", TABLE, True, (3, 5, -1))),
+        ("shingles", ("a", TABLE, True, (3, 5, 0))),
+        ("shingles", ("a", TABLE, True, (3, 5, -(2**63)))),
+        ("shingles", ("a", TABLE, True, (3, 5, 2**63))),
+        ("shingles", ("a", TABLE, True, (3, 5, None))),
+        ("shingles", ("a", TABLE, True, None)),
+        ("shingles", ("a", bytes(4 * 0x110001), True, HOW)),
         ("shingles", ("a", memoryview(bytes(9))[1:], True, HOW)),
         ("tokens", ("a", b"abc", True)),
         ("tokens", (b"a", TABLE, True)),
+        ("tokens", ("a", None, True)),
+        ("tokens", (None, TABLE, True)),
         ("majority", (b"", 1)),
+        ("majority", (None, 1)),
+        ("majority", (NUMBERS, 1.5)),
         ("majority", (b"seven b", 1)),
         ("majority", (NUMBERS, None)),
         ("minhash", ("text",)),
+        ("minhash", (None,)),
+        ("minhash", ()),
         ("common", (NUMBERS,)),
         ("common", (NUMBERS[::2], NUMBERS)),
         ("numbers", (7,)),
@@ -222,12 +235,16 @@ HOW = (3, 5, 9)
         ("bands", (NUMBERS, NUMBERS, bytes(128), NUMBERS[1:], 2)),
         ("bands", (NUMBERS, NUMBERS, bytes(128), NUMBERS, 0)),
         ("bands", (NUMBERS, NUMBERS, bytes(128), NUMBERS, 5)),
+        ("bands", (NUMBERS, NUMBERS, bytes(128), NUMBERS, -1)),
+        ("bands", (NUMBERS, NUMBERS, bytes(128), NUMBERS, 2**63)),
+        ("bands", (NUMBERS, b"", b"", b"", 1)),
+        ("bands", (b"", b"", b"", b"", 0)),
         ("bands", (NUMBERS[3:], NUMBERS, b"\xff" * 128, NUMBERS, 2)),
         ("bands", (NUMBERS, bytes(8 * 513), bytes(8 * 513**2), bytes(8 * 513), 2)),
     ],
 )
 def test_arguments_that_can_not_be_are_an_error(name, arguments):
-    with pytest.raises((TypeError, ValueError, BufferError)):
+    with pytest.raises((TypeError, ValueError, BufferError, OverflowError)):
         getattr(COMPILED, name)(*arguments)
 
 
@@ -348,7 +365,7 @@ def test_a_core_that_does_something_else_is_not_used_and_one_line_says_so(
     assert native._load() is None
     (record,) = caplog.records
     assert record.levelname == "WARNING"
-    assert "pure path" in record.getMessage()
+    assert "Python code is" in record.getMessage()
 
 
 def test_a_core_that_can_not_be_loaded_is_not_used_and_one_line_says_so(monkeypatch, caplog):

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import random
+import shutil
+import subprocess
+import sys
+import sysconfig
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 
 import lxml.html
 import pytest
@@ -13,14 +19,13 @@ from lxml import etree
 
 from scrapy_simhash import native
 from scrapy_simhash.text import compiled, markup
-from scrapy_simhash.text.blocks import CONTENT, PACKED_WORDS, RESCUE, VISIBLE, width
+from scrapy_simhash.text.blocks import RULES, VISIBLE, width
 from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page_facts import page_facts
 
+UNBORN = etree._Element.__new__(etree._Element)
 COMPILED = pytest.importorskip("scrapy_simhash.native._core", reason="the core is not compiled")
-_OTHER = etree.__pyx_capi__["textOf"]
-RULES = CONTENT.packed, RESCUE.packed, VISIBLE.packed, PACKED_WORDS
 
 
 @contextmanager
@@ -34,8 +39,9 @@ def check(root):
     """Both paths make the same of a tree, and the core does not leave it to the other one."""
     with path(None):
         pure = read(root), body(root)
+    assert (COMPILED.page(root, RULES), COMPILED.body(root, VISIBLE.packed)) == pure
     with path(COMPILED):
-        assert (compiled.read(root), compiled.body(root)) == pure
+        assert (read(root), body(root)) == pure
 
 
 names = st.sampled_from(
@@ -100,12 +106,11 @@ def test_every_character_has_its_width():
     points = [point for point in range(0x21, 0x110000) if not 0xD800 <= point < 0xE000]
     characters = [chr(point) for point in points if point_is_allowed(chr(point))]
     assert len(characters) > 1_000_000
-    with path(COMPILED):
-        for start in range(0, len(characters), 256):
-            root = lxml.html.Element("div")
-            root.text = "".join(characters[start : start + 256])
-            text = " ".join(root.text.split())
-            assert compiled.read(root) == (text, width(text), text, width(text))
+    for start in range(0, len(characters), 256):
+        root = lxml.html.Element("div")
+        root.text = "".join(characters[start : start + 256])
+        text = " ".join(root.text.split())
+        assert COMPILED.page(root, RULES) == (text, width(text), text, width(text))
 
 
 def point_is_allowed(character):
@@ -146,9 +151,8 @@ def test_styles_tell_the_same(style, before):
 
 def test_what_names_and_styles_tell_shows_in_the_text():
     for attribute, value in (("class", "left nav"), ("id", "nav"), ("style", "display: none")):
-        with path(COMPILED):
-            assert "beside" not in compiled.read(story_with(attribute, value))[0]
-            assert "beside" in compiled.read(story_with(attribute, "x"))[0]
+        assert "beside" not in COMPILED.page(story_with(attribute, value), RULES)[0]
+        assert "beside" in COMPILED.page(story_with(attribute, "x"), RULES)[0]
 
 
 def story_with(attribute, value):
@@ -225,7 +229,7 @@ def test_what_is_made_for_programs_is_read_in_the_same_way(page, place, most):
             with path(None):
                 pure, facts = found(element), page_facts(element)
             with path(COMPILED):
-                made = compiled.markup(element, markup._PACKED, (most,) * 5)
+                made = COMPILED.markup(element, markup._PACKED, (most,) * 5)
                 assert made is not None
                 assert found(element) == pure
                 assert page_facts(element) == facts
@@ -274,7 +278,7 @@ def test_what_headings_say_is_read_in_the_same_way(tag, head, events, read):
         with path(None):
             pure = found(root)
         with path(COMPILED):
-            assert compiled.markup(root, markup._PACKED, (99, 9, 9, read, events)) is not None
+            assert COMPILED.markup(root, markup._PACKED, (99, 9, 9, read, events)) is not None
             assert found(root) == pure
 
 
@@ -296,7 +300,7 @@ def test_microdata_that_can_give_no_fact_is_left_out(name, is_given):
     root = parse_html("<p>a")
     root.find(".//p").set("itemprop", name)
     with path(COMPILED):
-        made = compiled.markup(root, markup._PACKED, (9, 9, 9, 9, 9))
+        made = COMPILED.markup(root, markup._PACKED, (9, 9, 9, 9, 9))
     assert len(made[-1]) == is_given
 
 
@@ -306,7 +310,7 @@ def test_meta_elements_and_scripts_that_say_nothing_are_left_out():
         "<meta name='boo\u212a:isbn' content=d><script>e</script><script type=a+b>f</script>"
     )
     with path(COMPILED):
-        metas, scripts, *_ = compiled.markup(root, markup._PACKED, (9, 9, 9, 9, 9))
+        metas, scripts, *_ = COMPILED.markup(root, markup._PACKED, (9, 9, 9, 9, 9))
     assert (metas, scripts) == (["OG:Title", "c", "boo\u212a:isbn", "d"], ["a+b", "f"])
     assert markup.read_markup(root).metas == {"og:title": "c", "book:isbn": "d"}
 
@@ -314,53 +318,235 @@ def test_meta_elements_and_scripts_that_say_nothing_are_left_out():
 def test_what_is_unusual_is_left_to_the_pure_path():
     root = lxml.html.fromstring("<div><p>a</p></div>")
     root.append(etree.Entity("nbsp"))
-    for tree in (root, etree.XML("<div><p>a</p></div>")):
-        assert COMPILED.page(etree._Element, tree, RULES) is None
-        assert COMPILED.body(etree._Element, tree, VISIBLE.packed) is None
-    xml, html = etree.XML("<meta name='a' content='b'/>"), parse_html("<h1>a</h1>")
-    for tree, factory in ((xml, compiled._FACTORY), (html, None), (html, _OTHER)):
-        packed = markup._PACKED, CONTENT.packed
-        assert COMPILED.markup(etree._Element, tree, factory, packed, (9, 9, 9, 9, 9)) is None
+    for tree in (root, etree.XML("<div><p>a</p></div>"), etree.Comment("a"), UNBORN):
+        assert COMPILED.page(tree, RULES) is None
+        assert COMPILED.body(tree, VISIBLE.packed) is None
+    for tree in (etree.XML("<meta name='a' content='b'/>"), etree.Comment("a"), UNBORN):
+        assert COMPILED.markup(tree, markup._PACKED, (9, 9, 9, 9, 9)) is None
     xml = etree.XML("<html><body><p>a story</p></body></html>")
     with path(COMPILED):
         assert (read(xml).text, body(xml)) == ("a story", "a story")
 
 
+class Disguised:
+    """Says that it is an element."""
+
+    __class__ = etree._Element
+
+
+TREE = etree.HTML("<p><i></i><b id=c>d</b></p>")[0][0]
+BOUNDS = 9, 9, 9, 9, 9
+
+
 @pytest.mark.parametrize(
-    ("element", "root", "packed"),
-    [
-        (etree._Element, "text", b""),
-        (etree._Element, None, b""),
-        ("type", lxml.html.Element("p"), b""),
-        (etree._Element, lxml.html.Element("p"), b"\x09\x01p"),
-        (etree._Element, lxml.html.Element("p"), b"\0\0\0"),
-        (etree._Element, lxml.html.Element("p"), b"\x01\x01p" * 600),
-    ],
+    "root", ["text", None, b"", 0, etree._Element, etree.ElementTree(TREE), Disguised(), object()]
 )
-def test_arguments_that_can_not_be_are_an_error(element, root, packed):
-    with pytest.raises((TypeError, ValueError)):
-        COMPILED.body(element, root, packed)
-    for tables in ((packed, packed), (markup._PACKED, packed), (packed, CONTENT.packed)):
+def test_what_is_no_element_is_refused(root):
+    for call in (
+        lambda: COMPILED.knows(root),
+        lambda: COMPILED.page(root, RULES),
+        lambda: COMPILED.body(root, VISIBLE.packed),
+        lambda: COMPILED.markup(root, markup._PACKED, BOUNDS),
+        # Nobody else says what an element is.
+        lambda: COMPILED.page(type(root), root, RULES),
+        lambda: COMPILED.body(type(root), root, VISIBLE.packed),
+        lambda: COMPILED.markup(type(root), root, None, markup._PACKED, BOUNDS),
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
+@pytest.mark.parametrize("packed", [b"\x09\x01p", b"\0\0\0", b"\x01\x01p" * 600, "text", None])
+def test_what_is_no_table_is_refused(packed):
+    names, actions = markup._PACKED
+    calls = [lambda: COMPILED.body(TREE, packed)]
+    calls += [
+        partial(COMPILED.markup, TREE, tables, BOUNDS)
+        for tables in ((packed, actions), (names, packed))
+    ]
+    calls += [
+        partial(COMPILED.page, TREE, (*RULES[:place], packed, *RULES[place + 1 :]))
+        for place in range(4)
+    ]
+    for call in calls:
         with pytest.raises((TypeError, ValueError)):
-            COMPILED.markup(element, root, compiled._FACTORY, tables, (9, 9, 9, 9, 9))
-    for place in range(4):
-        rules = (*RULES[:place], packed, *RULES[place + 1 :])
-        with pytest.raises((TypeError, ValueError)):
-            COMPILED.page(element, root, rules)
+            call()
+    assert COMPILED.body(TREE, b"") == "d"  # a table without a name
 
 
-def test_a_core_that_reads_trees_in_another_way_is_not_asked(monkeypatch, caplog):
-    class Other:
-        def page(self, *_):
-            return "", 0, "", 0
+@pytest.mark.parametrize("tables", [(), RULES[:3], (*RULES, b""), b"", None])
+def test_too_few_or_too_many_tables_are_refused(tables):
+    with pytest.raises(TypeError):
+        COMPILED.page(TREE, tables)
+    with pytest.raises(TypeError):
+        COMPILED.markup(TREE, tables, BOUNDS)
 
-    monkeypatch.setattr(native, "core", Other())
+
+@pytest.mark.parametrize("bound", [-1, -(2**62), 2**63, 2**64, 1.5, "1", None])
+@pytest.mark.parametrize("place", range(5))
+def test_limits_that_are_none_are_refused(bound, place):
+    bounds = (*BOUNDS[:place], bound, *BOUNDS[place + 1 :])
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        COMPILED.markup(TREE, markup._PACKED, bounds)
+
+
+def test_the_largest_limits_do_no_harm():
+    most = sys.maxsize
+    assert COMPILED.markup(TREE, markup._PACKED, (0, 0, 0, 0, 0))[0] == []
+    root = parse_html("<title>a</title><h1>b</h1>")
+    assert COMPILED.markup(root, markup._PACKED, (most, most, most, 1 << 28, most))[2:4] == (
+        ["a"],
+        ["b"],
+    )
+    with pytest.raises(ValueError, match="too large"):
+        COMPILED.markup(root, markup._PACKED, (9, 9, 9, most, 9))
+
+
+# Another lxml
+
+
+def lines_of(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+
+
+@pytest.fixture
+def use(monkeypatch):
+    """Use a core that was not checked before."""
     compiled._reads_trees.cache_clear()
-    try:
-        assert body(parse_html("<p>a story</p>")) == "a story"
-        assert body(parse_html("<p>another</p>")) == "another"
-    finally:
-        compiled._reads_trees.cache_clear()
-    (record,) = caplog.records
-    assert record.levelname == "WARNING"
-    assert "Python" in record.getMessage()
+    yield lambda core: monkeypatch.setattr(native, "core", core)
+    compiled._reads_trees.cache_clear()
+
+
+class Other:
+    """A core that reads a page in another way."""
+
+    LIBXML_VERSION = COMPILED.LIBXML_VERSION
+
+    def knows(self, _):
+        return True
+
+    def page(self, *_):
+        return "", 0, "", 0
+
+
+class Misled(Other):
+    def knows(self, _):
+        return False
+
+    def page(self, *_):
+        raise AssertionError("it must not be asked")
+
+
+class Old(Misled):
+    LIBXML_VERSION = 20914
+
+
+@pytest.mark.parametrize(
+    ("core", "why"),
+    [(Other(), "than Python"), (Misled(), "lays out"), (Old(), "not tested with libxml2 2.9")],
+)
+def test_a_core_that_reads_trees_in_another_way_is_not_asked(core, why, use, caplog):
+    use(core)
+    assert body(parse_html("<p>a story</p>")) == "a story"
+    assert read(parse_html("<p>another</p>")).text == "another"
+    assert page_facts(parse_html("<title>a</title>")) == {"page:title": "a"}
+    (line,) = lines_of(caplog)
+    assert why in line
+
+
+@pytest.mark.parametrize("version", ["LIBXML_VERSION", "LIBXML_COMPILED_VERSION"])
+def test_trees_of_a_libxml2_that_was_not_tested_are_not_touched(version, use, monkeypatch, caplog):
+    use(Misled())
+    monkeypatch.setattr(etree, version, (2, 99, 1))
+    assert body(parse_html("<p>a story</p>")) == "a story"
+    (line,) = lines_of(caplog)
+    assert "not tested with libxml2 2.99" in line
+
+
+def test_the_core_knows_the_trees_of_this_lxml():
+    assert COMPILED.knows(TREE) is True
+    for other in (
+        "<p></p>",
+        "<p><i></i></p>",
+        "<p><b id=c>d</b><i></i></p>",
+        "<p>a<i></i><b>c</b>",
+    ):
+        assert COMPILED.knows(etree.HTML(other)[0][0]) is False
+
+
+LAYOUTS = {
+    "before the children": ("_xmlNode", "struct _xmlNode *children;"),
+    "before the last child": ("_xmlNode", "struct _xmlNode *last;"),
+    "before the next one": ("_xmlNode", "struct _xmlNode *next;"),
+    "before the document": ("_xmlNode", "struct _xmlDoc  *doc;"),
+    "before the namespace": ("_xmlNode", "xmlNs           *ns;"),
+    "before the content": ("_xmlNode", "xmlChar         *content;"),
+    "before the attributes": ("_xmlNode", "struct _xmlAttr *properties;"),
+    "before the value of an attribute": ("_xmlAttr", "struct _xmlNode *children;"),
+    "before the next attribute": ("_xmlAttr", "struct _xmlAttr *next;"),
+    "before the namespace of an attribute": ("_xmlAttr", "xmlNs           *ns;"),
+    "before the node of an element": ("lxml", "xmlNode *_c_node;"),
+    "behind the node of an element": ("lxml", "PyObject *_tag;"),
+    "in the document": ("lxml", "xmlDoc *_c_doc;"),
+}
+CHECK = """
+import importlib.util, logging, sys
+from lxml import etree
+from scrapy_simhash import native
+spec = importlib.util.spec_from_file_location("elsewhere._core", sys.argv[1])
+native.core = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(native.core)
+logging.basicConfig(format="%(message)s")
+from scrapy_simhash import page_text
+for _ in range(2):
+    print(page_text("<main><p class=a>a story</p><nav>b</nav></main>"))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_core_compiled_for_another_layout_falls_back_without_a_crash(layout, tmp_path):
+    struct, field = LAYOUTS[layout]
+    done = read_with_another(tmp_path, struct, field)
+    assert (done.returncode, done.stdout) == (0, "a story\na story\n"), done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "does not read pages" in line
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
+def test_a_core_compiled_for_this_layout_is_used(tmp_path):
+    done = read_with_another(tmp_path, None, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "a story\na story\n", "")
+
+
+def read_with_another(folder, struct, field):
+    """Build the core where a structure has one more pointer before a field, and read a page."""
+    for include in lxml.get_include():
+        if Path(include).name != "__pycache__":
+            shutil.copytree(
+                include, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.so", "*.py*")
+            )
+    if struct is not None:
+        is_lxml = struct == "lxml"
+        header = folder / ("lxml.etree.h" if is_lxml else "libxml/tree.h")
+        text = header.read_text("utf-8")
+        start = 0 if is_lxml else text.index(f"struct {struct} {{")
+        place = text.index(field, start)
+        header.write_text(f"{text[:place]}void *inserted; {text[place:]}", "utf-8")
+    sources = sorted(map(str, Path(native.__file__).parent.glob("*.c")))
+    built = folder / "_core.so"
+    python = sysconfig.get_path("include")
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-O0", f"-I{folder}", f"-I{python}", *sources, "-o", built],
+        check=True,
+        timeout=100,
+    )
+    return subprocess.run(
+        [sys.executable, "-c", CHECK, built],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
