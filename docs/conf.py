@@ -1,4 +1,4 @@
-"""How Sphinx makes the site of these pages: `make docs`."""
+"""Configuration of Sphinx, for the site that `make docs` builds."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 nitpicky = True
-# What signatures name and no page describes: private types, and those of other packages.
+# Signatures name private types and types of other packages, which no page documents.
 nitpick_ignore_regex = [("py:.*", r"(?!scrapy_simhash\.\w+$).*")]
 
-# Links lead to headings by the names that GitHub gives them, as a test checks for every page.
+# Anchors of headings, named as on GitHub.
 myst_heading_anchors = 4
 
 autodoc_member_order = "bysource"
@@ -33,10 +33,11 @@ html_title = project
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-# These have no pages below them.
-html_sidebars = dict.fromkeys(["start", "compared", "troubleshooting"], ())
+# Pages without other pages below them.
+html_sidebars = dict.fromkeys(["start", "compared", "troubleshooting", "changelog"], ())
 html_theme_options = {
     "header_links_before_dropdown": 7,
+    "show_toc_level": 2,  # every setting is in the contents of its page
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -48,5 +49,5 @@ def setup(app: Sphinx) -> None:
 
 
 def _name_files_of_the_project(app: Sphinx, page: str, source: list[str]) -> None:
-    """What lies beside docs/ is on no site: it is named instead of linked to."""
+    """Show links to files outside docs/, which are not on the site, as code."""
     source[0] = re.sub(r"\[([^]]+)\]\(\.\./[^)]+\)", r"`\1`", source[0])
