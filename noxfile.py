@@ -6,7 +6,7 @@ import nox
 
 nox.options.default_venv_backend = "uv"
 
-EXTRAS = ".[postgresql,mariadb,report,trafilatura,rjieba,xxhash,parquet,warc,zstd]"
+EXTRAS = ".[postgresql,mariadb,trafilatura,rjieba,xxhash,parquet,warc,zstd]"
 PYTEST = (
     *("pytest", "-n", "auto", "--dist", "worksteal"),
     *("-m", "not galera", "--hypothesis-profile=full"),
@@ -38,7 +38,7 @@ def coverage(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Style and types."""
-    session.install("-e", ".[report]", "--group", "lint")
+    session.install("-e", ".", "--group", "lint")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")

@@ -1,19 +1,18 @@
-"""What people look at: texts of others, made harmless, without passwords; numbers of things."""
+"""Text for people: foreign text without control characters and passwords, plurals, times."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
-__all__ = ["is_secret", "plural", "shortened", "visible", "without_passwords"]
-
-# Control characters move the cursor or ring bells, bidirectional controls make a text read as
-# something else, and lone surrogates can't be printed at all. U+FEFF and the tags hide text.
+# Control characters move the cursor or ring bells, bidirectional controls reorder text, U+FEFF and
+# the tags hide it, and lone surrogates can't be printed.
 _UNSAFE = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
-# Each of these takes no more time than the text is long, whatever it is.
+# Both take linear time, whatever the text is.
 _USER = re.compile(r"(?<=://)([^/?#\s:@\\\"<>]*):[^/?#\s\\\"<>]*@")
 _QUERY = re.compile(r"(?<=[?&;])([^=?&;#\s\\\"<>]*)=([^&;#\s\\\"<>]+)")
 _SECRET = re.compile(
@@ -26,31 +25,38 @@ _SECRET = re.compile(
 def visible(text: str) -> str:
     r"""A text with control and bidirectional characters shown as their escapes, such as \u202e.
 
-    Line feeds stay. JSON is the same document afterwards: the escapes are its own.
+    Line feeds stay. A JSON document stays the same document, as the escapes are JSON's.
     """
     return _UNSAFE.sub(_escape, text)
 
 
 def shortened(text: str, length: int = 300) -> str:
-    """One visible line of a text without its passwords, cut to a length."""
-    # What is cut could not be recognised any more.
+    """A text as one visible line without passwords, cut to a length."""
+    # Before the cut, which could leave a part of one that is not recognised.
     text = without_passwords(text)
     line = visible(text[: length + 1]).replace("\n", " ")
     return line if len(text) <= length else f"{line[: length - 1]}…"
 
 
 def without_passwords(text: str) -> str:
-    """A text in which the passwords of URLs, before the host or in the query, are asterisks."""
+    """A text with ``***`` for the passwords of its URLs, before the host or in the query."""
     return _QUERY.sub(_hide_value, _USER.sub(r"\1:***@", text))
 
 
 def plural(count: float, thing: str) -> str:
-    """What so many of a thing are called."""
+    """The noun, in the plural unless the count is 1."""
     return thing if count == 1 else f"{thing}s"
 
 
+def format_time(seconds: float | None) -> str:
+    """Seconds since the epoch as UTC, to the second; "-" for None."""
+    if seconds is None:
+        return "-"
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
+
+
 def is_secret(name: str) -> bool:
-    """Whether what has this name, in a query or among options, is to be seen by nobody."""
+    """Whether a parameter or option of this name has a secret value."""
     return _SECRET.search(name) is not None
 
 

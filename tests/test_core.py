@@ -73,7 +73,7 @@ assert crawler.stats.get_value("simhash/duplicates") == 1, crawler.stats.get_sta
 #: What each must not load: Scrapy without a crawl; with one, what commands, the report and the
 #: classic scheme need.
 CRAWLS_ONLY = ("scrapy", "twisted", "jieba", "itemadapter")
-NO_CRAWL = ("rich", "rapidfuzz", "jinja2", "vl_convert", "jieba", "rjieba", "xxhash", "trafilatura")
+NO_CRAWL = ("rich", "rapidfuzz", "jinja2", "jieba", "rjieba", "xxhash", "trafilatura")
 
 #: Notes who was at work, down to a module of ours, when one of the others was first looked for.
 WATCH = """

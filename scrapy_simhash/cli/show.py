@@ -23,9 +23,8 @@ from scrapy_simhash.cli.output import (
 from scrapy_simhash.index.batch import owner_of
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.merits import better_by
-from scrapy_simhash.report.differs import in_words
-from scrapy_simhash.report.times import format_time
-from scrapy_simhash.visible import plural, shortened
+from scrapy_simhash.report.verdict import in_words
+from scrapy_simhash.visible import format_time, plural, shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

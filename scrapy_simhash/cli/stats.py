@@ -11,8 +11,7 @@ from rich.text import Text
 from scrapy_simhash import history, native
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import facts_table, format_bytes, open_console, print_json
-from scrapy_simhash.report.times import format_time
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.visible import format_time, shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -29,14 +29,13 @@ from scrapy_simhash.cli.arguments import positive
 from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import open_console
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.cli.report import load_writer
 from scrapy_simhash.cli.tune import print_tuned, tuned
 from scrapy_simhash.crawl.addon import Addon
 from scrapy_simhash.crawl.pipeline import SimhashPipeline
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.report.differs import in_words
+from scrapy_simhash.report.html import write_subject
 from scrapy_simhash.report.subject import read_subject, sum_stats
-from scrapy_simhash.report.verdict import in_sentences, skipped_in_words
+from scrapy_simhash.report.verdict import in_sentences, in_words, skipped_in_words
 from scrapy_simhash.visible import plural, shortened, visible
 
 if TYPE_CHECKING:
@@ -120,9 +119,9 @@ def run(project: Project, options: Options) -> None:
                 console.print()
                 print_tuned(console, tuned(trial, database, subject.namespace))
                 console.print()
-            said = _write_report(path, subject)
+            write_subject(subject, path)
     _print_settings(console, project.scrapy, subject)
-    console.print(Text(said))
+    console.print(Text(f"Report: {path.absolute()}"))
 
 
 def _argument(given: str) -> str:
@@ -310,16 +309,6 @@ def _print_verdict(
             shown = f"{shortened(pair.url)}\n{shortened(pair.other or '?')}" if pair else ""
             table.add_row(Text(in_words(differs)), f"{count:,}", Text(shown))
         console.print(table)
-
-
-def _write_report(path: Path, subject: Subject) -> str:
-    """Write the report; gives its address, or what it needs."""
-    try:
-        write = load_writer()
-    except CommandError as error:
-        return f"No report: {error}"
-    write(subject, path)
-    return f"Report: {path.absolute()}"
 
 
 def _print_settings(console: Console, settings: ScrapySettings, subject: Subject) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -191,12 +190,9 @@ def secret(given: Any) -> str | None:
 
 
 def report_file(given: Any) -> Path | None:
-    """Where a report can be written, if what writes it is installed."""
+    """The path of a file in an existing folder, or None."""
     if not given:
         return None
-    for needed in ("jinja2", "vl_convert"):
-        if find_spec(needed) is None:
-            raise ValueError("the report needs more packages: pip install 'scrapy-simhash[report]'")
     if not isinstance(given, str | PathLike):
         raise ValueError("the path of a file is wanted")  # noqa: TRY004 - as all that is wrong
     path = Path(given)

@@ -139,7 +139,7 @@ class CrawlEnd:
                 logger.info("The report is in %s", path)
 
     def _write_report(self, path: Path, run: int) -> None:
-        # Jinja2 and the charts take a while to import, and only this needs them.
+        # Jinja2 takes a while to import, and only this needs it.
         from scrapy_simhash.report.html import write_report  # noqa: PLC0415
 
         settings = self._settings

@@ -1,1 +1,1 @@
-"""History to what a person reads."""
+"""The HTML report."""

@@ -1,4 +1,4 @@
-"""What changed between two texts, word by word, ideograph by ideograph."""
+"""The difference between two texts, by words and ideographs."""
 
 from __future__ import annotations
 
@@ -7,24 +7,16 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
-__all__ = ["LONGEST", "Change", "difference"]
-
-#: Of longer texts only the beginning is compared, in characters: the cost is their product.
+#: Characters compared of each text: the time is the product of both lengths.
 LONGEST = 20_000
 
-# Scripts that are written without spaces go by the character.
+# Scripts without spaces are compared by character.
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"(?:[{_UNSPACED}]|[^\W{_UNSPACED}]+|\W)\s*|^\s+")
 
 
 class Change(NamedTuple):
-    """A step from one text to the other.
-
-    Attributes:
-        copied: so many characters of the first text are in both.
-        removed: so many that follow are not in the second one,
-        added: which has this instead.
-    """
+    """A step from one text to the other: copy characters, remove the next ones, add a text."""
 
     copied: int
     removed: int
@@ -32,9 +24,9 @@ class Change(NamedTuple):
 
 
 def difference(first: str, second: str) -> list[Change]:
-    """The steps that make the second text of the first, by their longest common subsequence.
+    """The steps from the first text to the second, by their longest common subsequence.
 
-    White space between the tokens is not compared. Both texts should be cut to `LONGEST`.
+    White space between words is not compared. Both texts should be cut to `LONGEST`.
     """
     old, new = _TOKEN.findall(first), _TOKEN.findall(second)
     steps = LCSseq.opcodes([token.rstrip() for token in old], [token.rstrip() for token in new])
@@ -44,11 +36,9 @@ def difference(first: str, second: str) -> list[Change]:
     for number, step in enumerate(steps):
         kept = old[step.src_start : step.src_end]
         length = sum(map(len, kept))
-        if step.tag != "equal":
-            removed += length
-            added += "".join(new[step.dest_start : step.dest_end])
-        elif len(kept) == 1 and (removed or added) and number < last:
-            # A single word that happens to stand in both would only tear the change apart.
+        # A single common word inside a change would only split it.
+        is_split = len(kept) == 1 and (removed or added) and number < last
+        if step.tag != "equal" or is_split:
             removed += length
             added += "".join(new[step.dest_start : step.dest_end])
         else:

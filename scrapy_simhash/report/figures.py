@@ -1,98 +1,75 @@
-"""Figures of a report: key figures, other thresholds, groups, patterns of URLs, runs."""
+"""What a report shows around its table: key figures, histograms, groups, kinds of URLs."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+import numpy as np
+
 from scrapy_simhash import history
 from scrapy_simhash.item.sites import site
-from scrapy_simhash.report.subject import sum_stats
-from scrapy_simhash.report.times import format_time
-from scrapy_simhash.report.verdict import skipped_counts
-from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, similarity_at
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.simhash.measure import similarity_at
+from scrapy_simhash.visible import format_time, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+    from collections import Counter
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scrapy_simhash.report.subject import Subject
 
-__all__ = [
-    "TOP",
-    "Figure",
-    "Group",
-    "Part",
-    "Threshold",
-    "compared_runs",
-    "key_figures",
-    "list_groups",
-    "list_parts",
-    "other_thresholds",
-    "shares",
-    "url_pattern",
-]
-
-#: Of sites, groups and patterns of URLs so many are listed.
+#: Rows of each list, such as the largest groups.
 TOP = 15
 
-# Of so many runs, the newest, two can be compared.
-_RUNS = 100
+# Similarities are drawn from this one on, in bins of this width.
+_LEAST, _WIDTH = 0.5, 0.01
+
+# Similarities are sums of fractions: one on the edge of a bin may fall short by rounding.
+_ROUNDING = 1e-9
+
+_TIMES = (
+    ("text", "text_seconds"),
+    ("fingerprint", "fingerprint_seconds"),
+    ("index, in its own thread", "index/seconds"),
+)
 
 
-class Figure(NamedTuple):
-    """A number that stands by itself, as it is shown."""
-
-    name: str
-    value: str
-
-
-class Threshold(NamedTuple):
-    """A threshold that could be set instead, and what it would have changed.
-
-    Attributes:
-        name: what would be set.
-        limit: the distance up to which documents are compared for it.
-        kept: what was dropped and would have been kept.
-        dropped: what was kept and would have been dropped.
-        is_present: whether it is the present one.
-    """
-
-    name: str
-    limit: int
-    kept: int
-    dropped: int
-    is_present: bool
-
-
-class Group(NamedTuple):
-    """A page with its near-duplicates.
+class Histogram(NamedTuple):
+    """Items of two kinds, counted in bins.
 
     Attributes:
-        name: its URL as it is shown.
-        link: its URL, if it is safe to follow.
-        claim: the number of its claim.
-        duplicates: how many it has.
+        title: the heading.
+        summary: one sentence with the totals, without a full stop.
+        column: what the bins are.
+        kinds: the names of the two kinds.
+        bins: the label of each bin and its two counts, which are stacked.
+        ticks: labels of the horizontal axis, evenly spaced.
+        threshold: where a dashed line stands, in bins; None without one.
     """
 
-    name: str
-    link: str | None
-    claim: int
-    duplicates: int
+    title: str
+    summary: str
+    column: str
+    kinds: tuple[str, str]
+    bins: Sequence[tuple[str, int, int]]
+    ticks: Sequence[str]
+    threshold: float | None = None
+
+    @property
+    def top(self) -> int:
+        """The end of the vertical axis: even, so that half of it can be labelled, and round."""
+        most = max(one + other for _, one, other in self.bins)
+        if most < 10:
+            return max(2, most + most % 2)
+        unit = int(f"1{'0' * (len(str(most)) - 2)}")
+        return unit * next(
+            end for end in (10, 12, 16, 20, 30, 40, 60, 80, 100) if end * unit >= most
+        )
 
 
 class Part(NamedTuple):
-    """A part of addresses without which there is nothing less.
-
-    Attributes:
-        name: what it is called.
-        counts: what is shown of it.
-        example: one of the addresses, as it is shown.
-        link: that address, if it is safe to follow.
-    """
+    """A part of URLs that can be left out without missing an item, with its counts."""
 
     name: str
     counts: Sequence[int]
@@ -100,99 +77,95 @@ class Part(NamedTuple):
     link: str | None
 
 
-def key_figures(subject: Subject) -> list[Figure]:
-    """The numbers at the top of a report."""
-    stats, counts = subject.stats, subject.counts
-    unchanged = counts.get(history.SAME, 0)
-    copies = sum(counts.values()) - unchanged
-    near = sum(count for _, count in subject.kept.counts)
+def key_figures(subject: Subject) -> list[tuple[str, str]]:
+    """The numbers at the top, with their names."""
+    unchanged = subject.counts.get(history.SAME, 0)
     found = [
-        ("checked", stats.get("checked", 0)),
-        ("claims stored", sum(row.claims for row in subject.runs)),
-        ("copies", copies),
+        ("checked", subject.stats.get("checked", 0)),
+        ("items in the index", sum(row.claims for row in subject.runs)),
+        ("duplicates", sum(subject.counts.values()) - unchanged),
         ("unchanged", unchanged),
-        ("kept although near", near),
+        ("kept although similar", sum(count for _, count in subject.kept.counts)),
         ("orphans", sum(row.orphans for row in subject.runs)),
     ]
-    return [Figure(name, f"{value:,.0f}") for name, value in found if value or name == "copies"]
+    return [(name, f"{value:,.0f}") for name, value in found if value or name == "duplicates"]
 
 
-def compared_runs(subject: Subject) -> list[dict[str, Any]]:
-    """What two runs can be compared by, the newest first."""
-    found = []
-    for row in subject.runs[:_RUNS]:
-        stats = sum_stats([row.stats])
-        counted = {
-            "checked": stats.get("checked", 0),
-            "new": stats.get("unique", 0),
-            "copies": stats.get("duplicates", 0),
-            "the same as before": stats.get("same", 0),
-            "kept although near": stats.get("kept/other_facts", 0),
-            "not compared": sum(count for _, count in skipped_counts(stats)),
-            "unchecked": stats.get("failed_open", 0),
-            "orphans": row.orphans,
-        }
-        spider = shortened(row.spider, 60)
-        name = f"{row.id}: {spider}, {format_time(row.opened)}"
-        found.append({"id": row.id, "spider": spider, "name": name, "counts": counted})
-    return found
-
-
-def other_thresholds(subject: Subject) -> list[Threshold]:
-    """What other thresholds would have changed, as far as that is known from what was met."""
-    if subject.similarity is not None:
-        return [
-            _other_similarity(subject, one) for one in sorted({*SIMILARITIES, subject.similarity})
-        ]
-    distances = Counter(drop.distance for drop in subject.duplicates)
-    return [
-        Threshold(
-            f"distance {one}",
-            one,
-            sum(count for distance, count in distances.items() if distance > one),
-            sum(count for distance, count in subject.nearest.items() if distance <= one),
-            one == subject.limit,
+def histograms(subject: Subject) -> Iterator[Histogram]:
+    """Those for which there is something to draw."""
+    kept = history.kept_times(subject.database, subject.namespace, subject.run)
+    dropped = np.array([drop.created for drop in subject.drops])
+    times = np.concatenate([kept, dropped])
+    if len(times):
+        first, last = times.min(), max(times.max(), times.min() + 1)
+        edges = np.linspace(first, last, min(60, int(last - first) + 1) + 1)
+        labels = [format_time(edge) for edge in edges.tolist()]
+        is_one_day = labels[0][:10] == labels[-1][:10]
+        middle = format_time((first + last) / 2)
+        yield Histogram(
+            "New and repeated over time",
+            f"{len(kept):,} new and {len(dropped):,} repeated items from {labels[0]} to "
+            f"{labels[-1]} UTC",
+            "from (UTC)",
+            ("new", "repeated"),
+            _binned(labels[:-1], np.histogram(kept, edges)[0], np.histogram(dropped, edges)[0]),
+            [label[11:] if is_one_day else label[:16] for label in (labels[0], middle, labels[-1])],
         )
-        for one in range(max(0, subject.limit - 3), subject.limit + 4)
-    ]
+    if subject.nearest or any(drop.similarity < 1 for drop in subject.duplicates):
+        yield _similarities(subject)
 
 
-def _other_similarity(subject: Subject, similarity: float) -> Threshold:
-    bits = subject.namespace.bits
-    return Threshold(
-        f"{similarity:g}",
-        candidate_limit(similarity),
-        # Sums of fractions: what is equal may fall short by rounding.
-        sum(drop.similarity < similarity - 1e-9 for drop in subject.duplicates),
-        sum(
-            count
-            for distance, count in subject.nearest.items()
-            if similarity_at(distance, bits) >= similarity
+def _similarities(subject: Subject) -> Histogram:
+    """Without the equal texts, beside which all others would be too small to see."""
+    found = np.array([drop.similarity for drop in subject.duplicates]) + _ROUNDING
+    equal = int((found >= 1).sum())
+    nearest = [similarity_at(distance, subject.namespace.bits) for distance in subject.nearest]
+    edges = np.linspace(_LEAST, 1, round((1 - _LEAST) / _WIDTH) + 1)
+    kept, _ = np.histogram(
+        np.minimum(1, np.array(nearest) + _ROUNDING), edges, weights=[*subject.nearest.values()]
+    )
+    return Histogram(
+        "Similarity to the nearest item",
+        f"Texts are similar from {subject.threshold:.2g} on (dashed line). Not drawn: duplicates "
+        f"with the very text of their original, {equal:,} of {len(found):,}",
+        "similarity from",
+        ("kept, estimated", "dropped"),
+        _binned(
+            [f"{edge:.2f}" for edge in edges[:-1].tolist()],
+            kept,
+            np.histogram(found[found < 1], edges)[0],
         ),
-        similarity == subject.similarity,
+        [f"{0.5 + tick / 10:.1f}" for tick in range(6)],
+        max(0.0, (subject.threshold - _LEAST) / _WIDTH),
     )
 
 
-def list_groups(subject: Subject) -> list[Group]:
-    """The pages with the most near-duplicates."""
+def _binned(labels: Sequence[str], *counts: np.ndarray) -> list[tuple[str, int, int]]:
+    one, other = (counted.astype(int).tolist() for counted in counts)
+    return list(zip(labels, one, other, strict=True))
+
+
+def list_groups(subject: Subject) -> list[tuple[str, str | None, int, int]]:
+    """The items with the most duplicates: URL, link, number, count of duplicates."""
     found = history.largest_groups(subject.database, subject.namespace, subject.run, limit=TOP)
     return [
-        Group(shortened(url or f"claim {claim}, gone", 500), _link(url), claim, count)
-        for claim, count, url in found
+        (shortened(url or f"item {number}, deleted", 500), _link(url), number, count)
+        for number, count, url in found
     ]
 
 
 def list_parts(subject: Subject) -> tuple[list[Part], list[Part]]:
-    """The parts of addresses that say nothing, and those whose pages gave nothing new."""
-    nothing, empty = history.repeating(subject.patterns)
+    """The irrelevant parts of URLs, and others whose pages had nothing new."""
+
+    def part(one: history.Pattern, *counts: int) -> Part:
+        example = shortened(one.example, 200)
+        return Part(shortened(one.part, 200), counts, example, _link(one.example))
+
+    irrelevant, empty = history.repeating(subject.patterns)
     return (
-        [_part(one, (one.compared, one.repeats, one.groups)) for one in nothing],
-        [_part(one, (one.empty,)) for one in empty],
+        [part(one, one.compared, one.repeats, one.groups) for one in irrelevant],
+        [part(one, one.empty) for one in empty],
     )
-
-
-def _part(one: history.Pattern, counts: Sequence[int]) -> Part:
-    return Part(shortened(one.part, 200), counts, shortened(one.example, 200), _link(one.example))
 
 
 def shares(counted: Counter[str]) -> list[tuple[str, int, str]]:
@@ -201,8 +174,15 @@ def shares(counted: Counter[str]) -> list[tuple[str, int, str]]:
     return [(name, count, f"{count / total:.1%}") for name, count in counted.most_common(TOP)]
 
 
+def list_times(stats: Mapping[str, float]) -> list[tuple[str, str]]:
+    """The time for each checked item, by what it was spent on, where that is known."""
+    if not (checked := stats.get("checked")):
+        return []
+    return [(name, f"{1000 * stats.get(key, 0) / checked:.2f} ms") for name, key in _TIMES]
+
+
 def _link(url: str | None) -> str | None:
-    """A URL that is safe to follow, and leads where it says."""
+    """The URL, if it is a page's and is shown in full."""
     if url and url.lower().startswith(("http://", "https://")) and shortened(url, 500) == url:
         return url
     return None
@@ -213,7 +193,7 @@ _IDENTIFIER = re.compile(r"[0-9a-fA-F]{8,}(-[0-9a-fA-F]{4,})*")
 
 
 def url_pattern(url: str) -> str:
-    """What URLs of a kind have in common: their site, their path less its numbers, their query."""
+    """What URLs of one kind share: site, path without numbers, names of the query."""
     try:
         parts = urlsplit(url)
     except ValueError:

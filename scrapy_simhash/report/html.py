@@ -1,9 +1,7 @@
-"""The HTML report: one file that opens offline, asks nothing of anybody, and hides nothing.
+"""The HTML report: one file that opens offline and requests nothing.
 
-Every chart is drawn here, by Vega-Lite, as inline SVG. The drops and the texts are in the file as
-compressed JSON, which its script unpacks on demand and shows as text only. A
-Content-Security-Policy allows that one script and that one style sheet, by their hashes, and
-nothing else.
+Its rows and texts are compressed JSON, which its script unpacks on demand and shows as text only. A
+Content-Security-Policy allows that script and the style sheet, by their hashes, and nothing else.
 """
 
 from __future__ import annotations
@@ -23,31 +21,17 @@ from markupsafe import Markup, escape
 
 from scrapy_simhash.durable import replace_file
 from scrapy_simhash.history import LEAST
-from scrapy_simhash.report.charts import draw_charts
+from scrapy_simhash.item.sites import site
+from scrapy_simhash.report import figures
 from scrapy_simhash.report.difference import LONGEST
-from scrapy_simhash.report.differs import in_words
-from scrapy_simhash.report.figures import (
-    TOP,
-    key_figures,
-    list_groups,
-    list_parts,
-    other_thresholds,
-    shares,
-    url_pattern,
-)
 from scrapy_simhash.report.packing import pack
 from scrapy_simhash.report.subject import read_subject
-from scrapy_simhash.report.times import format_time
-from scrapy_simhash.report.verdict import in_sentences
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.report.verdict import in_sentences, in_words
+from scrapy_simhash.visible import format_time, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.report.subject import Subject
-
-__all__ = ["write_report", "write_subject"]
 
 
 def write_report(
@@ -62,16 +46,16 @@ def write_report(
     """Write the report.
 
     Args:
-        database: what it is about.
-        path: of the file; one that is there is replaced once the new one is complete.
-        run: the run it is about; all of them otherwise.
-        namespace: which one; may be left out where there is one only.
-        limit: the distance up to which documents are compared; otherwise what the similarity
-            means, or the largest one of a drop.
-        similarity: from which they are near-duplicates; None where the distance alone decides.
+        database: the index.
+        path: the file; an old one is replaced once the new one is complete.
+        run: the run it is about; all runs otherwise.
+        namespace: its name; not needed if the database has only one.
+        limit: the largest distance at which documents are compared; derived from the similarity
+            or, without one, from the farthest duplicate.
+        similarity: of near-duplicates, at least; None where the distance alone decides.
 
     Raises:
-        NotFound: there is no such namespace or run.
+        NotFound: the database has no such namespace or run.
         OSError: the file can't be written.
         IndexUnavailable: the database did not answer in time.
     """
@@ -79,7 +63,7 @@ def write_report(
 
 
 def write_subject(subject: Subject, path: Path) -> None:
-    """Write the report on what was read; raises as :func:`write_report` does."""
+    """Write the report about what was read; raises OSError."""
     replace_file(path, _render(subject).encode())
 
 
@@ -94,12 +78,13 @@ def _render(subject: Subject) -> str:
     style, script = _template("report.css"), _template("report.js")
     packed = pack(subject)
     verdict, *remarks = in_sentences(subject)
-    says_nothing, nothing_new = list_parts(subject)
+    irrelevant, nothing_new = figures.list_parts(subject)
+    duplicates = subject.duplicates
     return environment.from_string(
         _template("report.html")
     ).render(
         policy=_policy(style, script),
-        # Both are ours, and neither has a closing tag in it.
+        # Files of this package; neither contains a closing tag.
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         subject=subject,
@@ -108,19 +93,21 @@ def _render(subject: Subject) -> str:
         written=datetime.now(UTC).timestamp(),
         verdict=verdict,
         remarks=remarks,
-        figures=key_figures(subject),
-        charts=draw_charts(subject),
-        others=other_thresholds(subject),
-        patterns=shares(Counter(url_pattern(drop.url) for drop in subject.duplicates)),
-        groups=list_groups(subject),
-        says_nothing=says_nothing,
+        figures=figures.key_figures(subject),
+        histograms=list(figures.histograms(subject)),
+        sites=figures.shares(
+            Counter(shortened(site(drop.url) or "(no site)", 60) for drop in duplicates)
+        ),
+        patterns=figures.shares(Counter(figures.url_pattern(drop.url) for drop in duplicates)),
+        groups=figures.list_groups(subject),
+        irrelevant=irrelevant,
         nothing_new=nothing_new,
-        top=TOP,
+        top=figures.TOP,
         least=LEAST,
-        kept=[(count, name, in_words(name)) for name, count in subject.kept.counts[:TOP]],
+        kept=[(count, name, in_words(name)) for name, count in subject.kept.counts[: figures.TOP]],
         total=sum(subject.counts.values()),
         details=packed.details,
-        cost=_cost(subject.stats),
+        times=figures.list_times(subject.stats),
         table=packed.table,
         blocks=packed.blocks,
         longest=LONGEST,
@@ -128,22 +115,9 @@ def _render(subject: Subject) -> str:
 
 
 def _code(text: str) -> Markup:
-    """A text in which what stands between backticks is set as code."""
-    # Escaped before, so that no tag but ours is in it.
+    """A text in which `this` is set as code."""
+    # Escaped first, so that it contains no other tag.
     return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704
-
-
-def _cost(stats: Mapping[str, float]) -> list[tuple[str, str]]:
-    """What was spent on each thing that was checked, where that is known."""
-    checked = stats.get("checked")
-    if not checked:
-        return []
-    parts = (
-        ("text", "text_seconds"),
-        ("fingerprint", "fingerprint_seconds"),
-        ("index, in a thread of its own", "index/seconds"),
-    )
-    return [(name, f"{1000 * stats.get(key, 0) / checked:.2f} ms") for name, key in parts]
 
 
 def _policy(style: str, script: str) -> str:

@@ -1,4 +1,4 @@
-"""What the script of a report unpacks: the rows of its table, and what it shows of each."""
+"""The rows of a report's table, and the fields and texts of each, packed for its script."""
 
 from __future__ import annotations
 
@@ -11,129 +11,96 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_simhash import history
 from scrapy_simhash.item.sites import site
 from scrapy_simhash.report.difference import LONGEST, difference
-from scrapy_simhash.report.figures import compared_runs
-from scrapy_simhash.simhash.measure import similarity_at
-from scrapy_simhash.visible import shortened, visible
+from scrapy_simhash.visible import format_time, shortened, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Literal
 
     from scrapy_simhash.report.subject import Subject
 
-__all__ = ["Packed", "pack"]
-
-#: What is shown of so many rows is unpacked together.
+#: The details of so many rows are unpacked together.
 BLOCK = 40
 
-# Bounds of what is in one file: rows of which more is shown than the table has, and bytes of that.
-MOST_DETAILS, MOST_BYTES = 5_000, 8_000_000
+# Limits of one file: rows with details, their packed size in bytes, runs to filter by.
+MOST_DETAILS, MOST_BYTES, _MOST_RUNS = 5_000, 8_000_000, 100
 
-# Of these the ones to look at: what was kept beside something. The rest is what was left out.
+# At most so many rows with details are kept items; the others are duplicates.
 _MOST_KEPT = 1_000
 
-# Items that are read at once.
+# Items read at once.
 _ITEMS = 500
 
-# Of the value of a field so many characters are shown.
+# Characters shown of a field's value.
 _VALUE = 2_000
 
-# What a field is called that names a thing, in the order in which they are preferred.
+# Fields that name an item, the preferred ones first.
 _TITLES = ("title", "headline", "name", "heading")
 
 _ACTIONS = {
-    "drop": "left out",
+    "drop": "dropped",
     "skip": "skipped",
-    "report": "stored all the same",
+    "report": "stored anyway",
     history.SAME: "unchanged",
 }
 
 
 class Packed(NamedTuple):
-    """The packed parts of a report.
-
-    Attributes:
-        table: all rows.
-        blocks: what is shown of them, `BLOCK` rows in each.
-        details: of how many rows there is something in the blocks.
-    """
+    """The table, the details in blocks of up to `BLOCK` rows, and how many rows have details."""
 
     table: str
     blocks: list[str]
     details: int
 
 
-class _Said(NamedTuple):
-    """What the table tells of a dropped item: little, as there may be many.
-
-    Attributes:
-        title: of it; "" if it has none.
-        is_same: whether what is stored has the same title.
-        differing: the fields in which what is stored differs.
-        is_kept: whether the item can be given back.
-    """
+class _Item(NamedTuple):
+    """What the table shows of a dropped item; short, as there may be many."""
 
     title: str = ""
-    is_same: bool = False
+    is_same: bool = False  # the stored item has the same title
     differing: Sequence[str] = ()
-    is_kept: bool = False
+    is_kept: bool = False  # in quarantine, so that it can be restored
 
 
 class _Row(NamedTuple):
-    """A decision: something that was left out, or kept beside something near.
-
-    Attributes:
-        url: where it was found.
-        claim: the number of what it is near.
-        original: that one's URL.
-        first_seen: seconds since the epoch; None where that is not known.
-        texts: what its own text is kept under: see `history.texts`.
-        similarity: 0 to 1.
-        about: what is said before it: nothing if it is exact.
-        distance: in bits; None where it is not known.
-        created: seconds since the epoch.
-        action: what was done, in words.
-        run: which run did it.
-        number: that of a duplicate; 0 for what was kept.
-        differs: the field that kept it.
-    """
+    """An item that was dropped, or kept although it is similar to a stored one."""
 
     url: str
-    claim: int
+    claim: int  # the number of the stored item
     original: str
     first_seen: float | None
-    texts: tuple[int, int]
+    texts: tuple[int, int]  # the key of its own text in `history.texts`
     similarity: float
-    about: Literal["", "about ", "at least "]
-    distance: int | None
+    about: Literal["", "about ", "at least "]  # "" if the similarity is exact
+    distance: int | None  # in bits
     created: float
     action: str
     run: int
-    number: int
-    differs: str | None
+    number: int  # of the duplicate; 0 for a kept item
+    differs: str | None  # the field for which it was kept
 
 
 def pack(subject: Subject) -> Packed:
-    """Pack all that the script shows."""
+    """Pack everything that the script shows."""
     rows = [*_dropped(subject), *_kept(subject)]
-    # What is least like its original is what to look at.
+    # The least similar pairs are the ones to look at.
     ordered = sorted(
         range(len(rows)), key=lambda place: (rows[place].number > 0, rows[place].similarity)
     )
     kept = sum(not row.number for row in rows)
     chosen = [*ordered[: min(kept, _MOST_KEPT)], *ordered[kept:]][:MOST_DETAILS]
     blocks, places = _pack_details(subject, rows, chosen)
-    return Packed(_pack_table(subject, rows, dict(_said(subject)), places), blocks, len(places))
+    return Packed(_pack_table(subject, rows, dict(_items(subject)), places), blocks, len(places))
 
 
 def _dropped(subject: Subject) -> Iterator[_Row]:
-    actions = _ACTIONS | {"drop": "would be left out"} if subject.is_trial else _ACTIONS
+    actions = _ACTIONS | {"drop": "would be dropped"} if subject.is_trial else _ACTIONS
     for drop in subject.drops:
         action = actions.get(drop.action) or shortened(drop.action, 40)
         yield _Row(
             drop.url or drop.key,
             drop.claim,
-            drop.original or f"claim {drop.claim}, gone",
+            drop.original or f"item {drop.claim}, deleted",
             drop.first_seen,
             (drop.claim, drop.id),
             drop.similarity,
@@ -148,17 +115,14 @@ def _dropped(subject: Subject) -> Iterator[_Row]:
 
 
 def _kept(subject: Subject) -> Iterator[_Row]:
-    least = subject.similarity
-    if least is None:
-        least = similarity_at(subject.limit, subject.namespace.bits)
     for pair in subject.kept.pairs:
         yield _Row(
-            pair.url or f"claim {pair.claim}",
-            pair.beside or 0,  # as in a damaged database
-            pair.other or f"claim {pair.beside}, gone",
+            pair.url or f"item {pair.claim}",
+            pair.beside or 0,  # null only in a damaged database
+            pair.other or f"item {pair.beside}, deleted",
             None,
             (pair.claim, 0),
-            least,
+            subject.threshold,
             "at least ",
             None,
             pair.created,
@@ -169,17 +133,16 @@ def _kept(subject: Subject) -> Iterator[_Row]:
         )
 
 
-def _said(subject: Subject) -> Iterator[tuple[int, _Said]]:
-    """What dropped items say, by the numbers of the duplicates."""
+def _items(subject: Subject) -> Iterator[tuple[int, _Item]]:
+    """Dropped items by the numbers of the duplicates."""
     numbers = [drop.id for drop in subject.drops]
     for start in range(0, len(numbers), _ITEMS):
         some = numbers[start : start + _ITEMS]
-        found = history.fields(subject.database, subject.namespace, some)
-        for number, fields in found.items():
+        for number, fields in history.fields(subject.database, subject.namespace, some).items():
             title = _title(fields)
             yield (
                 number,
-                _Said(
+                _Item(
                     "" if title is None else shortened(title.value, 200),
                     title is not None and title.mark == "same",
                     [field.name for field in fields if field.mark in {"differs", "missing"}],
@@ -195,31 +158,28 @@ def _title(fields: Sequence[history.Field]) -> history.Field | None:
 
 def _pack_table(
     subject: Subject,
-    rows: Sequence[_Row],
-    said: Mapping[int, _Said],
+    rows: Iterable[_Row],
+    items: Mapping[int, _Item],
     places: Mapping[int, int],
 ) -> str:
+    # By the number of the stored item: place in the list, number, URL, time, title if known.
     originals: dict[int, list[Any]] = {}
     sites, actions, fields = _Numbered(), _Numbered(), _Numbered()
     listed = []
     for number, row in enumerate(rows):
+        first_seen = None if row.first_seen is None else int(row.first_seen)
         original = originals.setdefault(
             row.claim,
-            [
-                len(originals),
-                str(row.claim),
-                shortened(row.original, 500),
-                None if row.first_seen is None else int(row.first_seen),
-            ],
+            [len(originals), str(row.claim), shortened(row.original, 500), first_seen],
         )
-        known = said.get(row.number, _Said())
-        if known.is_same and len(original) == 4:
-            original.append(known.title)
-        differing = known.differing if row.differs is None else [row.differs]
+        item = items.get(row.number, _Item())
+        if item.is_same and len(original) == 4:
+            original.append(item.title)
+        differing = item.differing if row.differs is None else [row.differs]
         listed.append(
             [
                 shortened(row.url, 500),
-                known.title,
+                item.title,
                 original[0],
                 round(row.similarity, 4),
                 row.about,
@@ -228,8 +188,8 @@ def _pack_table(
                 row.run,
                 places.get(number, -1),
                 [fields[shortened(name, 80)] for name in differing],
-                # JavaScript has no whole numbers of 63 bits.
-                str(row.number) if known.is_kept else "",
+                # A string, as JavaScript has no integers of 63 bits.
+                str(row.number) if item.is_kept else "",
                 sites[shortened(site(row.url) or "(no site)", 80)],
                 row.distance,
             ]
@@ -243,7 +203,10 @@ def _pack_table(
             "sites": list(sites),
             "actions": list(actions),
             "fields": list(fields),
-            "runs": compared_runs(subject),
+            "runs": [
+                (row.id, f"{row.id}: {shortened(row.spider, 60)}, {format_time(row.opened)}")
+                for row in subject.runs[:_MOST_RUNS]
+            ],
             "block": BLOCK,
             "command": command,
         }
@@ -251,7 +214,7 @@ def _pack_table(
 
 
 class _Numbered(dict[str, int]):
-    """Names, numbered as they come."""
+    """Names with their numbers, in the order of their first use."""
 
     def __missing__(self, name: str) -> int:
         self[name] = len(self)
@@ -259,11 +222,9 @@ class _Numbered(dict[str, int]):
 
 
 def _pack_details(
-    subject: Subject,
-    rows: Sequence[_Row],
-    chosen: Sequence[int],
+    subject: Subject, rows: Sequence[_Row], chosen: Sequence[int]
 ) -> tuple[list[str], dict[int, int]]:
-    """What is shown of rows, packed in blocks, and where that of which row is."""
+    """Blocks of details, and for each row that has some their place in the blocks."""
     blocks: list[str] = []
     places: dict[int, int] = {}
     left = MOST_BYTES
@@ -271,14 +232,14 @@ def _pack_details(
         if left <= 0:
             break
         some = chosen[start : start + BLOCK]
-        wanted = [pair for row in some for pair in ((rows[row].claim, 0), rows[row].texts)]
+        wanted = [key for place in some for key in ((rows[place].claim, 0), rows[place].texts)]
         kept = history.texts(subject.database, subject.namespace, wanted)
-        numbers = [rows[row].number for row in some if rows[row].number]
-        said = history.fields(subject.database, subject.namespace, numbers)
+        numbers = [rows[place].number for place in some if rows[place].number]
+        items = history.fields(subject.database, subject.namespace, numbers)
         texts: dict[str, str] = {}
         details: dict[int, Any] = {}
-        for number in some:
-            row = rows[number]
+        for place in some:
+            row = rows[place]
             first, second = kept.get((row.claim, 0)), kept.get(row.texts)
             changes = None
             if first is not None and second is not None:
@@ -287,11 +248,11 @@ def _pack_details(
                 changes = difference(first, second)
             fields = [
                 (shortened(field.name, 80), shortened(field.value, _VALUE), field.mark)
-                for field in said.get(row.number, [])
+                for field in items.get(row.number, [])
             ]
             if changes is not None or fields:
-                places[number] = len(blocks) * BLOCK + len(details)
-                details[places[number]] = [str(row.claim), changes, fields]
+                places[place] = len(blocks) * BLOCK + len(details)
+                details[places[place]] = [str(row.claim), changes, fields]
         if details:
             blocks.append(_packed({"texts": texts, "details": details}))
             left -= len(blocks[-1])
@@ -299,7 +260,7 @@ def _pack_details(
 
 
 def _packed(value: Any) -> str:
-    """A value as compressed JSON in Base64."""
+    """The value as compressed JSON in Base64."""
     encoded = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
         "utf-8", "replace"
     )

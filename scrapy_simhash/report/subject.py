@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash import history
-from scrapy_simhash.simhash.measure import candidate_limit
+from scrapy_simhash.simhash.measure import candidate_limit, similarity_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.transactions import Database
 
-__all__ = ["MOST_ROWS", "Subject", "read_subject", "sum_stats"]
-
-#: So many of the newest drops are in one file; of so many claims and drops addresses are looked at.
+#: One file shows the newest duplicates up to this number, and learns from as many URLs.
 MOST_ROWS = 100_000
 
 
@@ -23,19 +21,19 @@ class Subject(NamedTuple):
     """What a report is about.
 
     Attributes:
-        database: where it is.
-        namespace: in which one.
-        run: the run that it is about; None for all of them.
-        runs: that run, or all of them, the newest first.
-        drops: the newest of those that are remembered, in their order.
-        counts: how many are remembered, by what was done to them.
-        limit: the distance up to which documents are compared.
+        database: the index.
+        namespace: the one in question.
+        run: the number of the run; None for all runs.
+        runs: that run, or all runs, the newest first.
+        drops: the newest duplicates that are remembered, the oldest first.
+        counts: the number of all duplicates that are remembered, by action.
+        limit: the largest distance at which documents are compared.
         similarity: from which they are near-duplicates; None where the distance alone decides.
-        nearest: how many claims had their nearest other claim at each distance.
-        kept: the claims that were made although another one's text was near.
-        patterns: the parts of addresses, whichever run met them; those that repeat most first.
-        stats: the sums of the stats of the runs, without their prefix.
-        is_trial: whether it was a trial, of which nothing is kept.
+        nearest: the number of stored items by the distance of their nearest other one.
+        kept: items that were stored although their text is similar to another one's.
+        patterns: parts of URLs, of all runs, those that repeat most first.
+        stats: the summed stats of the runs, without their prefix.
+        is_trial: whether nothing is stored, as in `scrapy simhash try`.
     """
 
     database: Database
@@ -54,8 +52,15 @@ class Subject(NamedTuple):
 
     @property
     def duplicates(self) -> list[history.Drop]:
-        """The drops that are another page's near-duplicates, not their own unchanged selves."""
+        """Without unchanged items, which are dropped for their own earlier version."""
         return [drop for drop in self.drops if drop.action != history.SAME]
+
+    @property
+    def threshold(self) -> float:
+        """The similarity of near-duplicates, estimated where the distance decides."""
+        if self.similarity is None:
+            return similarity_at(self.limit, self.namespace.bits)
+        return self.similarity
 
 
 def read_subject(
@@ -67,10 +72,10 @@ def read_subject(
     *,
     is_trial: bool = False,
 ) -> Subject:
-    """Read what a report is about; see `write_report` for what is asked for.
+    """Read it; see `write_report` for the arguments.
 
     Raises:
-        NotFound: there is no such namespace or run.
+        NotFound: the database has no such namespace or run.
         IndexUnavailable: the database did not answer in time.
     """
     namespace = history.choose_namespace(database, name)
@@ -78,7 +83,7 @@ def read_subject(
     if run is not None:
         runs = [row for row in runs if row.id == run]
         if not runs:
-            raise history.NotFound(f"the namespace {namespace.name!r} has nothing of a run {run}")
+            raise history.NotFound(f"the namespace {namespace.name!r} has no items of run {run}")
     drops = history.drops(database, namespace, run, limit=MOST_ROWS)
     if limit is None:
         farthest = max((drop.distance for drop in drops), default=0)
@@ -101,7 +106,7 @@ def read_subject(
 
 
 def sum_stats(stats: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """The sums of the stats of runs, without their prefix."""
+    """The summed stats of runs, without their prefix."""
     total: dict[str, float] = {}
     for one in stats:
         for name, value in one.items():

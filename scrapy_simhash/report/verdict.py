@@ -1,4 +1,4 @@
-"""What came of one or more crawls, in sentences."""
+"""The result of one or more crawls, in sentences."""
 
 from __future__ import annotations
 
@@ -6,34 +6,43 @@ from typing import TYPE_CHECKING
 
 from scrapy_simhash import history
 from scrapy_simhash.item.sites import same_site
-from scrapy_simhash.report.differs import in_words
-from scrapy_simhash.visible import plural
+from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from scrapy_simhash.report.subject import Subject
 
-__all__ = ["in_sentences", "skipped_counts", "skipped_in_words"]
-
-# Of what kept items apart, and of what could not be compared, so many are named.
+# A list of reasons names the most frequent ones up to this number.
 _NAMED = 5
 
+_DIFFERS = {
+    "(address)": "one page lists them under different URLs",
+    "(numbers)": "the numbers in the text differ",
+    "(others)": "another field differs",
+    "(rest of the page)": "the rest of the page differs",
+}
+
 _SKIPPED = {
-    "disabled": "their requests say so",
+    "disabled": "their request turns the check off",
     "error_page": "the server sent an error page",
     "no_main_text": "the page has hardly any text of its own",
-    "no_text": "neither item nor page says anything",
-    "not_text": "the page is no HTML",
+    "no_text": "neither the item nor its page has text",
+    "not_text": "the page is not HTML",
     "too_complex": "the page has too many tags",
     "too_large": "the text is too long",
     "too_short": "the text is too short",
-    "unreadable": "the item could not be read to its end",
+    "unreadable": "the item could not be read completely",
 }
 
 
+def in_words(differs: str) -> str:
+    """What keeps two items apart, as "`price` differs"; see `Verdict.differs`."""
+    return _DIFFERS.get(differs) or f"`{shortened(differs, 80)}` differs"
+
+
 def in_sentences(subject: Subject) -> list[str]:
-    """The verdict: what was checked, what of it was left out, what was kept and why."""
+    """The number of checked items, of duplicates, and of items that were kept, with the reasons."""
     return list(_sentences(subject))
 
 
@@ -44,41 +53,46 @@ def _sentences(subject: Subject) -> Iterator[str]:
     reported = counts.get("report", 0)
     dropped = sum(counts.values()) - same - reported
     what = "items and pages" if stats.get("pages/skipped") else plural(checked, "item")
-    met = (
-        f"{checked:,} {what} checked" if checked else "No crawl has closed and counted what it met"
-    )
+    seen = f"{checked:,} {what} checked" if checked else "No crawl has finished yet"
     if subject.is_trial:
-        parts = [_copies(dropped, checked, "would be left out")]
+        parts = [_duplicates(dropped, checked, "would be dropped")]
     else:
-        parts = [_copies(dropped, checked, "left out")] if dropped or not reported else []
+        parts = [_duplicates(dropped, checked, "dropped")] if dropped or not reported else []
     if reported:
-        parts.append(_copies(reported, checked, "found and stored all the same"))
-    yield f"{met}: {', '.join(parts)}. {_where(subject)}".rstrip()
+        parts.append(_duplicates(reported, checked, "found and stored anyway"))
+    yield f"{seen}: {', '.join(parts)}. {_sites(subject)}".rstrip()
     if same:
-        yield f"{same:,} more left out, as they had not changed since an earlier visit."
+        yield f"{same:,} more dropped because they had not changed since an earlier visit."
     elif dropped and not subject.is_trial:
-        yield "Nothing else was left out."
+        yield "Nothing else was dropped."
     if better := int(stats.get("duplicates/better", 0)):
-        # Of a trial the index is gone, and what would look into it with it.
-        best = "" if subject.is_trial else ": `scrapy simhash better` gives the best of each"
-        copies = "copy" if better == 1 else "copies"
-        yield f"{better:,} {copies} better than what was stored before{best}."
-    if near := sum(count for _, count in subject.kept.counts):
-        reasons = [(count, f"because {in_words(name)}") for name, count in subject.kept.counts]
-        yield f"{near:,} kept although the text is near that of another: {_listed(reasons)}."
-    if skipped := sum(count for _, count in skipped_counts(stats)):
-        yield f"{skipped:,} stored without a comparison: {skipped_in_words(stats)}."
+        are = "duplicate is better than its" if better == 1 else "duplicates are better than their"
+        # The index of a trial is deleted, so no command can read it.
+        best = (
+            "" if subject.is_trial else ": `scrapy simhash better` returns the best of each group"
+        )
+        yield f"{better:,} {are} original{best}."
+    if similar := sum(count for _, count in subject.kept.counts):
+        reasons = [(count, in_words(name)) for name, count in subject.kept.counts]
+        yield f"{similar:,} kept although the text is similar to another's: {_because(reasons)}."
+    if skipped := sum(count for _, count in _skipped_counts(stats)):
+        yield f"{skipped:,} stored without comparison: {skipped_in_words(stats)}."
     if unchecked := int(stats.get("failed_open", 0)):
-        yield f"{unchecked:,} stored unchecked, as the index did not answer."
+        yield f"{unchecked:,} stored unchecked because the index did not answer."
     if orphans := sum(row.orphans for row in subject.runs):
         yield (
-            f"{orphans:,} left out beside something that was not stored in the end: "
-            f"`scrapy simhash restore --orphans` gives {'it' if orphans == 1 else 'them'} back."
+            f"{orphans:,} dropped for an original that was not stored in the end: "
+            f"`scrapy simhash restore --orphans` returns {'it' if orphans == 1 else 'them'}."
         )
 
 
-def skipped_counts(stats: Mapping[str, float]) -> list[tuple[str, int]]:
-    """Why items were not compared, and how many, the most frequent first."""
+def skipped_in_words(stats: Mapping[str, float]) -> str:
+    """Why items were not compared, as "3 because the text is too short"."""
+    return _because([(count, _SKIPPED.get(name, name)) for name, count in _skipped_counts(stats)])
+
+
+def _skipped_counts(stats: Mapping[str, float]) -> list[tuple[str, int]]:
+    """The most frequent reason first."""
     prefix = "skipped/"
     found = [
         (name.removeprefix(prefix), int(count))
@@ -88,32 +102,27 @@ def skipped_counts(stats: Mapping[str, float]) -> list[tuple[str, int]]:
     return sorted(found, key=lambda one: (-one[1], one[0]))
 
 
-def skipped_in_words(stats: Mapping[str, float]) -> str:
-    """Why items were not compared: "3 as the text is too short"."""
-    return _listed(
-        [(count, f"as {_SKIPPED.get(name, name)}") for name, count in skipped_counts(stats)]
-    )
-
-
-def _copies(count: int, checked: int, done: str) -> str:
+def _duplicates(count: int, checked: int, action: str) -> str:
     share = f" ({count / checked:.1%})" if 0 < count <= checked else ""
-    return f"{f'{count:,}' if count else 'no'} {'copy' if count == 1 else 'copies'} {done}{share}"
+    return f"{f'{count:,}' if count else 'no'} {plural(count, 'duplicate')} {action}{share}"
 
 
-def _where(subject: Subject) -> str:
-    """Whether the copies stand on the site of what they are copies of."""
+def _sites(subject: Subject) -> str:
+    """How many duplicates come from the site of their original."""
     known = [same_site(one.url, one.original) for one in subject.duplicates if one.original]
     if not known:
         return ""
     here, there = sum(known), len(known) - sum(known)
-    if not here or not there:
-        which = "It is" if len(known) == 1 else "All are"
-        return f"{which} from {'another' if there else 'the same'} site."
-    return f"From the site of what they are copies of: {here:,}; from another: {there:,}."
+    if here and there:
+        come = "duplicate comes" if here == 1 else "duplicates come"
+        their = "its" if here == 1 else "their"
+        return f"{here:,} {come} from the same site as {their} original, {there:,} from another."
+    come, their = ("It comes", "its") if len(known) == 1 else ("All come", "their")
+    return f"{come} from {'the same site as' if here else 'another site than'} {their} original."
 
 
-def _listed(counted: list[tuple[int, str]]) -> str:
-    said = [f"{count:,} {reason}" for count, reason in counted[:_NAMED]]
-    if rest := sum(count for count, _ in counted[_NAMED:]):
-        said.append(f"{rest:,} for other reasons")
-    return ", ".join(said)
+def _because(counted: list[tuple[int, str]]) -> str:
+    listed = [f"{count:,} because {reason}" for count, reason in counted[:_NAMED]]
+    if others := sum(count for count, _ in counted[_NAMED:]):
+        listed.append(f"{others:,} for other reasons")
+    return ", ".join(listed)

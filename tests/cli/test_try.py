@@ -153,9 +153,9 @@ def test_it_says_what_would_be_left_out_and_leaves_nothing_behind(project, tried
     code, out, err = tried("shop", "-a", f"site={site}", "-a", "count=10")
     assert code == 0
     assert all(line.startswith("Crawling: ") for line in err.splitlines())
-    assert "shop: 10 pages, 10 items checked: 2 copies would be left out (20.0%)" in out
-    assert "All are from the same site." in out
-    assert "1 kept although the text is near that of another: 1 because `price` differs." in out
+    assert "shop: 10 pages, 10 items checked: 2 duplicates would be dropped (20.0%)" in out
+    assert "All come from the same site as their original." in out
+    assert "1 kept although the text is similar to another's: 1 because `price` differs." in out
     assert f"{site}/9" in out
     assert 'ADDONS = {"scrapy_simhash.Addon": 500}' in out
     # The offers have another price and another rank, and only the latter should be ignored.
@@ -171,7 +171,7 @@ def test_it_says_what_would_be_left_out_and_leaves_nothing_behind(project, tried
 def test_its_report_names_no_index_and_no_command_that_would_ask_it(project, tried, site):
     tried("shop", "-a", f"site={site}", "-a", "count=10")
     report = (project / "simhash-try-shop.html").read_text("utf-8")
-    assert "2 copies would be left out" in report
+    assert "2 duplicates would be dropped" in report
     assert "index.db" not in report
     assert "scrapy simhash" not in report
 
@@ -224,7 +224,7 @@ def test_where_nothing_has_a_text_the_fields_are_named(tried, site):
         (["empty", "-a", "site=data:,", "-a", "count=1"], "'empty' gave no items (1 page)"),
         (
             ["bare", "-a", "site=data:text/html,", "-a", "count=2"],
-            "'bare' could be compared (2 pages): 2 as neither item nor page says anything. The",
+            "'bare' could be compared (2 pages): 2 because neither the item nor its page has text. The",
         ),
         (["shop", "-a", "site"], "'site': expected NAME=VALUE"),
         (["shop", "-o", "nowhere/r.html"], "there is no folder nowhere"),

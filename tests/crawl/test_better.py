@@ -80,7 +80,7 @@ async def test_the_better_copies_come_with_what_they_replace(settings, call, cap
         # Three of their own site, and four of another with shorter addresses.
         assert first.stats["duplicates/better"] == 7
         assert "7 of them better than what is kept" in caplog.text
-        assert "7 copies better than what was stored before:" in verdict(settings)
+        assert "7 duplicates are better than their original:" in verdict(settings)
         found, err = better(call, settings, SIMHASH_PREFER=PREFER)
         assert "4 items" in err
         assert [(one["replaces"]["url"], one["item"]["url"], one["by"]) for one in found] == [

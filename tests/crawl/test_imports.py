@@ -26,7 +26,6 @@ OTHERS = (
     "scrapy_simhash.report",
     "sqlalchemy.orm",
     "trafilatura",
-    "vl_convert",
     "xxhash",
 )
 

@@ -30,7 +30,7 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report import packing, subject
-from scrapy_simhash.report.figures import url_pattern
+from scrapy_simhash.report.figures import Histogram, url_pattern
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
@@ -182,7 +182,7 @@ def test_nothing_in_the_file_is_loaded_or_run(hostile):
 def test_a_report_of_nothing(address, tmp_path):
     with Index(address) as index:
         index.confirm(index.claim(prose(1), key="1"))
-    assert "Nothing was a near-duplicate" in written(address, tmp_path).read_text("utf-8")
+    assert "No duplicates were found." in written(address, tmp_path).read_text("utf-8")
 
 
 def test_a_run_that_is_not_there_leaves_the_old_file(address, tmp_path):
@@ -196,7 +196,7 @@ def test_a_run_that_is_not_there_leaves_the_old_file(address, tmp_path):
     assert not list(tmp_path.glob("*.new"))
 
 
-def test_what_is_left_out_is_said(address, tmp_path, monkeypatch):
+def test_the_limits_of_the_file_are_shown(address, tmp_path, monkeypatch):
     monkeypatch.setattr(subject, "MOST_ROWS", 5)
     monkeypatch.setattr(packing, "MOST_DETAILS", 4)
     monkeypatch.setattr(packing, "BLOCK", 2)
@@ -205,30 +205,51 @@ def test_what_is_left_out_is_said(address, tmp_path, monkeypatch):
             text = prose(number, 150)
             remember(index, f"http://b.test/{number}", text, f"http://a.test/{number}", text)
     text = " ".join(written(address, tmp_path).read_text("utf-8").split())
-    assert "The newest 5 of 8 that were left out are in this file" in text
-    assert "4 can be compared here, those least like their original first" in text
+    assert "This file has the newest 5 of 8 duplicates." in text
+    assert "4 rows have a comparison, the least similar first" in text
 
 
-def test_other_thresholds_are_counted(address, tmp_path):
-    with Index(address) as index:
-        text = prose(1, 200)
-        remember(index, "http://b.test/1", text, "http://a.test/1", text)
-        remember(index, "http://b.test/2", f"{text} else", "http://a.test/1", text)
-    page = written(address, tmp_path, similarity=0.9).read_text("utf-8")
-    assert re.search(r"0\.9 \(now\)</th><td>0</td><td>0</td>", page)
-    assert re.search(r"1</th><td>1</td><td>0</td>", page)
-
-
-def test_other_distances_are_counted_where_the_distance_decides(address, tmp_path):
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"similarity": 0.9}, "Texts are similar from a similarity of 0.9 on."),
+        ({"limit": 3}, "Texts are similar if at most 3 of 64 bits differ."),
+    ],
+)
+def test_the_threshold_is_shown(address, tmp_path, options, sentence):
     with Index(address, distance=3, scheme="keywords") as index:
         text = prose(1, 200)
         remember(index, "http://b.test/1", text, "http://a.test/1", text)
-    page = written(address, tmp_path, limit=3).read_text("utf-8")
-    assert re.search(r"distance 3 \(now\)</th><td>0</td><td>0</td>", page)
-    assert "Near is up to 3 of 64 bits that differ" in page
+    assert sentence in written(address, tmp_path, **options).read_text("utf-8")
 
 
-def test_what_was_kept_although_the_text_was_near_is_listed_with_the_reason(address, tmp_path):
+def test_items_are_counted_by_time_and_by_similarity(address, tmp_path):
+    with Index(address) as index:
+        texts = fill(index)
+        index.confirm(index.claim(changed(texts[1], 10), key="kept"))
+    page = written(address, tmp_path, similarity=0.9).read_text("utf-8")
+    new = cells(page, "New and repeated over time")
+    assert sum(int(row[1]) for row in new) == 4
+    assert sum(int(row[2]) for row in new) == 2
+    similar = cells(page, "Similarity to the nearest item")
+    assert "with the very text of their original, 1 of 2." in page
+    assert [int(row[2]) for row in similar if float(row[0]) >= 0.9] == [1]
+    # The bars of each chart are as high as its table says.
+    for name, column in (("kept", 1), ("dropped", 2)):
+        bars = re.findall(rf'<rect class="{name}" x=[^>]* width="1" height="(\d+)"', page)
+        counts = [int(row[column]) for row in new + similar]
+        assert [int(bar) for bar in bars] == [count for count in counts if count]
+
+
+@pytest.mark.parametrize(
+    ("most", "top"),
+    [(0, 2), (1, 2), (2, 2), (9, 10), (11, 12), (99, 100), (101, 120), (7_001, 8_000)],
+)
+def test_the_axis_ends_at_a_round_even_number(most, top):
+    assert Histogram("", "", "", ("", ""), [("", 0, most)], []).top == top
+
+
+def test_items_kept_although_their_text_is_similar_are_listed_with_the_reason(address, tmp_path):
     with Index(address) as index:
         for number in range(30):
             fields = {"price": f"{number} EUR"} if number < 19 else {HARMFUL: str(number)}
@@ -238,10 +259,10 @@ def test_what_was_kept_although_the_text_was_near_is_listed_with_the_reason(addr
             index.confirm(*index.execute(claims=[document]))
     page = written(address, tmp_path, similarity=0.9)
     text = page.read_text("utf-8")
-    assert "Kept although the text is near" in text
+    assert "Kept although the text is similar" in text
     assert "<li>18 because <bdi><code>price</code> differs</bdi>" in text
     assert HARMFUL not in text
-    rows = [row for row in rows_of(page) if row["done"] == "kept"]
+    rows = [row for row in rows_of(page) if row["outcome"] == "kept"]
     assert len(rows) == 29
     assert {(row["similarity"], row["about"], row["id"]) for row in rows} == {
         (0.9, "at least ", "")
@@ -251,7 +272,7 @@ def test_what_was_kept_although_the_text_was_near_is_listed_with_the_reason(addr
 
 @pytest.fixture
 def repeating(address, tmp_path):
-    """Twenty parameters that say nothing, in turn less often; an id that says all; a calendar."""
+    """Twenty irrelevant parameters, one repeated less often than the other; an id; a calendar."""
     pages = [
         (f"http://{'long-' * place}a.test/p/1?sid{place}={session}", place)
         for place in range(20)
@@ -273,25 +294,25 @@ def cells(text, heading):
     return [re.findall(r"<t[hd][^>]*>(?:<[^>]+>)*([^<]*)<", row) for row in rows]
 
 
-def test_addresses_that_only_repeat_are_listed(repeating):
+def test_urls_that_only_repeat_are_listed(repeating):
     text = repeating.read_text("utf-8")
-    rows = cells(text, "They say nothing")
+    rows = cells(text, "Irrelevant parts")
     assert len(rows) == 15
     assert rows[0][:4] == ["a.test/p/?sid0", "60", "59", "1"]
     assert rows[0][4].startswith("http://a.test/p/1?sid0=")
     assert rows[14][:4] == ["long-" * 14 + "a.test/p/?sid14", "46", "45", "1"]
-    assert "There are 20 in all." in text
+    assert "The first 15 of 20." in text
     spared = sum(59 - place for place in range(20))
-    assert f"Without them up to {spared:,} downloads would have been spared." in text
+    assert f"Without these parts up to {spared:,} downloads would have been saved." in text
     # These are copies of different things.
-    assert [row[:2] for row in cells(text, "Their pages gave nothing new")] == [
+    assert [row[:2] for row in cells(text, "Parts of pages with nothing new")] == [
         ["b.test/events/*", "25"]
     ]
     assert "?id" not in text.replace("?id=", "")
     assert "few" not in text.split('id="parts"')[1].split("</section>")[0]
 
 
-def test_hostile_addresses_that_repeat_are_text(address, tmp_path):
+def test_hostile_urls_that_repeat_are_text(address, tmp_path):
     place = f"http://evil.test/{HARMFUL}/?\u202e<img src=x onerror=window.harmed=1>"
     with Index(address) as index:
         meet(index, [(f"{place}={session}&token=hush-hush", "evil") for session in range(30)])
@@ -304,13 +325,13 @@ def test_hostile_addresses_that_repeat_are_text(address, tmp_path):
     assert HARMFUL not in text
 
 
-def test_nothing_is_said_of_addresses_where_none_repeat(address, tmp_path):
+def test_repeating_urls_have_no_section_without_any(address, tmp_path):
     with Index(address) as index:
         meet(index, [(f"http://a.test/few/?sid={session}", "few") for session in range(20)])
     assert "only repeat" not in written(address, tmp_path).read_text("utf-8")
 
 
-def test_nothing_is_said_of_what_was_kept_where_nothing_was(address, tmp_path):
+def test_kept_items_have_no_section_without_any(address, tmp_path):
     with Index(address) as index:
         index.confirm(index.claim(prose(1), key="1"))
     assert "Kept although" not in written(address, tmp_path).read_text("utf-8")
@@ -332,7 +353,7 @@ def rows_of(path):
     packed = packed_in(path)
     rows = [dict(zip(NAMES.split(), row, strict=True)) for row in packed["rows"]]
     for row in rows:
-        row["done"] = packed["actions"][row["action"]]
+        row["outcome"] = packed["actions"][row["action"]]
         row["fields"] = [packed["fields"][place] for place in row["fields"]]
         row["original"] = packed["originals"][row["original"]]
     return rows
@@ -446,10 +467,10 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
         # The farthest comes first; by the keyboard, the other way round.
         page.locator("th[data-column=title] button").focus()
         page.keyboard.press("Enter")
-        urls = page.locator("#body td[data-name=Met]").all_inner_texts()
+        urls = page.locator("#body td[data-name=Item]").all_inner_texts()
         assert urls == sorted(urls)
         page.keyboard.press("Enter")
-        assert page.locator("#body td[data-name=Met]").all_inner_texts() == urls[::-1]
+        assert page.locator("#body td[data-name=Item]").all_inner_texts() == urls[::-1]
         assert page.get_attribute("th[data-column=title]", "aria-sort") == "descending"
 
         page.fill("#query", "/zh2")
@@ -465,7 +486,7 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
         assert page.locator(".texts").count() == 0
 
         page.fill("#query", "/b")
-        expect(page.locator("#body td[data-name=Met]")).to_contain_text("/b")
+        expect(page.locator("#body td[data-name=Item]")).to_contain_text("/b")
         page.locator("#body button").click()
         page.wait_for_selector(".texts")
         assert page.locator("ins").all_inner_texts() == ["CHANGED "]
@@ -473,7 +494,7 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
         assert page.locator(".text").nth(1).inner_text().count("CHANGED") == 1
 
         page.locator("button.group").first.click()
-        assert re.search("2 of 3 decisions, those near http://.*/a$", page.inner_text("#status"))
+        assert re.search("2 of 3 decisions, similar to http://.*/a$", page.inner_text("#status"))
         assert page.input_value("#query") == ""
         assert page.evaluate("document.activeElement.id") == "decisions"
         page.click("#all")
@@ -551,7 +572,7 @@ CONTRAST = """() => {
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_can_be_read(hostile, scheme):
     def steps(page):
-        # What was left out is more similar than what was kept must have been.
+        # Dropped items are more similar than kept ones are at least.
         page.click("th[data-column=similarity] button")
         page.locator("#body button").first.click()
         page.wait_for_selector("ins")
@@ -575,7 +596,7 @@ def test_nothing_is_wider_than_the_screen(hostile, width):
 
 @in_browser
 def test_it_can_be_printed(hostile, tmp_path):
-    """What only a screen needs is left out, and nothing is cut off in a box that would scroll."""
+    """Without what only a screen needs, and with nothing cut off in a box that scrolls."""
 
     def steps(page):
         page.emulate_media(media="print")
@@ -593,8 +614,8 @@ FIELDS = {"url": "http://b.test/1", "title": '=Snow, "deep"', "price": "5 EUR", 
 
 
 @pytest.fixture
-def told(address, tmp_path):
-    """Two runs that each left something out, once with its item, and a page that was kept."""
+def crawled(address, tmp_path):
+    """Two runs with a duplicate each, one with its item, and a page that was kept."""
 
     def facts(**fields):
         return Facts.of({name: fold(name_of(name), value) for name, value in fields.items()})
@@ -624,7 +645,7 @@ def told(address, tmp_path):
 
 
 @in_browser
-def test_rows_can_be_filtered_and_saved(told, tmp_path):
+def test_rows_can_be_filtered_and_saved(crawled, tmp_path):
     def steps(page):
         status = page.locator("#status")
         assert page.inner_text("#status") == "3 decisions"
@@ -639,7 +660,7 @@ def test_rows_can_be_filtered_and_saved(told, tmp_path):
             expect(status).to_have_text(f"{count} of 3 decisions")
             page.click("#all")
             expect(status).to_have_text("3 decisions")
-        # The copies are more similar than what was kept must have been.
+        # Dropped items are more similar than kept ones are at least.
         page.fill("#least", "0.91")
         expect(status).to_have_text("2 of 3 decisions")
         page.fill("#least", "")
@@ -658,7 +679,7 @@ def test_rows_can_be_filtered_and_saved(told, tmp_path):
         expect(status).to_have_text("2 of 3 decisions")
         return files
 
-    table, document = visit(told, steps)
+    table, document = visit(crawled, steps)
     (row,) = csv.DictReader(table.read_text("utf-8-sig").splitlines())
     assert row["title"] == f"'{FIELDS['title']}", "no spreadsheet may compute it"
     (entry,) = json.loads(document.read_text("utf-8"))
@@ -668,7 +689,7 @@ def test_rows_can_be_filtered_and_saved(told, tmp_path):
 
 
 @in_browser
-def test_a_row_shows_its_fields_beside_the_stored_ones_and_how_to_have_it_back(told):
+def test_a_row_shows_its_fields_beside_the_stored_ones_and_how_to_restore_it(crawled):
     def steps(page):
         page.fill("#query", "b.test")
         expect(page.locator("#body > tr")).to_have_count(1)
@@ -692,29 +713,14 @@ def test_a_row_shows_its_fields_beside_the_stored_ones_and_how_to_have_it_back(t
         expect(page.locator(".restore span")).to_have_text(re.compile("copied|selected"))
         return command
 
-    command = shlex.split(visit(told, steps))
+    command = shlex.split(visit(crawled, steps))
     assert command[:5] == ["scrapy", "simhash", "restore", "--namespace", "it's"]
-    (number,) = [row["id"] for row in rows_of(told) if row["title"]]
+    (number,) = [row["id"] for row in rows_of(crawled) if row["title"]]
     assert command[5:] == ["--id", number, "-o", "back.jsonl"]
 
 
 @in_browser
-def test_two_runs_are_compared(told):
-    def steps(page):
-        heads = [page.inner_text("#one"), page.inner_text("#other")]
-        lists = page.locator("#only > div").all_inner_texts()
-        return heads, lists
-
-    heads, (earlier, later) = visit(told, steps)
-    assert heads == ["run 1", "run 2"]
-    assert "Left out in run 1 only: 1" in earlier
-    assert "http://b.test/1" in earlier
-    assert "Left out in run 2 only: 1" in later
-    assert "http://c.test/1" in later
-
-
-@in_browser
-def test_each_control_has_a_name_and_headings_follow_each_other(told):
+def test_each_control_has_a_name_and_headings_follow_each_other(crawled):
     def steps(page):
         page.click("#body button")
         page.wait_for_selector(".wide-cell p")
@@ -727,15 +733,15 @@ def test_each_control_has_a_name_and_headings_follow_each_other(told):
           levels: [...document.querySelectorAll("h1, h2, h3, h4")].map((e) => +e.tagName[1]),
         })""")
 
-    found = visit(told, steps)
+    found = visit(crawled, steps)
     assert (found["nameless"], found["twice"]) == (0, 0)
     assert found["levels"][:2] == [1, 2]
 
 
-def test_the_verdict_is_in_words(told):
-    text = " ".join(told.read_text("utf-8").split())
-    assert "2 copies left out. All are from another site." in text
+def test_the_verdict_is_in_words(crawled):
+    text = " ".join(crawled.read_text("utf-8").split())
+    assert "2 duplicates dropped. All come from another site than their original." in text
     assert (
-        "1 kept although the text is near that of another: 1 because <code>price</code> differs"
+        "1 kept although the text is similar to another&#39;s: 1 because <code>price</code> differs"
         in text
     )

@@ -27,43 +27,49 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
 @pytest.mark.parametrize(
     ("given", "sentences"),
     [
-        (subject({}), ["No crawl has closed and counted what it met: no copies left out."]),
-        (subject({"checked": 1}), ["1 item checked: no copies left out."]),
+        (subject({}), ["No crawl has finished yet: no duplicates dropped."]),
+        (subject({"checked": 1}), ["1 item checked: no duplicates dropped."]),
         (
             subject({"checked": 10}, {"drop": 3}, sites=[HERE, HERE, THERE]),
             [
                 (
-                    "10 items checked: 3 copies left out (30.0%). From the site of what they are "
-                    "copies of: 2; from another: 1."
+                    "10 items checked: 3 duplicates dropped (30.0%). 2 duplicates come from the "
+                    "same site as their original, 1 from another."
                 ),
-                "Nothing else was left out.",
+                "Nothing else was dropped.",
             ],
         ),
         (
             subject({"checked": 10}, {"drop": 1, SAME: 4}, sites=[THERE]),
             [
-                "10 items checked: 1 copy left out (10.0%). It is from another site.",
-                "4 more left out, as they had not changed since an earlier visit.",
+                (
+                    "10 items checked: 1 duplicate dropped (10.0%). It comes from another site "
+                    "than its original."
+                ),
+                "4 more dropped because they had not changed since an earlier visit.",
             ],
         ),
         (
             subject({"checked": 10}, {"report": 2}, sites=[HERE, HERE]),
             [
                 (
-                    "10 items checked: 2 copies found and stored all the same (20.0%). All are "
-                    "from the same site."
+                    "10 items checked: 2 duplicates found and stored anyway (20.0%). All come "
+                    "from the same site as their original."
                 ),
             ],
         ),
         (
             subject({"checked": 4, "pages/skipped": 2}, {"skip": 2}),
-            ["4 items and pages checked: 2 copies left out (50.0%).", "Nothing else was left out."],
+            [
+                "4 items and pages checked: 2 duplicates dropped (50.0%).",
+                "Nothing else was dropped.",
+            ],
         ),
         (
             subject({"checked": 4, "duplicates/better": 1}, {"drop": 2}, is_trial=True),
             [
-                "4 items checked: 2 copies would be left out (50.0%).",
-                "1 copy better than what was stored before.",
+                "4 items checked: 2 duplicates would be dropped (50.0%).",
+                "1 duplicate is better than its original.",
             ],
         ),
         (
@@ -73,24 +79,24 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                 orphans=1,
             ),
             [
-                "9 items checked: no copies left out.",
+                "9 items checked: no duplicates dropped.",
                 (
-                    "9 kept although the text is near that of another: 4 because `price` differs, "
+                    "9 kept although the text is similar to another's: 4 because `price` differs, "
                     "1 because `a` differs, 1 because `b` differs, 1 because `c` differs, "
                     "1 because `d` differs, 1 for other reasons."
                 ),
                 (
-                    "3 stored without a comparison: 2 as the text is too short, 1 as neither item "
-                    "nor page says anything."
+                    "3 stored without comparison: 2 because the text is too short, 1 because "
+                    "neither the item nor its page has text."
                 ),
-                "3 stored unchecked, as the index did not answer.",
+                "3 stored unchecked because the index did not answer.",
                 (
-                    "1 left out beside something that was not stored in the end: "
-                    "`scrapy simhash restore --orphans` gives it back."
+                    "1 dropped for an original that was not stored in the end: "
+                    "`scrapy simhash restore --orphans` returns it."
                 ),
             ],
         ),
     ],
 )
-def test_what_was_found_is_said_in_words(given, sentences):
+def test_the_result_in_sentences(given, sentences):
     assert in_sentences(given) == sentences

@@ -28,8 +28,8 @@
   }
   const packed = await unpack("rows");
   const { sites, actions, fields, runs, block, command } = packed;
-  const originals = packed.originals.map(([claim, url, first, title]) => ({ claim, url, first, title }));
-  const NAMES = "url title original similarity about met action run detail fields id site distance";
+  const originals = packed.originals.map(([item, url, first, title]) => ({ item, url, first, title }));
+  const NAMES = "url title original similarity about seen action run detail fields id site distance";
   const rows = packed.rows.map((values) => {
     const row = {};
     NAMES.split(" ").forEach((name, place) => (row[name] = values[place]));
@@ -49,20 +49,19 @@
     original: (row) => row.original.url,
     similarity: (row) => row.similarity,
     fields: differing,
-    met: (row) => row.met,
+    seen: (row) => row.seen,
     action: (row) => actions[row.action],
   };
   const state = { column: "similarity", direction: 1, group: null, start: 0 };
   let found = rows;
 
+  const places = new Map(runs.map(([id], place) => [id, place]));
   const choices = {
     action: [actions, (row) => [row.action]],
     site: [sites, (row) => [row.site]],
     field: [fields, (row) => row.fields],
-    run: [runs.map((run) => run.name), null],
+    run: [runs.map(([, name]) => name), (row) => (places.has(row.run) ? [places.get(row.run)] : [])],
   };
-  const places = new Map(runs.map((run, place) => [run.id, place]));
-  choices.run[1] = (row) => (places.has(row.run) ? [places.get(row.run)] : []);
   for (const [id, [names, of]] of Object.entries(choices)) {
     const counts = new Map();
     for (const row of rows) for (const one of of(row)) counts.set(one, (counts.get(one) ?? 0) + 1);
@@ -91,7 +90,7 @@
         (!query || has(row.url) || has(row.title) || has(row.original.url)),
     );
     const value = columns[state.column];
-    found.sort((a, b) => state.direction * compare(value(a), value(b)) || a.met - b.met);
+    found.sort((a, b) => state.direction * compare(value(a), value(b)) || a.seen - b.seen);
     state.start = 0;
     draw();
   };
@@ -104,11 +103,11 @@
     byId("decisions").focus();
   };
 
-  // A row, and what is shown of it
+  // A row and its details
 
   const link = (url) => {
     const text = make("bdi", url);
-    // Only what is a page, and was neither cut nor has characters that are shown as their escapes.
+    // Only web pages, and only URLs that are shown in full, without escapes.
     if (!/^https?:\/\/[^\\]+$/i.test(url) || url.endsWith("…")) return text;
     return make("a", text, { href: url, rel: "noreferrer noopener" });
   };
@@ -120,7 +119,7 @@
     return both;
   };
 
-  // What is the same in both is folded where it is long: the changes are what to look at.
+  // Long text that is the same on both sides is folded.
   const unchanged = (text, ...sides) => {
     const head = text.slice(0, 200).replace(/\S{0,40}$/u, "");
     const tail = text.slice(-200).replace(/^\S{0,40}/u, "");
@@ -163,8 +162,8 @@
     }
     const pair = make("div", undefined, { className: "texts" });
     pair.append(
-      side("Stored", row.original.url, before),
-      side(actions[row.action] === "kept" ? "Kept beside it" : "Met", row.url, after),
+      side("Stored item", row.original.url, before),
+      side("This item", row.url, after),
     );
     return pair;
   };
@@ -173,7 +172,7 @@
     same: "the same",
     differs: "another value",
     missing: "no such field",
-    "": "compared as text, or not at all",
+    "": "compared as text, or not compared",
   };
   const table = (heads, lines) => {
     const head = make("tr");
@@ -184,11 +183,11 @@
     made.append(body);
     return made;
   };
-  const fieldsTable = (said) => {
+  const fieldsTable = (values) => {
     const differs = ([, , mark]) => mark === "differs" || mark === "missing";
     return table(
-      ["field", "what was met says", "what is stored says"],
-      [...said.filter(differs), ...said.filter((one) => !differs(one))].map(([name, value, mark]) => {
+      ["field", "this item", "stored item"],
+      [...values.filter(differs), ...values.filter((one) => !differs(one))].map(([name, value, mark]) => {
         const line = make("tr", make("th", make("bdi", name), { scope: "row" }));
         const shown = value.length > 120 ? `${value.slice(0, 120).replace(/\S{0,40}$/u, "")}…` : value;
         const words = differs([name, value, mark]) ? make("ins", MARKS[mark]) : MARKS[mark];
@@ -211,7 +210,7 @@
         copied.textContent = "selected";
       }
     };
-    const line = make("p", "To have it back: ", { className: "restore" });
+    const line = make("p", "To restore it: ", { className: "restore" });
     line.append(code, " ", button("Copy", copy), " ", copied);
     return line;
   };
@@ -220,26 +219,26 @@
   const open = async (row, cell) => {
     const facts = [`similarity ${similarity(row)}`];
     if (row.distance !== null) facts.push(`${row.distance} ${row.distance === 1 ? "bit" : "bits"} apart`);
-    facts.push(`run ${row.run}`, `met ${time(row.met)} UTC`);
-    if (row.original.first !== null) facts.push(`stored ${time(row.original.first)} UTC`);
+    facts.push(`run ${row.run}`, `seen ${time(row.seen)} UTC`);
+    if (row.original.first !== null) facts.push(`original stored ${time(row.original.first)} UTC`);
     cell.append(make("p", `${facts.join(", ")}. `));
     if (row.detail < 0) {
-      cell.append(make("p", "Neither its texts nor its fields are in this file."));
+      cell.append(make("p", "This file has no comparison of this item."));
     } else {
       const id = `block${Math.floor(row.detail / block)}`;
       if (!blocks.has(id)) blocks.set(id, unpack(id));
       const { texts, details } = await blocks.get(id);
-      const [claim, steps, said] = details[row.detail];
-      if (said.length) cell.append(fieldsTable(said));
-      if (steps === null) cell.append(make("p", "The texts are kept no longer, or there are none."));
+      const [item, steps, values] = details[row.detail];
+      if (values.length) cell.append(fieldsTable(values));
+      if (steps === null) cell.append(make("p", "The index has no texts of both."));
       else if (steps.length === 1 && !steps[0][1] && !steps[0][2])
         cell.append(make("p", "The texts are equal."));
-      if (steps !== null) cell.append(difference(row, texts[claim], steps));
+      if (steps !== null) cell.append(difference(row, texts[item], steps));
     }
     if (command && row.id) cell.append(restore(row));
     const group = rows.filter((one) => one.original === row.original).length;
     if (group > 1)
-      cell.append(button(`Show all ${number(group)} near it`, () => show({ group: row.original })));
+      cell.append(button(`Show all ${number(group)} similar to it`, () => show({ group: row.original })));
   };
 
   const toggle = async (opener, row, line) => {
@@ -259,7 +258,7 @@
     const opener = button("Compare", () => toggle(opener, row, line));
     opener.setAttribute("aria-expanded", "false");
     const name = (row.title || row.url).slice(0, 200);
-    opener.setAttribute("aria-label", `Compare ${name} with what it is near`);
+    opener.setAttribute("aria-label", `Compare ${name} with the stored item`);
     const cell = (head, content, className = "") => {
       const made = make("td", content, { className });
       made.dataset.name = head;
@@ -267,12 +266,12 @@
     };
     line.append(
       make("td", opener),
-      cell("Met", titled(row.title, row.url), "url"),
-      cell("Near", titled(row.original.title, row.original.url), "url"),
+      cell("Item", titled(row.title, row.url), "url"),
+      cell("Similar to", titled(row.original.title, row.original.url), "url"),
       cell("Similarity", similarity(row)),
       cell("Differs in", make("bdi", differing(row))),
-      cell("At", time(row.met)),
-      cell("Done", actions[row.action]),
+      cell("Seen", time(row.seen)),
+      cell("Outcome", actions[row.action]),
     );
     return line;
   };
@@ -286,15 +285,15 @@
     const end = Math.min(state.start + SIZE, found.length);
     byId("place").textContent = found.length ? `${number(state.start + 1)} to ${number(end)}` : "";
     const all = `${number(rows.length)} ${rows.length === 1 ? "decision" : "decisions"}`;
-    const near = state.group === null ? "" : `, those near ${state.group.url}`;
-    status.textContent = found.length === rows.length ? all : `${number(found.length)} of ${all}${near}`;
+    const group = state.group === null ? "" : `, similar to ${state.group.url}`;
+    status.textContent = found.length === rows.length ? all : `${number(found.length)} of ${all}${group}`;
     byId("back").disabled = state.start === 0;
     byId("next").disabled = end >= found.length;
   };
 
-  // What is shown, as a file
+  // The shown rows as a file
 
-  const HEADS = "url title original similarity exact distance differs met run site done id";
+  const HEADS = "url title original similarity exact distance differs seen run site outcome id";
   const exported = () =>
     found.map((row) => ({
       url: row.url,
@@ -304,15 +303,15 @@
       exact: row.about === "",
       distance: row.distance,
       differs: row.fields.map((place) => fields[place]),
-      met: `${time(row.met).replace(" ", "T")}Z`,
+      seen: `${time(row.seen).replace(" ", "T")}Z`,
       run: row.run,
       site: sites[row.site],
-      done: actions[row.action],
+      outcome: actions[row.action],
       id: row.id,
     }));
   const quoted = (value) => {
     const text = Array.isArray(value) ? value.join(" ") : String(value ?? "");
-    // A spreadsheet would take some of what was crawled for formulas.
+    // Spreadsheets would run some crawled texts as formulas.
     return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
   };
   const csv = () => {
@@ -330,52 +329,7 @@
     save("decisions.json", "application/json", JSON.stringify(exported(), null, 1)),
   );
 
-  // Two runs
-
-  const only = (run, another) => {
-    const seen = (id) =>
-      new Map(rows.filter((row) => row.run === id && actions[row.action] !== "kept").map((row) => [row.url, row]));
-    const others = seen(another.id);
-    return [...seen(run.id)].filter(([url]) => !others.has(url)).map(([, row]) => row);
-  };
-  const onlyIn = (run, another) => {
-    const found = only(run, another);
-    const made = make("div", make("h3", `Left out in run ${run.id} only: ${number(found.length)}`));
-    const list = make("ul");
-    list.append(...found.slice(0, 10).map((row) => make("li", titled(row.title, row.url))));
-    made.append(list);
-    return made;
-  };
-  const compareRuns = () => {
-    const [one, other] = ["earlier", "later"].map((id) => runs[Number(byId(id).value)]);
-    byId("one").textContent = `run ${one.id}`;
-    byId("other").textContent = `run ${other.id}`;
-    const names = Object.keys(one.counts).filter((name) => one.counts[name] || other.counts[name]);
-    byId("runs").replaceChildren(
-      ...names.map((name) => {
-        const [before, after] = [one.counts[name], other.counts[name]];
-        const line = make("tr", make("th", name, { scope: "row" }));
-        const change = `${after > before ? "+" : ""}${number(after - before)}`;
-        line.append(...[number(before), number(after), change].map((text) => make("td", text)));
-        return line;
-      }),
-    );
-    byId("only").replaceChildren(onlyIn(one, other), onlyIn(other, one));
-  };
-  if (runs.length > 1) {
-    // The newest run, and the one of its spider before it.
-    const before = runs.findIndex((run, place) => place && run.spider === runs[0].spider);
-    for (const [id, chosen] of [["earlier", before > 0 ? before : 1], ["later", 0]]) {
-      const option = (run, place) => make("option", run.name, { value: String(place) });
-      byId(id).replaceChildren(...runs.map(option));
-      byId(id).value = String(chosen);
-      byId(id).addEventListener("change", compareRuns);
-    }
-    byId("two").hidden = false;
-    compareRuns();
-  }
-
-  // What is pressed
+  // Buttons
 
   const turn = (step) => {
     state.start += step;
@@ -403,7 +357,7 @@
     choose();
   });
   for (const opener of document.querySelectorAll("button.group")) {
-    const group = originals.find((original) => original.claim === opener.value);
+    const group = originals.find((original) => original.item === opener.value);
     opener.disabled = group === undefined;
     opener.addEventListener("click", () => show({ group }));
   }
