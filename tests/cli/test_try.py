@@ -191,7 +191,7 @@ def test_a_file_with_a_spider_needs_no_project(project, tried, site):
     )
     code, out, err = tried("alone.py", "-a", f"site={site}", "-a", "count=10")
     assert code == 0, err
-    assert "alone: 10 pages, 10 items checked: 2 copies would be left out" in out
+    assert "alone: 10 pages, 10 items checked: 2 duplicates would be dropped" in out
     assert (project / "simhash-try-alone.html").exists()
 
 
@@ -224,7 +224,7 @@ def test_where_nothing_has_a_text_the_fields_are_named(tried, site):
         (["empty", "-a", "site=data:,", "-a", "count=1"], "'empty' gave no items (1 page)"),
         (
             ["bare", "-a", "site=data:text/html,", "-a", "count=2"],
-            "'bare' could be compared (2 pages): 2 because neither the item nor its page has text. The",
+            "'bare' could be compared (2 pages): 2 because neither the item nor its page has text.",
         ),
         (["shop", "-a", "site"], "'site': expected NAME=VALUE"),
         (["shop", "-o", "nowhere/r.html"], "there is no folder nowhere"),
