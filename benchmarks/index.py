@@ -32,7 +32,7 @@ from sqlalchemy import text, update
 from scrapy_simhash.db import schema
 from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.merits import Merits
+from scrapy_simhash.item.quality import QualitySignals
 from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def fill(index: Index, size: int) -> None:
                 "nearest": None, "created": now, "seen": now, "key": url, "url": url,
                 "packed_keys": None if is_blocks else keys[number].tobytes(), "digest": None,
                 "facts": None, "minhash": None, "rest": None, "beside": None, "differs": None,
-                "merits": Merits(url).packed(), "origin": number + 1,
+                "merits": QualitySignals(url).packed(), "origin": number + 1,
             }  # fmt: skip
             yield tuple(map(values.__getitem__, names))
 

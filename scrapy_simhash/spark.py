@@ -28,7 +28,7 @@ from scrapy_simhash.corpus.stored import Part
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.feed.documents import ItemReader, What
 from scrapy_simhash.index.batch import KeyRow, keys_of, owner_of, slotted
-from scrapy_simhash.item.merits import criteria_of
+from scrapy_simhash.item.quality import criteria_of
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import load_scheme
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simhash.index.verdict import Document, FactsMode
-    from scrapy_simhash.item.merits import Criterion
+    from scrapy_simhash.item.quality import Criterion
 
 __all__ = ["deduplicate"]
 

@@ -6,12 +6,12 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.index.namespace import check_name
-from scrapy_simhash.item.merits import criteria_of
+from scrapy_simhash.item.quality import criteria_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-    from scrapy_simhash.item.merits import Criterion
+    from scrapy_simhash.item.quality import Criterion
 
 __all__ = ["add_database", "add_json", "add_prefer", "add_run", "not_negative", "positive"]
 

@@ -25,7 +25,7 @@ from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.sites import same_site
 from scrapy_simhash.report.verdict import in_words
-from scrapy_simhash.text.rest import containment
+from scrapy_simhash.text.page_sketch import containment
 from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:

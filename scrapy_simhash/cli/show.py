@@ -22,7 +22,7 @@ from scrapy_simhash.cli.output import (
 )
 from scrapy_simhash.index.batch import owner_of
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.item.merits import better_by
+from scrapy_simhash.item.quality import better_by
 from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.visible import format_time, plural, shortened
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
     from scrapy_simhash.cli.project import Project
-    from scrapy_simhash.item.merits import Criterion
+    from scrapy_simhash.item.quality import Criterion
 
 __all__ = ["add_arguments", "run"]
 

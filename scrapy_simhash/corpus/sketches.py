@@ -19,7 +19,7 @@ from scrapy_simhash.durable import open_new, open_own, sync_file
 from scrapy_simhash.index.batch import basis_of, digest_of, owner_of, whole_key
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.merits import ranks_of
+from scrapy_simhash.item.quality import ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.corpus.plan import Plan
     from scrapy_simhash.corpus.stored import Stored
     from scrapy_simhash.index.verdict import Document
-    from scrapy_simhash.item.merits import Criterion
+    from scrapy_simhash.item.quality import Criterion
 
 __all__ = [
     "NOTHING",
@@ -286,7 +286,7 @@ class Sketches:
 
     @property
     def order(self) -> NDArray[np.uint32]:
-        """The numbers of documents, those that are wanted most first; see `item.merits`.
+        """The numbers of documents, those that are wanted most first; see `item.quality`.
 
         The first of a group is the one that is kept.
         """

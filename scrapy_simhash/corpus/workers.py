@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.feed.chunks import Chunk
     from scrapy_simhash.feed.documents import ItemReader, PageReader
     from scrapy_simhash.feed.source import Source
-    from scrapy_simhash.item.merits import Criterion
+    from scrapy_simhash.item.quality import Criterion
 
 __all__ = ["Portion", "Sketcher", "sketch_all", "usable_cores"]
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Literal
 
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.index.namespace import check_name
-from scrapy_simhash.item.merits import criteria_of
+from scrapy_simhash.item.quality import criteria_of
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from scrapy_simhash.item.merits import Criterion
+    from scrapy_simhash.item.quality import Criterion
 
 __all__ = [
     "COMPARE",

@@ -31,7 +31,7 @@ from scrapy_simhash.crawl.unmet import UnmetFields
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Duplicate, Verdict
-from scrapy_simhash.item.merits import better_by
+from scrapy_simhash.item.quality import better_by
 from scrapy_simhash.signals import near_duplicate
 from scrapy_simhash.visible import shortened
 

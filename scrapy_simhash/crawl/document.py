@@ -15,8 +15,8 @@ from scrapy.http import HtmlResponse
 
 from scrapy_simhash.crawl.parsed import forget_tree, has_tree
 from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.item.content import digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.says import digest_on, read_facts, read_item
 from scrapy_simhash.simhash.scheme import Sketch, keyed
 from scrapy_simhash.text.html import decode, parse_html
 from scrapy_simhash.text.limits import SHOW_TAGS, is_too_complex, is_too_large
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.crawl.settings import Settings
     from scrapy_simhash.crawl.stats import CrawlStats
     from scrapy_simhash.crawl.tracking import Page, Subject
-    from scrapy_simhash.item.says import Said
+    from scrapy_simhash.item.content import ItemContent
     from scrapy_simhash.simhash.scheme import Scheme
 
 __all__ = ["DocumentMaker"]
@@ -132,7 +132,7 @@ class DocumentMaker:
         is_error = page.response is not None and not 200 <= page.response.status < 300
         return "error_page" if is_error else None
 
-    def _read(self, item: Any, page: Page) -> Said:
+    def _read(self, item: Any, page: Page) -> ItemContent:
         settings = self._settings
         return read_item(
             item,
@@ -146,7 +146,7 @@ class DocumentMaker:
             secret=self._secret,
         )
 
-    def _text(self, subject: Subject, said: Said) -> Text | Reason | None:
+    def _text(self, subject: Subject, said: ItemContent) -> Text | Reason | None:
         """The text that speaks for an item, why it can't; None if the item speaks as a whole."""
         page = subject.page
         compare = page.compare or self._settings.compare
@@ -204,7 +204,7 @@ class DocumentMaker:
         )
         return Text(says.text, facts, says.rest)
 
-    def _exact(self, subject: Subject, said: Said) -> Document | Reason:
+    def _exact(self, subject: Subject, said: ItemContent) -> Document | Reason:
         """An item as a whole."""
         self._stats.count_text(0)
         if said.digest is None or self._settings.scheme.bits < _DIGEST_BITS:
@@ -227,7 +227,7 @@ class DocumentMaker:
             canonical=said.canonical,
         )
 
-    def _by_text(self, subject: Subject, said: Said, found: Text) -> Document | Reason:
+    def _by_text(self, subject: Subject, said: ItemContent, found: Text) -> Document | Reason:
         key, visit = self._owner(subject, said)
         document = self._made(key, subject.page, found, visit)
         if not isinstance(document, str):
@@ -264,7 +264,7 @@ class DocumentMaker:
             rest=found.rest,
         )
 
-    def _owner(self, subject: Subject, said: Said) -> tuple[str, int | None]:
+    def _owner(self, subject: Subject, said: ItemContent) -> tuple[str, int | None]:
         """Whose the claim is, and which visit of it this is: None for the one of the crawl.
 
         What a page gives alone is the page's: fetched again, it is the same thing. What it lists is
@@ -277,7 +277,7 @@ class DocumentMaker:
         digest = digest_on(said, subject.page.url)
         return f"item:{subject.page.key if digest is None else digest.hex()}", None
 
-    def _fetch(self, subject: Subject, said: Said) -> int:
+    def _fetch(self, subject: Subject, said: ItemContent) -> int:
         is_listed = not subject.is_alone and said.address is not None
         return subject.page.visit if is_listed else 0
 

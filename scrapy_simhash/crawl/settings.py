@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.runs import Run
     from scrapy_simhash.index.verdict import FactsMode, Verdict
-    from scrapy_simhash.item.merits import Criterion
+    from scrapy_simhash.item.quality import Criterion
     from scrapy_simhash.simhash.scheme import Scheme
     from scrapy_simhash.text.extractor import Extractor
 

@@ -209,7 +209,7 @@ claims = Table(
     # The claim whose text was near, and what kept this one all the same.
     Column("beside", BigInteger),
     Column("differs", String(255)),
-    # What may make a copy of it the better one: see `item.merits`.
+    # What may make a copy of it the better one: see `item.quality`.
     Column("merits", _Merits, nullable=False, default=b""),
     # The claim that its group began with: itself, or the first version of the same thing.
     Column("origin", BigInteger, nullable=False, default=0),

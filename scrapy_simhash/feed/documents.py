@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.feed.errors import FeedError
 from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.item.content import digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.says import digest_on, read_facts, read_item
 from scrapy_simhash.simhash.scheme import Sketch, longest_text
 from scrapy_simhash.text.html import decode, parse_html
 from scrapy_simhash.text.limits import is_too_complex, is_too_large
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from scrapy_simhash.feed.warc import WarcPage
-    from scrapy_simhash.item.says import Said
+    from scrapy_simhash.item.content import ItemContent
     from scrapy_simhash.simhash.scheme import Scheme
     from scrapy_simhash.text.extractor import Extractor
 
@@ -129,7 +129,7 @@ class ItemReader:
             canonical=said.canonical,
         )
 
-    def _read(self, item: Mapping[str, Any], page: str) -> Said:
+    def _read(self, item: Mapping[str, Any], page: str) -> ItemContent:
         what = self._what
         return read_item(
             item,

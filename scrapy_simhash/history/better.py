@@ -13,7 +13,7 @@ from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.history.drops import SAME, claim_columns, drop_columns
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.item.merits import Merits, address_of, better_by, ranks_of
+from scrapy_simhash.item.quality import QualitySignals, address_of, better_by, ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.history.namespaces import NamespaceRow
-    from scrapy_simhash.item.merits import Criterion
+    from scrapy_simhash.item.quality import Criterion
 
 __all__ = ["Better", "Kept", "better"]
 
@@ -187,8 +187,8 @@ def _duplicates(database: Database, namespace: NamespaceRow) -> Iterator[Sequenc
         last = rows[-1].id
 
 
-def _merits(row: Row[Any]) -> Merits:
-    return Merits.unpack(bytes(row.merits), address_of(row.key, row.url))
+def _merits(row: Row[Any]) -> QualitySignals:
+    return QualitySignals.unpack(bytes(row.merits), address_of(row.key, row.url))
 
 
 def _read(

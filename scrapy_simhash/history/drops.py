@@ -12,7 +12,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.index.invalidated import is_orphan, is_valid
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.item.merits import Merits, address_of
+from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.text.packed import unpack_bytes
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ class Drop(NamedTuple):
     orphaned: bool
     original: str | None
     first_seen: float | None
-    merits: Merits
-    kept: Merits | None
+    merits: QualitySignals
+    kept: QualitySignals | None
     group: str | None
 
 
@@ -128,9 +128,9 @@ def drop_of(row: Row[Any]) -> Drop:
     """What :data:`select_drops` has selected."""
     kept = group = None
     if row.kept is not None:
-        kept = Merits.unpack(bytes(row.kept), address_of(row.owner_key, row.original))
+        kept = QualitySignals.unpack(bytes(row.kept), address_of(row.owner_key, row.original))
         group = group_name(row.namespace, row.origin)
-    merits = Merits.unpack(bytes(row.merits), address_of(row.key, row.url))
+    merits = QualitySignals.unpack(bytes(row.merits), address_of(row.key, row.url))
     told = row[: Drop._fields.index("merits")]
     return Drop._make((*told, merits, kept, group))
 

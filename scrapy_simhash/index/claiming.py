@@ -14,10 +14,10 @@ from scrapy_simhash.index.batch import KeyRow, crowd_key, pack_keys
 from scrapy_simhash.index.decide import apart, decide, met_with, of_group, stands_for
 from scrapy_simhash.index.reader import Details, Found
 from scrapy_simhash.index.verdict import Claim, Match, Verdict, group_name
-from scrapy_simhash.item.merits import Merits, address_of
+from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.item.sites import same_site
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
-from scrapy_simhash.text.rest import containment
+from scrapy_simhash.text.page_sketch import containment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -301,7 +301,7 @@ def _match(met: Met, bits: int) -> Match:
         pending=row.state == PENDING,
         estimated=met.estimated,
         group=group_name(row.namespace, row.origin),
-        merits=Merits.unpack(row.merits, address_of(row.key, row.url)),
+        merits=QualitySignals.unpack(row.merits, address_of(row.key, row.url)),
     )
 
 

@@ -17,7 +17,7 @@ from scrapy_simhash.item.sites import same_site, site
 from scrapy_simhash.keys.plan import choose_limits
 from scrapy_simhash.simhash.measure import FEW_FEATURES, candidate_limit
 from scrapy_simhash.simhash.scheme import has_shingles, own_distance
-from scrapy_simhash.text.rest import containment
+from scrapy_simhash.text.page_sketch import containment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

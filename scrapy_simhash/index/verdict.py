@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from scrapy_simhash.item.merits import Merits, address_of
+from scrapy_simhash.item.quality import QualitySignals, address_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -70,7 +70,7 @@ class Match:
     pending: bool
     estimated: bool = False
     group: str = ""
-    merits: Merits = field(default=Merits(), repr=False)
+    merits: QualitySignals = field(default=QualitySignals(), repr=False)
 
 
 class Row(NamedTuple):
@@ -225,10 +225,10 @@ class Document:
     packed: bytes | None = None
 
     @property
-    def merits(self) -> Merits:
+    def merits(self) -> QualitySignals:
         """What may make it better than a copy of it."""
         address = address_of(self.key, self.url)
-        return Merits(address, len(self.text or ""), self.published, self.canonical)
+        return QualitySignals(address, len(self.text or ""), self.published, self.canonical)
 
 
 @dataclass(slots=True, eq=False)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.text.blocks import width
 from scrapy_simhash.text.density import body, density, read
-from scrapy_simhash.text.rest import sketch
+from scrapy_simhash.text.page_sketch import sketch
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from scrapy_simhash.text.extractor import Extractor
 
-__all__ = ["PageSays", "read_page"]
+__all__ = ["PageContent", "read_page"]
 
 # A main text that has fewer shingles and a smaller share of the page is a footer. Neither bound
 # does alone: short articles stand on large pages, and long ones on larger.
@@ -23,7 +23,7 @@ _FOOTER_SHINGLES, _FOOTER_SHARE = 64, 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class PageSays:
+class PageContent:
     """The main text of a page, and how it compares with the whole of the page.
 
     Widths are in letters: an ideograph, a kana or a hangul syllable counts as three.
@@ -46,7 +46,7 @@ class PageSays:
 
 def read_page(
     root: HtmlElement, extractor: Extractor, *, most: int | None = None, secret: bytes = b""
-) -> PageSays | None:
+) -> PageContent | None:
     """Read the main text of a page and all that is visible on it.
 
     With "density" the tree is walked once: what the walk skips as boilerplate is read after it.
@@ -74,7 +74,7 @@ def read_page(
     if most is not None and len(visible) > most:
         return None
     is_small = main_width < _FOOTER_SHARE * visible_width
-    return PageSays(
+    return PageContent(
         text=text,
         main_width=main_width,
         visible_width=visible_width,

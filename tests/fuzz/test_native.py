@@ -19,7 +19,7 @@ from scrapy_simhash.item.numbers import numbers_in
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.simhash.shingles import Shingles
-from scrapy_simhash.text import rest
+from scrapy_simhash.text import page_sketch
 from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page_facts import page_facts
@@ -45,7 +45,7 @@ def assert_same(make: Callable[[], Any]) -> Any:
 @target(long_texts, secrets, examples=80)
 def test_texts_of_the_core(text: str, secret: bytes) -> None:
     assert_same(lambda: shingles(text, secret).tolist())
-    assert_same(lambda: rest.sketch(text, secret))
+    assert_same(lambda: page_sketch.sketch(text, secret))
     assert_same(lambda: numbers_in(text))
 
     def sketch() -> object:

@@ -17,8 +17,8 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.merits import criteria_of
 from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.quality import criteria_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,7 +24,7 @@ from scrapy_simhash.crawl.tracking import Page, Subject
 from scrapy_simhash.features import marks
 from scrapy_simhash.features.marks import stream_safe
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item.says import read_item
+from scrapy_simhash.item.content import read_item
 from scrapy_simhash.item.times import is_moment
 from scrapy_simhash.text import density, page_facts, titles
 from scrapy_simhash.text.blocks import CONTENT, walk

@@ -18,7 +18,7 @@ from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_duplicates
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.simhash.scheme import Sketch
-from scrapy_simhash.text.rest import sketch
+from scrapy_simhash.text.page_sketch import sketch
 
 if TYPE_CHECKING:
     from scrapy_simhash.db.transactions import Database

@@ -26,7 +26,7 @@ from scrapy_simhash.simhash.majority import majority
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.simhash.shingles import Shingles
-from scrapy_simhash.text.rest import sketch as rest
+from scrapy_simhash.text.page_sketch import sketch as rest
 
 try:
     COMPILED = import_module("scrapy_simhash.native._core")

@@ -10,8 +10,8 @@ from loopback import prose
 from scrapy_simhash.classic.hashes import HASHES, with_secret
 from scrapy_simhash.classic.scheme import Keywords
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.item.content import read_item
 from scrapy_simhash.item.facts import conflict
-from scrapy_simhash.item.says import read_item
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Sketch, key_part, keyed, load_scheme
 from scrapy_simhash.simhash.shingles import Shingles, fingerprint

@@ -12,9 +12,9 @@ from lxml import etree
 
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.text import load_extractor, page_text, parse_html
-from scrapy_simhash.text.page import PageSays, read_page
+from scrapy_simhash.text.page import PageContent, read_page
 from scrapy_simhash.text.page_facts import page_facts
-from scrapy_simhash.text.rest import containment, sketch
+from scrapy_simhash.text.page_sketch import containment, sketch
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -42,7 +42,7 @@ def tree(html: str | bytes) -> HtmlElement:
     return root
 
 
-def read(html: str, extractor: str = "density") -> PageSays:
+def read(html: str, extractor: str = "density") -> PageContent:
     return read_page(tree(html), load_extractor(extractor))
 
 

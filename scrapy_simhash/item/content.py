@@ -25,15 +25,15 @@ from scrapy_simhash.item.folding import (
     is_markup,
     without_tags,
 )
-from scrapy_simhash.item.merits import is_canonical, published_first
 from scrapy_simhash.item.names import Name, is_inside, name_of
+from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.times import Window, is_moment, is_within
 from scrapy_simhash.item.values import Printed, flat, read_fields
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["MIN_PROSE", "Said", "digest_on", "read_facts", "read_item"]
+__all__ = ["MIN_PROSE", "ItemContent", "digest_on", "read_facts", "read_item"]
 
 #: Distinct shingles from which on a value is prose. 20 to 64 gave the same on stories, offers and
 #: rows; 8 to 16 take long headlines for prose.
@@ -54,7 +54,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ItemContent:
     """What an item says.
 
     Attributes:
@@ -81,7 +81,7 @@ class Said:
     canonical: bool = False
 
 
-def digest_on(said: Said, page_url: str) -> bytes | None:
+def digest_on(said: ItemContent, page_url: str) -> bytes | None:
     """What equal items have in common: one that names its page is another on another page.
 
     Args:
@@ -107,7 +107,7 @@ def read_item(
     since: float,
     now: float,
     secret: bytes = b"",
-) -> Said:
+) -> ItemContent:
     """Read what an item says.
 
     Args:
@@ -116,7 +116,7 @@ def read_item(
         fields: The fields that alone say what the item is, markup and bytes included; None for
             all. That of a nested field is its path, as in "offer.price".
         ignore: Fields that say nothing.
-        key: The fields that identify the item, for `Said.address`.
+        key: The fields that identify the item, for `ItemContent.address`.
         page_url: The address of the page it comes from.
         since: When the crawl started, in seconds since the epoch.
         now: The time, likewise. Moments between the two, with a minute to spare, say when something
@@ -144,7 +144,7 @@ def read_item(
     for name, value in said.items():
         prose.read(name, value)
     address = own_address(everything, page_url=page_url, key=key)
-    return Said(
+    return ItemContent(
         text=prose.text(),
         facts=Facts.of(prose.facts, secret),
         address=address,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Criterion",
-    "Merits",
+    "QualitySignals",
     "address_of",
     "better_by",
     "criteria_of",
@@ -37,7 +37,7 @@ _OWN_SITE = "own-site="
 _PACKED = struct.Struct("<qI?")
 
 
-class Merits(NamedTuple):
+class QualitySignals(NamedTuple):
     """What may make one copy better than another.
 
     Attributes:
@@ -76,7 +76,7 @@ class Criterion:
     """
 
     name: str
-    rank: Callable[[Merits], int]
+    rank: Callable[[QualitySignals], int]
 
 
 def criteria_of(names: Iterable[str]) -> tuple[Criterion, ...]:
@@ -88,12 +88,14 @@ def criteria_of(names: Iterable[str]) -> tuple[Criterion, ...]:
     return tuple(_criterion(name.strip()) for name in names)
 
 
-def ranks_of(criteria: Sequence[Criterion], merits: Merits) -> tuple[int, ...]:
+def ranks_of(criteria: Sequence[Criterion], merits: QualitySignals) -> tuple[int, ...]:
     """What the criteria say of a copy: of two copies the better one has less."""
     return tuple(criterion.rank(merits) for criterion in criteria)
 
 
-def better_by(criteria: Sequence[Criterion], merits: Merits, others: Merits) -> str | None:
+def better_by(
+    criteria: Sequence[Criterion], merits: QualitySignals, others: QualitySignals
+) -> str | None:
     """The criterion by which a copy is better than another one; None if it is not."""
     for criterion in criteria:
         mine, theirs = criterion.rank(merits), criterion.rank(others)
@@ -144,32 +146,32 @@ class _OwnSite:
 
     own: str
 
-    def __call__(self, merits: Merits) -> int:
+    def __call__(self, merits: QualitySignals) -> int:
         return int(not merits.url or site(merits.url) != self.own)
 
 
-def _https(merits: Merits) -> int:
+def _https(merits: QualitySignals) -> int:
     return int(not merits.url.lower().startswith("https://"))
 
 
-def _canonical(merits: Merits) -> int:
+def _canonical(merits: QualitySignals) -> int:
     return int(not merits.canonical)
 
 
-def _longest(merits: Merits) -> int:
+def _longest(merits: QualitySignals) -> int:
     return -merits.length
 
 
-def _earliest(merits: Merits) -> int:
+def _earliest(merits: QualitySignals) -> int:
     """Last what does not say when."""
     return _LAST if merits.published is None else merits.published
 
 
-def _shortest_url(merits: Merits) -> int:
+def _shortest_url(merits: QualitySignals) -> int:
     return len(merits.url) or _LAST
 
 
-_RANKS: dict[str, Callable[[Merits], int]] = {
+_RANKS: dict[str, Callable[[QualitySignals], int]] = {
     "https": _https,
     "canonical": _canonical,
     "longest": _longest,

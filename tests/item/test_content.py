@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item import Said, addresses, conflict, read_item, says
+from scrapy_simhash.item import ItemContent, addresses, conflict, content, read_item
+from scrapy_simhash.item.content import MIN_PROSE, read_facts
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.says import MIN_PROSE, read_facts
 from scrapy_simhash.item.times import Window, is_moment, is_within
 
 SINCE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC).timestamp()
@@ -30,11 +30,11 @@ def words(count: int, seed: int = 0) -> str:
 PROSE, PROSE_2 = words(60), words(50, 1)
 
 
-def said(item: Any, page_url: str = PAGE, **options: Any) -> Said:
+def said(item: Any, page_url: str = PAGE, **options: Any) -> ItemContent:
     return read_item(item, page_url=page_url, since=SINCE, now=SINCE + 3600, **options)
 
 
-def names(one: Said) -> list[str]:
+def names(one: ItemContent) -> list[str]:
     return sorted(one.facts.names.values())
 
 
@@ -88,8 +88,8 @@ def test_a_glance_at_what_may_be_prose_finds_no_more_than_a_longer_look(
     with pytest.MonkeyPatch.context() as patch:
         found = []
         for first in (0, len(line) - glance):
-            patch.setattr(says, "_GLANCE", first)
-            found.append(says._is_prose([line]))
+            patch.setattr(content, "_GLANCE", first)
+            found.append(content._is_prose([line]))
     assert found[0] == found[1]
 
 
@@ -628,8 +628,8 @@ def test_most_links_are_obviously_other_pages() -> None:
 def test_of_a_list_stays_what_stays_of_each_of_its_values(
     page: str, values: list[object], name: str
 ) -> None:
-    def part() -> says._ItemPart:
-        return says._ItemPart(Window(1767225000, 1767226000), page, frozenset())
+    def part() -> content._ItemPart:
+        return content._ItemPart(Window(1767225000, 1767226000), page, frozenset())
 
     one_by_one, together = part(), part()
     kept = [one_by_one._keep(name_of(name), value) for value in values]

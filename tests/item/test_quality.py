@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.item.merits import Merits, address_of, better_by, criteria_of, ranks_of
-from scrapy_simhash.item.says import Said, read_item
+from scrapy_simhash.item.content import ItemContent, read_item
+from scrapy_simhash.item.quality import QualitySignals, address_of, better_by, criteria_of, ranks_of
 
 ADDRESS = "https://news.test/a"
 
 
-def said(item: Any) -> Said:
+def said(item: Any) -> ItemContent:
     return read_item(item, page_url=ADDRESS, since=0.0, now=0.0)
 
 
@@ -74,7 +74,7 @@ def test_what_says_that_its_address_is_the_canonical_one(item, canonical):
 
 @given(
     st.builds(
-        Merits,
+        QualitySignals,
         st.text(),
         st.integers(0, 1 << 31),
         st.none() | st.integers(-62_135_596_800, 253_402_300_799),
@@ -82,11 +82,11 @@ def test_what_says_that_its_address_is_the_canonical_one(item, canonical):
     )
 )
 def test_merits_come_back_as_they_were_packed(merits):
-    assert Merits.unpack(merits.packed(), merits.url) == merits
+    assert QualitySignals.unpack(merits.packed(), merits.url) == merits
 
 
 def test_what_can_not_be_unpacked_speaks_for_nothing():
-    assert Merits.unpack(b"x", "u") == Merits("u")
+    assert QualitySignals.unpack(b"x", "u") == QualitySignals("u")
 
 
 def test_an_owner_key_is_an_address_where_it_is_one():
@@ -97,15 +97,25 @@ def test_an_owner_key_is_an_address_where_it_is_one():
 @pytest.mark.parametrize(
     ("names", "one", "other", "by"),
     [
-        ("https", Merits("https://a.test/"), Merits("http://a.test/"), "https"),
-        ("https,longest", Merits("http://a.test/", 9), Merits("http://b.test/", 8), "longest"),
-        ("https,longest", Merits("http://a.test/", 9), Merits("https://b.test/", 8), None),
-        ("own-site=a.com", Merits("http://www.a.com/"), Merits(), "own-site=a.com"),
-        ("canonical", Merits(canonical=True), Merits(), "canonical"),
-        ("earliest", Merits(published=5), Merits(), "earliest"),
-        ("earliest", Merits(published=5), Merits(published=4), None),
-        ("shortest-url", Merits("a"), Merits(), "shortest-url"),
-        ("shortest-url", Merits("ab"), Merits("xy"), None),
+        ("https", QualitySignals("https://a.test/"), QualitySignals("http://a.test/"), "https"),
+        (
+            "https,longest",
+            QualitySignals("http://a.test/", 9),
+            QualitySignals("http://b.test/", 8),
+            "longest",
+        ),
+        (
+            "https,longest",
+            QualitySignals("http://a.test/", 9),
+            QualitySignals("https://b.test/", 8),
+            None,
+        ),
+        ("own-site=a.com", QualitySignals("http://www.a.com/"), QualitySignals(), "own-site=a.com"),
+        ("canonical", QualitySignals(canonical=True), QualitySignals(), "canonical"),
+        ("earliest", QualitySignals(published=5), QualitySignals(), "earliest"),
+        ("earliest", QualitySignals(published=5), QualitySignals(published=4), None),
+        ("shortest-url", QualitySignals("a"), QualitySignals(), "shortest-url"),
+        ("shortest-url", QualitySignals("ab"), QualitySignals("xy"), None),
     ],
 )
 def test_the_first_criterion_that_differs_decides(names, one, other, by):
