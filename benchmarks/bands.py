@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pairs import read_pairs
 
-from scrapy_simhash.features.mixing import mix64
+from scrapy_simhash.features.hashes import mix64
 from scrapy_simhash.keys.bands import Bands, bands_for
 from scrapy_simhash.simhash.measure import distance, limits
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simhash.features.minhash import BINS, minhash
-from scrapy_simhash.features.mixing import mix64
+from scrapy_simhash.features.hashes import BINS, minhash, mix64
 from scrapy_simhash.features.shingles import _constants, shingle_names, shingles
 from scrapy_simhash.keys.bands import Bands, _bins
 from scrapy_simhash.simhash.shingles import Shingles

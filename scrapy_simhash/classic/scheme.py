@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from scrapy_simhash.classic.hashes import HASHES, load_hash, with_secret
 from scrapy_simhash.classic.keywords import KeywordExtractor
-from scrapy_simhash.simhash.explain import Explanation, Feature
 from scrapy_simhash.simhash.majority import bit_sums, check_tie, signs
-from scrapy_simhash.simhash.scheme import Sketch, key_part
+from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

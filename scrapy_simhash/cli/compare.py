@@ -23,7 +23,7 @@ from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.sites import same_site
+from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.text.page_sketch import containment
 from scrapy_simhash.visible import plural, shortened

@@ -9,7 +9,7 @@ import numpy as np
 
 from scrapy_simhash import history
 from scrapy_simhash.db.schema import EXACT
-from scrapy_simhash.features.minhash import similarity_of
+from scrapy_simhash.features.hashes import similarity_of
 from scrapy_simhash.index.decide import Met, Rule, decide, stands_for
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import name_of

@@ -11,8 +11,7 @@ from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 
 from scrapy_simhash.cli.errors import CommandError
-from scrapy_simhash.text.html import decode, parse_html
-from scrapy_simhash.text.limits import is_too_complex, is_too_large
+from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
 

@@ -18,7 +18,7 @@ from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
-from scrapy_simhash.item.sites import load_sites
+from scrapy_simhash.item.urls import load_sites
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -18,8 +18,7 @@ from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.scheme import Sketch, keyed
-from scrapy_simhash.text.html import decode, parse_html
-from scrapy_simhash.text.limits import SHOW_TAGS, is_too_complex, is_too_large
+from scrapy_simhash.text.html import SHOW_TAGS, decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.packed import pack_text
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from scrapy_simhash.crawl.contained import Contained
 from scrapy_simhash.crawl.drop import NearDuplicateItem
 from scrapy_simhash.item.content import MIN_PROSE
-from scrapy_simhash.item.sites import same_site
+from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 
 if TYPE_CHECKING:

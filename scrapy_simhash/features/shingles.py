@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scrapy_simhash import native
-from scrapy_simhash.features.distinct import distinct
-from scrapy_simhash.features.mixing import mix64
+from scrapy_simhash.features.hashes import distinct, mix64
 from scrapy_simhash.features.tokens import (
     cluster_tokens,
     compiled,

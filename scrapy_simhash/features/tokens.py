@@ -12,11 +12,11 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import combining
 
 import numpy as np
 
 from scrapy_simhash import native
-from scrapy_simhash.features.marks import stream_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +33,41 @@ __all__ = [
     "fold_table",
     "named_tokens",
     "normal",
+    "stream_safe",
     "token_starts",
     "tokens",
 ]
+
+_LONGEST = 30
+_JOINER = "\u034f"  # the combining grapheme joiner: nothing is sorted across it
+
+
+def stream_safe(text: str) -> str:
+    """Put a joiner after each 30 combining marks in a row; to be called before normalising.
+
+    Returns:
+        The text itself where it has no longer row, as all texts that somebody can read.
+    """
+    step = _LONGEST + 1
+    # A longer row covers one of each 31 characters: to look at these is enough, and fast.
+    if not any(map(combining, text[::step])):
+        return text
+    parts: list[str] = []
+    done = place = 0
+    while place < len(text):
+        start = end = place
+        while end < len(text) and combining(text[end]):
+            end += 1
+        while place < end and start > done and combining(text[start - 1]):
+            start -= 1
+        if end - start > _LONGEST:
+            parts.append(text[done:start])
+            rows = (text[at : at + _LONGEST] for at in range(start, end, _LONGEST))
+            parts.append(_JOINER.join(rows))
+            done = end
+        place = end + step
+    return "".join([*parts, text[done:]]) if parts else text
+
 
 # What the fold table makes of a character, other than a plain character.
 _SEPARATOR = 0

@@ -12,8 +12,7 @@ from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.scheme import Sketch, longest_text
-from scrapy_simhash.text.html import decode, parse_html
-from scrapy_simhash.text.limits import is_too_complex, is_too_large
+from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
 

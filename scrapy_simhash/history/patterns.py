@@ -10,11 +10,10 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
-from scrapy_simhash.features.distinct import distinct
-from scrapy_simhash.features.mixing import mix64
+from scrapy_simhash.features.hashes import distinct, mix64
 from scrapy_simhash.history.drops import LONGEST_URL, claim_columns, drop_columns
 from scrapy_simhash.index.invalidated import is_orphan, is_valid
-from scrapy_simhash.item.parts import Address
+from scrapy_simhash.item.urls import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +42,7 @@ class Pattern(NamedTuple):
     item that was kept because it says something else is not the same.
 
     Attributes:
-        part: its name, see :class:`~scrapy_simhash.item.parts.Address`.
+        part: its name, see :class:`~scrapy_simhash.item.urls.Address`.
         pages: addresses with it.
         new: those of them that gave something new.
         compared: addresses of which there are others that differ in nothing but this part.

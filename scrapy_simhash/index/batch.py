@@ -13,7 +13,7 @@ import numpy as np
 
 from scrapy_simhash.db.schema import EXACT, PAGE, PENDING, TEXT
 from scrapy_simhash.db.statements import storable
-from scrapy_simhash.features.minhash import minhash
+from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
 from scrapy_simhash.simhash.scheme import Sketch

@@ -19,7 +19,7 @@ from scrapy_simhash.db.lock import record_usage
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
 from scrapy_simhash.index.batch import owner_of
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.item.sites import site
+from scrapy_simhash.item.urls import site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

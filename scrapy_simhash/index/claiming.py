@@ -15,7 +15,7 @@ from scrapy_simhash.index.decide import apart, decide, met_with, of_group, stand
 from scrapy_simhash.index.reader import Details, Found
 from scrapy_simhash.index.verdict import Claim, Match, Verdict, group_name
 from scrapy_simhash.item.quality import QualitySignals, address_of
-from scrapy_simhash.item.sites import same_site
+from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
 from scrapy_simhash.text.page_sketch import containment
 

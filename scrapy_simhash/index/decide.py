@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scrapy_simhash.db.schema import CONFIRMED, EXACT, PAGE, PENDING
 from scrapy_simhash.item.facts import Facts, conflict
-from scrapy_simhash.item.sites import same_site, site
+from scrapy_simhash.item.urls import same_site, site
 from scrapy_simhash.keys.plan import choose_limits
 from scrapy_simhash.simhash.measure import FEW_FEATURES, candidate_limit
 from scrapy_simhash.simhash.scheme import has_shingles, own_distance

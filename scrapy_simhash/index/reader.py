@@ -12,7 +12,7 @@ from sqlalchemy import Integer, bindparam, func, literal_column, select, tuple_,
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
-from scrapy_simhash.features.distinct import among, distinct
+from scrapy_simhash.features.hashes import among, distinct
 from scrapy_simhash.index.batch import KeyRow, crowd_key, key_row, slotted
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.verdict import Row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.features.minhash import similarity_of
+from scrapy_simhash.features.hashes import similarity_of
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.text.packed import unpack_text
 

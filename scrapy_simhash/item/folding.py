@@ -11,7 +11,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, NamedTuple
 
-from scrapy_simhash.features.marks import stream_safe
+from scrapy_simhash.features.tokens import stream_safe
 from scrapy_simhash.item.addresses import is_address
 from scrapy_simhash.item.names import Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number

@@ -13,7 +13,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.features.marks import stream_safe
+from scrapy_simhash.features.tokens import stream_safe
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -7,7 +7,7 @@ import unicodedata
 from typing import NamedTuple
 
 from scrapy_simhash import native
-from scrapy_simhash.features.marks import stream_safe
+from scrapy_simhash.features.tokens import stream_safe
 
 __all__ = ["Amount", "amount", "bare_amount", "number", "numbers_in"]
 

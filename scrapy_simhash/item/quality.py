@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from scrapy_simhash.item.addresses import is_page
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.sites import site
+from scrapy_simhash.item.urls import site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

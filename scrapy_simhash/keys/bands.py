@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from scrapy_simhash import native
-from scrapy_simhash.features.mixing import mix64
+from scrapy_simhash.features.hashes import mix64
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 
 from scrapy_simhash import history
-from scrapy_simhash.item.sites import site
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import format_time, shortened
 

@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 
 from scrapy_simhash.durable import replace_file
 from scrapy_simhash.history import LEAST
-from scrapy_simhash.item.sites import site
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.report import figures
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack

@@ -9,7 +9,7 @@ import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash import history
-from scrapy_simhash.item.sites import site
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.visible import format_time, shortened, visible
 

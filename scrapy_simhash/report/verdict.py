@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_simhash import history
-from scrapy_simhash.item.sites import same_site
+from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from scrapy_simhash import native
-from scrapy_simhash.features.mixing import mix64
+from scrapy_simhash.features.hashes import mix64
 from scrapy_simhash.features.shingles import shingle_names, shingles
 from scrapy_simhash.features.tokens import tokens
-from scrapy_simhash.simhash.explain import Explanation, Feature
 from scrapy_simhash.simhash.majority import bit_sums, majority
-from scrapy_simhash.simhash.scheme import Sketch, key_part
+from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

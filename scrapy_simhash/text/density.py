@@ -26,10 +26,10 @@ from scrapy_simhash.text.blocks import (
     RULES,
     SKIP,
     VISIBLE,
+    tree_core,
     walk,
     width,
 )
-from scrapy_simhash.text.compiled import tree_core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
-from scrapy_simhash.text.blocks import BLOCK, CONTENT, SKIP, SPACE, packed
-from scrapy_simhash.text.compiled import tree_core
+from scrapy_simhash.text.blocks import BLOCK, CONTENT, SKIP, SPACE, packed, tree_core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

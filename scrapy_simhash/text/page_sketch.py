@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simhash.features.distinct import among, distinct
+from scrapy_simhash.features.hashes import among, distinct
 from scrapy_simhash.features.shingles import shingles
 
 if TYPE_CHECKING:

@@ -21,15 +21,14 @@ from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, Subject
-from scrapy_simhash.features import marks
-from scrapy_simhash.features.marks import stream_safe
+from scrapy_simhash.features import tokens
 from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.features.tokens import stream_safe
 from scrapy_simhash.item.content import read_item
 from scrapy_simhash.item.times import is_moment
-from scrapy_simhash.text import density, page_facts, titles
+from scrapy_simhash.text import density, page_facts
 from scrapy_simhash.text.blocks import CONTENT, walk
-from scrapy_simhash.text.html import parse_html
-from scrapy_simhash.text.limits import SHOW_TAGS, is_too_complex
+from scrapy_simhash.text.html import SHOW_TAGS, is_too_complex, parse_html
 from tests.hostile.attacks import COMPARED, ITEMS, PAGES, Attack, prose
 
 MANY = " ".join(f"a{number}" for number in range(600))
@@ -227,7 +226,7 @@ MARKS = "\u0301\u0316\u0345\u3099\U0001d165"
 @given(st.text(st.sampled_from(f"ab é한{MARKS}"), max_size=300) | st.text(max_size=80))
 def test_no_row_of_marks_is_longer_than_thirty(text: str) -> None:
     safe = stream_safe(text)
-    assert safe.replace(marks._JOINER, "") == text.replace(marks._JOINER, "")
+    assert safe.replace(tokens._JOINER, "") == text.replace(tokens._JOINER, "")
     assert longest_row(safe) <= 30
     assert (safe != text) == (longest_row(text) > 30)
     assert stream_safe(safe) == safe
@@ -244,7 +243,7 @@ def longest_row(text: str) -> int:
 @given(st.integers(0, 70), st.integers(0, 70), st.integers(0, 70))
 def test_a_row_is_cut_wherever_it_stands(before: int, length: int, behind: int) -> None:
     text = "a" * before + "\u0301" * length + "b" * behind
-    assert stream_safe(text).count(marks._JOINER) == max(0, (length - 1) // 30)
+    assert stream_safe(text).count(tokens._JOINER) == max(0, (length - 1) // 30)
 
 
 def test_what_is_normalised_has_no_long_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,12 +336,12 @@ def test_what_stands_in_an_element_is_read_once_for_all_its_names(
 
 def test_names_from_metas_are_cut_before_they_are_held_against_others() -> None:
     (attack,) = [attack for attack in PAGES if attack.make.__name__ == "long_names"]
-    titles._fold.cache_clear()
+    page_facts._fold.cache_clear()
     folded: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(titles, "tokens", lambda text: folded.append(text) or text.split())
+        patch.setattr(page_facts, "tokens", lambda text: folded.append(text) or text.split())
         page_facts.page_facts(parse_html(attack.body))
-    titles._fold.cache_clear()
+    page_facts._fold.cache_clear()
     assert folded
     assert max(map(len, folded)) <= 4096
 

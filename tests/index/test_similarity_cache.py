@@ -9,7 +9,7 @@ import pytest
 from claims import article
 from servers import ENGINES
 
-from scrapy_simhash.features.minhash import minhash
+from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.index import similarity_cache
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.reader import CROWD

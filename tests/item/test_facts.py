@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from scrapy_simhash.features.marks import stream_safe
+from scrapy_simhash.features.tokens import stream_safe
 from scrapy_simhash.item import Facts, conflict, read_item
 from scrapy_simhash.item.facts import MAX_FIELDS, RECORD_SIZE, numbers
 from scrapy_simhash.item.folding import TEXT, Folded

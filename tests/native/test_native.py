@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash import native
 from scrapy_simhash.features import shingles as shingling
-from scrapy_simhash.features.minhash import minhash
+from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.item import numbers as numbering

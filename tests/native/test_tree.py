@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_simhash import native
-from scrapy_simhash.text import compiled, markup
+from scrapy_simhash.text import blocks, markup
 from scrapy_simhash.text.blocks import RULES, VISIBLE, width
 from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
@@ -412,9 +412,9 @@ def lines_of(caplog):
 @pytest.fixture
 def use(monkeypatch):
     """Use a core that was not checked before."""
-    compiled._reads_trees.cache_clear()
+    blocks._reads_trees.cache_clear()
     yield lambda core: monkeypatch.setattr(native, "core", core)
-    compiled._reads_trees.cache_clear()
+    blocks._reads_trees.cache_clear()
 
 
 class Other:

@@ -1,4 +1,4 @@
-"""Shingles to a sketch of fixed size, from which the similarity of two texts is estimated.
+"""Sets of 64-bit hashes: the mix that makes them, distinct ones, and their MinHash sketch.
 
 One-permutation hashing: the range of the hashes is cut into bins, each of which gives its least
 hash, of which eight bits are kept (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012; Li and
@@ -7,16 +7,60 @@ König, "b-Bit Minwise Hashing", WWW 2010).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from scrapy_simhash import native
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from typing import Any
 
-__all__ = ["BINS", "minhash", "similarity_of"]
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["BINS", "among", "distinct", "minhash", "mix64", "similarity_of"]
+
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+
+
+def mix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scatter 64-bit values over all 64 bits, one to one.
+
+    The finaliser of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+    Generators", OOPSLA 2014; constants: Stafford's mix 13).
+
+    Args:
+        values: Unsigned 64-bit integers of any shape; left as they are.
+
+    Returns:
+        As many mixed values, in the same shape. Different values stay different; 0 stays 0.
+    """
+    mixed = values ^ (values >> np.uint64(30))
+    mixed *= _MIX_1
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= _MIX_2
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
+
+
+_Number = TypeVar("_Number", bound="np.number[Any]")
+
+
+def distinct(ordered: NDArray[_Number]) -> NDArray[_Number]:
+    """The numbers of an array in ascending order, each once."""
+    first = np.empty(ordered.size, np.bool_)
+    first[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
+def among(numbers: NDArray[Any], others: ArrayLike) -> NDArray[np.bool_]:
+    """Which of some numbers are among others, in any order."""
+    ordered = np.sort(others)
+    left, right = (np.searchsorted(ordered, numbers, side) for side in ("left", "right"))
+    return left < right
+
 
 BINS = 256
 _STARTS = np.arange(BINS, dtype=np.uint64) << np.uint64(56)

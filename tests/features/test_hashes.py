@@ -7,9 +7,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.features.minhash import BINS, minhash, similarity_of
+from scrapy_simhash.features.hashes import BINS, among, distinct, minhash, mix64, similarity_of
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.simhash.measure import jaccard
+
+
+def test_mix64_is_the_finaliser_of_splitmix64() -> None:
+    """The first outputs of the published generator from seed 0: its state steps by the constant."""
+    states = np.arange(1, 4, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    assert [hex(value) for value in mix64(states)] == [
+        "0xe220a8397b1dcdaf",
+        "0x6e789e6aa1b965f4",
+        "0x6c45d188009454f",
+    ]
+
+
+def test_mix64_leaves_its_argument_alone() -> None:
+    values = np.array([1, 2], np.uint64)
+    mix64(values)
+    assert values.tolist() == [1, 2]
+
+
+SETS = [[], [3], [3, 3], [2, 1, 2, -5, 1 << 40, 1], list(range(50)) * 2]
+
+
+@pytest.mark.parametrize("numbers", SETS)
+def test_each_once_as_numpy_has_them(numbers):
+    given = np.array(numbers, np.int64)
+    found = distinct(np.sort(given))
+    assert found.dtype == given.dtype
+    assert found.tolist() == np.unique(given).tolist()
+
+
+@pytest.mark.parametrize("others", SETS)
+@pytest.mark.parametrize("numbers", SETS)
+def test_which_are_among_others_as_numpy_has_it(numbers, others):
+    given = np.array(numbers, np.int64)
+    assert among(given, others).tolist() == np.isin(given, others).tolist()
+
 
 hashes = st.sets(st.integers(0, 2**64 - 1), max_size=400).map(
     lambda chosen: np.array(sorted(chosen), np.uint64)
