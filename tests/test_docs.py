@@ -77,7 +77,7 @@ class TestArchitecture:
 
     def test_the_rooms_stand_in_the_order_in_which_they_import(self):
         assert ORDER in " ".join(ARCHITECTURE.split())
-        _, table = re.split(r"^\| room \|.*$", ARCHITECTURE, flags=re.MULTILINE)
+        _, table = re.split(r"^\| folder \|.*$", ARCHITECTURE, flags=re.MULTILINE)
         rooms = re.findall(r"^\| `(\w+)/` \|", table, flags=re.MULTILINE)
         assert [FLOOR[room] for room in rooms] == sorted(FLOOR[room] for room in rooms)
         assert set(rooms) == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
