@@ -230,6 +230,7 @@ def test_score_counts_what_is_kept_twice_and_what_is_lost() -> None:
     assert again.wrongly_dropped == []
 
 
+@pytest.mark.slow
 def test_demo_finds_every_duplicate_and_loses_nothing(tmp_path: Path) -> None:
     """The demo itself, in a copy of the project: three crawls, and 0 only if all are right."""
     project = shutil.copytree(

@@ -34,6 +34,7 @@ def run(*arguments: str, cwd: Path) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_first_page_does_what_it_says(tmp_path):
     """A project is begun, and its files are those of the page; the site is another one."""
     run("startproject", "news", ".", cwd=tmp_path)

@@ -403,6 +403,7 @@ print(scheme.sketch("我们的图书馆开放了").fingerprint)
 """
 
 
+@pytest.mark.slow
 def test_jieba_is_loaded_late_and_silently_into_a_private_directory(tmp_path: Path) -> None:
     """With every warning an error and every log line shown."""
     temporary = tmp_path / "tmp"

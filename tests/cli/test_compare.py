@@ -100,6 +100,7 @@ def test_a_page_and_a_text_are_compared_by_their_texts_alone(call, tmp_path):
     assert (said["rest"], said["texts"][1]["facts"]) == (None, None)
 
 
+@pytest.mark.slow
 def test_compare_fetches_urls(tmp_path):
     """In a process of its own: it runs a reactor."""
     with serve({"/a": article(1), "/b": article(1, "mirror")}) as site:

@@ -168,6 +168,7 @@ def test_it_says_what_would_be_left_out_and_leaves_nothing_behind(project, tried
     assert files(project) - before == {report.name}
 
 
+@pytest.mark.slow
 def test_its_report_names_no_index_and_no_command_that_would_ask_it(project, tried, site):
     tried("shop", "-a", f"site={site}", "-a", "count=10")
     report = (project / "simhash-try-shop.html").read_text("utf-8")
@@ -176,6 +177,7 @@ def test_its_report_names_no_index_and_no_command_that_would_ask_it(project, tri
     assert "scrapy simhash" not in report
 
 
+@pytest.mark.slow
 def test_pages_ends_it(project, tried, site):
     _, out, _ = tried("shop", "-a", f"site={site}", "-a", "count=10", "--pages", 4, "-o", "r.html")
     # What was on its way when the crawl was closed still comes in.
@@ -183,6 +185,7 @@ def test_pages_ends_it(project, tried, site):
     assert (project / "r.html").exists()
 
 
+@pytest.mark.slow
 def test_a_file_with_a_spider_needs_no_project(project, tried, site):
     (project / "scrapy.cfg").unlink()
     file = project / "alone.py"
@@ -195,6 +198,7 @@ def test_a_file_with_a_spider_needs_no_project(project, tried, site):
     assert (project / "simhash-try-alone.html").exists()
 
 
+@pytest.mark.slow
 def test_a_long_crawl_shows_its_progress(project, tried, site):
     (project / "slow.py").write_text(SLOW)
     code, _, err = tried("slow.py", "-a", f"site={site}", "-a", "count=4")
@@ -203,12 +207,14 @@ def test_a_long_crawl_shows_its_progress(project, tried, site):
     assert "Crawling: 4 of about 300 pages" in err
 
 
+@pytest.mark.slow
 def test_a_field_that_does_not_identify_an_item_is_offered_to_be_ignored(project, tried, site):
     (project / "ranked.py").write_text(RANKED)
     _, out, _ = tried("ranked.py", "-a", f"site={site}", "-a", "count=3")
     assert "SIMHASH_IGNORE_FIELDS = ['rank']" in out
 
 
+@pytest.mark.slow
 def test_where_nothing_has_a_text_the_fields_are_named(tried, site):
     code, out, _ = tried("short", "-a", f"site={site}", "-a", "count=3")
     assert code == 0
@@ -216,22 +222,25 @@ def test_where_nothing_has_a_text_the_fields_are_named(tried, site):
     assert "title (6)" in out
 
 
+REFUSED = [
+    (["shp"], "there is no spider 'shp'; did you mean 'shop'?"),
+    (["another"], "there is no spider 'another'; there are bare, empty, shop, short"),
+    (["empty", "-a", "site=data:,", "-a", "count=1"], "'empty' gave no items (1 page)"),
+    (
+        ["bare", "-a", "site=data:text/html,", "-a", "count=2"],
+        "'bare' could be compared (2 pages): 2 because neither the item nor its page has text.",
+    ),
+    (["shop", "-a", "site"], "'site': expected NAME=VALUE"),
+    (["shop", "-o", "nowhere/r.html"], "there is no folder nowhere"),
+    (["nowhere/spider.py"], "there is no file nowhere/spider.py"),
+    (["shop/pipelines.py"], "there is no spider in shop/pipelines.py"),
+    (["shop", "-s", "SIMHASH_SIMILARITY=3"], "SIMHASH_SIMILARITY = '3'"),
+]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [
-        (["shp"], "there is no spider 'shp'; did you mean 'shop'?"),
-        (["another"], "there is no spider 'another'; there are bare, empty, shop, short"),
-        (["empty", "-a", "site=data:,", "-a", "count=1"], "'empty' gave no items (1 page)"),
-        (
-            ["bare", "-a", "site=data:text/html,", "-a", "count=2"],
-            "'bare' could be compared (2 pages): 2 because neither the item nor its page has text.",
-        ),
-        (["shop", "-a", "site"], "'site': expected NAME=VALUE"),
-        (["shop", "-o", "nowhere/r.html"], "there is no folder nowhere"),
-        (["nowhere/spider.py"], "there is no file nowhere/spider.py"),
-        (["shop/pipelines.py"], "there is no spider in shop/pipelines.py"),
-        (["shop", "-s", "SIMHASH_SIMILARITY=3"], "SIMHASH_SIMILARITY = '3'"),
-    ],
+    [REFUSED[0], *(pytest.param(*one, marks=pytest.mark.slow) for one in REFUSED[1:])],
 )
 def test_what_can_not_be_tried_is_told_in_one_line(project, tried, arguments, words):
     before = files(project)
@@ -242,6 +251,7 @@ def test_what_can_not_be_tried_is_told_in_one_line(project, tried, arguments, wo
     assert files(project) == before
 
 
+@pytest.mark.slow
 def test_outside_of_a_project_there_are_no_spiders(project, tried):
     (project / "scrapy.cfg").unlink()
     code, _, err = tried("shop")

@@ -477,6 +477,7 @@ def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch):
         assert output.read_bytes() == jsonl([items[number] for number in kept])
 
 
+@pytest.mark.slow
 def test_processes_end_with_the_one_that_is_killed(tmp_path):
     items, kept = feed_of(9000)
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"

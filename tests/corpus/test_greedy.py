@@ -50,6 +50,7 @@ def compare(count: int, seed: int, order=None, **options):
     return made, counts
 
 
+@pytest.mark.slow
 def test_five_thousand_documents_are_decided_on_as_by_the_index():
     made, counts = compare(5000, seed=1)
     assert counts.crowded

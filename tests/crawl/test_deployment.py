@@ -91,7 +91,8 @@ def once_each():
 
 
 @pytest.mark.parametrize("block", blocks("python"), ids=lambda block: block.split(maxsplit=1)[0])
-def test_settings_on_the_page_are_accepted(block):
+def test_settings_on_the_page_are_accepted(block, monkeypatch):
+    monkeypatch.setenv("SIMHASH_DATABASE_URL", "sqlite://")
     shown = {}
     exec(block, shown)
     given = {name: value for name, value in shown.items() if name.isupper()}
@@ -214,6 +215,7 @@ def scrapyd(folder, environment):
         process.wait(timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (find_spec("scrapyd") and find_spec("pkg_resources")),
     reason="scrapyd, and the setuptools that it needs, are not installed",
@@ -276,6 +278,7 @@ class Pages(RedisSpider):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not find_spec("scrapy_redis"), reason="scrapy-redis is not installed")
 @pytest.mark.skipif(not redis_answers(), reason="no Redis answers on 127.0.0.1:6379")
 def test_workers_that_share_a_queue_and_an_index_keep_each_text_once(urls, environment, tmp_path):

@@ -51,7 +51,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("action", ["drop", "skip"])
+@pytest.mark.parametrize("action", ["drop", pytest.param("skip", marks=pytest.mark.slow)])
 def test_looking_at_a_page_claims_nothing(project: Path, action: str) -> None:
     def run(*commands: list[str]) -> None:
         processes = [

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from hosts import proxied, serve_hosts
 from site_pages import layout, sentences, title
 from visits import claims_in, on_both_engines
@@ -35,6 +36,7 @@ def lists(process: int) -> dict[str, bytes]:
     return pages
 
 
+@pytest.mark.slow
 @on_both_engines
 def test_entries_of_lists_that_four_processes_meet_at_once_are_kept_once(settings, tmp_path):
     hosts = {f"site-{process}.example": lists(process) for process in range(PROCESSES)}

@@ -65,7 +65,11 @@ print(json.dumps(crawler.stats.get_stats(), default=str))
 """
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(
+    "loop",
+    # Without a reactor; all other crawls of the tests use that of asyncio.
+    ["none", *(pytest.param(name, marks=pytest.mark.slow) for name in ("asyncio", "select"))],
+)
 def test_nothing_is_lost_or_kept_twice_with_any_event_loop(loop, tmp_path):
     feed = tmp_path / "feed.jsonl"
     settings = {
@@ -101,6 +105,7 @@ def test_nothing_is_lost_or_kept_twice_with_any_event_loop(loop, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", LOOPS)
 def test_waits_are_bounded_with_any_event_loop(loop, tmp_path):
     """A database that is locked for ever: everything is stored, and the process ends."""

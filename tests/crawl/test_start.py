@@ -298,7 +298,10 @@ class Offline(scrapy.Spider):
 """
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize(
+    "script",
+    ["scrapy", *(pytest.param(name, marks=pytest.mark.slow) for name in list(SCRIPTS)[1:])],
+)
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [

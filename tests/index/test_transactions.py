@@ -5,7 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import random
 import sqlite3
-from concurrent.futures import ProcessPoolExecutor
+import threading
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,7 @@ from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from scrapy_simhash.db.transactions import Database
@@ -114,7 +116,7 @@ def rename(db: Database, old: str, new: str) -> None:
 
 
 def claim_the_same(url: str) -> list[str]:
-    """In a process of its own."""
+    """In a thread or process of its own."""
     barrier.wait()
     with Index(url, namespace="race", timeout=30) as index:
         texts = [article(n) for n in range(100)]
@@ -128,15 +130,23 @@ def set_barrier(given_: Any) -> None:
     barrier = given_
 
 
+def threads() -> Executor:
+    return ThreadPoolExecutor(4, "", set_barrier, (threading.Barrier(4),))
+
+
+def processes() -> Executor:
+    spawn = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(4, spawn, set_barrier, (spawn.Barrier(4),))
+
+
+@pytest.mark.parametrize(
+    "executor", [threads, pytest.param(processes, marks=pytest.mark.slow)], ids=lambda f: f.__name__
+)
 def test_processes_that_start_at_once_on_an_empty_database_never_both_claim(
-    engine: str, tmp_path: Path
+    engine: str, executor: Callable[[], Executor], tmp_path: Path
 ) -> None:
     """None fails for making the tables, or the namespace, at the same moment as another."""
-    spawn = multiprocessing.get_context("spawn")
-    with (
-        empty_database(engine, tmp_path) as url,
-        ProcessPoolExecutor(4, spawn, set_barrier, (spawn.Barrier(4),)) as pool,
-    ):
+    with empty_database(engine, tmp_path) as url, executor() as pool:
         answers = list(pool.map(claim_the_same, [str(url)] * 4))
     for verdicts in zip(*answers, strict=True):
         assert sorted(verdicts) == ["duplicate"] * 3 + ["unique"]

@@ -390,7 +390,11 @@ EXECUTABLE = shutil.which("chromium") or shutil.which("chromium-browser")
 # The policy of the page keeps out Playwright's wait_for_function too: `expect` waits without it.
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright.expect
-in_browser = pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium here")
+needs_chromium = pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium here")
+
+
+def in_browser(test):
+    return pytest.mark.slow(needs_chromium(test))
 
 
 @dataclass
