@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scrapy_simhash.crawl.addon import Addon
-    from scrapy_simhash.crawl.drop import NearDuplicateItem
+    from scrapy_simhash.crawl.errors import NearDuplicateItem
     from scrapy_simhash.exceptions import (
         IndexUnavailable,
         SchemaMismatch,
@@ -46,7 +46,7 @@ _HOMES = {
     "Addon": "crawl.addon",
     "Index": "index.index",
     "Match": "index.verdict",
-    "NearDuplicateItem": "crawl.drop",
+    "NearDuplicateItem": "crawl.errors",
     "Verdict": "index.verdict",
     "distance": "simhash.measure",
     "fingerprint": "simhash.shingles",

@@ -1,4 +1,4 @@
-"""The errors that this package raises. The one that drops an item needs Scrapy: `crawl.drop`."""
+"""The errors that this package raises. The one that drops an item needs Scrapy: `crawl.errors`."""
 
 from __future__ import annotations
 

@@ -11,18 +11,16 @@ from scrapy_simhash.crawl.spidermiddleware import SimhashSpiderMiddleware
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-__all__ = ["Addon"]
-
 
 class Addon:
-    """Puts the components in their places, where the project has not done so itself."""
+    """Enables the components of this package, unless the project has placed them itself."""
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl starts."""
-        # Closest to the engine: what other spider middlewares filter is never counted on.
+        # Closest to the engine: it must not see what other spider middlewares filter out.
         settings.setdefault_in_component_priority_dict(
             "SPIDER_MIDDLEWARES", SimhashSpiderMiddleware, 40
         )
-        # Before the pipelines that store, and those that put other objects in an item's place.
+        # Before pipelines that store items, or replace them by other objects.
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", SimhashPipeline, 100)
         settings.setdefault_in_component_priority_dict("EXTENSIONS", SimhashLogStats, 0)

@@ -1,4 +1,4 @@
-"""A database as a crawl uses it: one run, and an index for each namespace it meets."""
+"""A database as a crawl uses it: one run, and an index for each namespace."""
 
 from __future__ import annotations
 
@@ -27,25 +27,19 @@ if TYPE_CHECKING:
     from scrapy_simhash.db.lock_wait import Liveness
     from scrapy_simhash.index.index import Index
 
-__all__ = ["CrawlDatabase", "connect"]
 
-
-def connect(crawler: Crawler, settings: Settings, signs: Liveness) -> CrawlDatabase:
+def connect(crawler: Crawler, settings: Settings, liveness: Liveness) -> CrawlDatabase:
     """Open the database of a crawl; raises as :class:`CrawlDatabase` does."""
     load_sites()
     spider = crawler.spider
+    asked = getattr(spider, "simhash_reset", None)
     return CrawlDatabase(
         settings,
-        signs,
+        liveness,
         spider=spider.name if spider else "",
         job=str(crawler.settings.get("JOBDIR") or ""),
-        reset=_is_reset(crawler, settings),
+        reset=settings.reset if asked is None else asked in {True, "1", "True", "true"},
     )
-
-
-def _is_reset(crawler: Crawler, settings: Settings) -> bool:
-    asked = getattr(crawler.spider, "simhash_reset", None)
-    return settings.reset if asked is None else asked in {True, "1", "True", "true"}
 
 
 class CrawlDatabase:
@@ -53,9 +47,9 @@ class CrawlDatabase:
 
     Args:
         settings: of the crawl.
-        signs: where it is noted that the database works.
+        liveness: where it is noted that the database works.
         spider: its name, for the run.
-        job: what tells this crawl from others of the spider.
+        job: distinguishes this crawl from others of the spider.
         reset: empty each namespace when it is opened.
 
     Raises:
@@ -63,20 +57,20 @@ class CrawlDatabase:
     """
 
     def __init__(
-        self, settings: Settings, signs: Liveness, *, spider: str, job: str, reset: bool
+        self, settings: Settings, liveness: Liveness, *, spider: str, job: str, reset: bool
     ) -> None:
         self._settings = settings
         self._reset = reset
         self._database = Database(
             settings.locate_database(make_folder=True),
             options=settings.engine_options,
-            # Its own words come before the one who waits gives up.
+            # Its own error comes before those who wait give up.
             timeout=0.8 * settings.timeout,
-            signs=signs,
+            signs=liveness,
             secret=settings.secret,
         )
         self._indexes: dict[str, Index] = {}
-        self._told = 0
+        self._reported = 0
         try:
             self.run = Run.open(self._database, spider=spider, job=job, on_crash=settings.on_crash)
         except BaseException:
@@ -85,7 +79,7 @@ class CrawlDatabase:
 
     @property
     def secret(self) -> bytes:
-        """That of the database, see :class:`Database`."""
+        """The secret of the database, see :class:`Database`."""
         return self._database.secret
 
     def index(self, namespace: str) -> Index:
@@ -103,67 +97,67 @@ class CrawlDatabase:
         return self._indexes[namespace]
 
     def size(self, name: str) -> int:
-        """How many claims a namespace has at the start of a crawl; it is not made, or emptied.
+        """How many claims a namespace has; it is neither created nor reset.
 
         Raises:
-            IndexUnavailable, SchemeMismatch: as :meth:`index`, if it is there.
+            IndexUnavailable, SchemeMismatch: as :meth:`index`, if it exists.
         """
         row = schema.namespaces.c
         number = select(row.id).where(row.name == name)
-        is_there = self._database.read(lambda connection: connection.scalar(number)) is not None
-        return len(self.index(name)) if is_there and not self._reset else 0
+        exists = self._database.read(lambda connection: connection.scalar(number)) is not None
+        return len(self.index(name)) if exists and not self._reset else 0
 
     def beat(self) -> int:
-        """If that is due, give a sign of life, and look for runs that died meanwhile.
+        """If that is due, send a heartbeat and look for runs that have crashed.
 
-        Nobody should be the duplicate of what they claimed, and will never store.
+        Nothing should be the duplicate of a claim whose item will never be stored.
 
         Returns:
-            how many of their claims were deleted since this was asked last.
+            how many of their claims were deleted since the last call.
 
         Raises:
             IndexUnavailable: the database did not answer in time.
         """
         self.run.beat()
-        count = self.run.recovery.claims - self._told
-        self._told += count
+        count = self.run.recovery.claims - self._reported
+        self._reported += count
         return count
 
     def tidy(self, seconds: float = 0.0) -> bool:
-        """Delete some of what dead runs left; see :meth:`Recovery.clear`."""
+        """Delete some of the claims of crashed runs; see :meth:`Recovery.clear`."""
         return self.run.recovery.clear(seconds)
 
     def probe(self) -> None:
-        """Write where the crawl writes: returns when that is possible.
+        """Write where the crawl writes; returns when that is possible.
 
         Raises:
             IndexUnavailable: it is not.
         """
         self.run.recovery.look()
         for index in self._indexes.values():
-            # One that was reset meanwhile begins anew when it is used.
+            # Raised after a reset by somebody else; the index handles that when it is used.
             with suppress(NamespaceGone):
                 self._database.transact(partial(lock, namespace=index.id), index.id)
 
     def sizes(self) -> dict[str, int]:
-        """The number of claims in each namespace that was used."""
+        """The number of claims in each namespace of this crawl."""
         return {namespace: len(index) for namespace, index in self._indexes.items()}
 
     def orphans(self) -> int:
-        """How many items this run dropped that nothing stands for any more."""
+        """How many items this run dropped whose original is not stored after all."""
         row = schema.duplicates.c
-        # What was only reported was stored as well.
+        # Those that were only reported are stored.
         mine = (row.run == self.run.id, row.action != "report", is_orphan())
         count = select(func.count()).select_from(schema.duplicates).where(*mine)
         return self._database.read(lambda connection: connection.scalar(count)) or 0
 
     def counts(self) -> Counter[str]:
-        """What the indexes have met, by the names of :class:`~scrapy_simhash.index.Counts`."""
+        """What the indexes have counted, by the fields of :class:`~scrapy_simhash.index.Counts`."""
         counts = Counter[str]()
         for index in self._indexes.values():
             counts.update(asdict(index.lookup.counts))
         return counts
 
     def close(self) -> None:
-        """Close the database; the run is closed by whoever knows how it ended."""
+        """Close the database, but not the run."""
         self._database.close()

@@ -1,8 +1,8 @@
-"""What happens to each page and item of a crawl.
+"""Decides on each page and item of a crawl.
 
-One object a crawler, shared by the spider middleware (which knows the response an item came from)
-and the item pipeline (which decides). Everything here runs in the crawl's own thread; only the
-worker touches the database.
+One object per crawler, shared by the spider middleware (which knows the response an item came from)
+and the item pipeline (which drops it). Everything here runs in the thread of the crawl; only the
+worker uses the database.
 """
 
 from __future__ import annotations
@@ -13,21 +13,18 @@ from weakref import WeakValueDictionary
 
 from scrapy import signals
 
-from scrapy_simhash.crawl.callbacks import is_lazy
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.connection import connect
 from scrapy_simhash.crawl.document import DocumentMaker
-from scrapy_simhash.crawl.drop import NearDuplicateItem
 from scrapy_simhash.crawl.end import CrawlEnd
+from scrapy_simhash.crawl.errors import ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.feeds import FeedCheck
-from scrapy_simhash.crawl.groups import GroupField
-from scrapy_simhash.crawl.load import Load
+from scrapy_simhash.crawl.fields import GroupField, UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import TooLarge, pack
+from scrapy_simhash.crawl.scrapy_internals import counted_as_load, is_lazy
 from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Subject, Tracker, is_item
-from scrapy_simhash.crawl.trouble import Trouble
-from scrapy_simhash.crawl.unmet import UnmetFields
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Duplicate, Verdict
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from typing import Any
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -47,49 +43,53 @@ if TYPE_CHECKING:
     from scrapy_simhash.crawl.tracking import Page
     from scrapy_simhash.index.verdict import Document, Match
 
-__all__ = ["Deduplicator"]
-
 
 class Deduplicator:
-    """Keeps the near-duplicates of one crawl out of storage. Get it with :meth:`of`.
+    """Drops the near-duplicates of one crawl. Get it with :meth:`of`.
 
-    A page goes through its parts in this order: the tracker knows which items are its own, the
-    document maker reads what is compared, the claims have the verdict on it, and what the tracker
-    sees become of the items settles the claim.
+    The tracker knows which page an item belongs to, the document maker extracts what is compared,
+    the claims hold the verdict, and the tracker then settles the claim by what became of the item.
 
     Args:
-        crawler: whose stats and signals are used.
+        crawler: the crawl.
         settings: of the crawl.
     """
 
-    # By the identity of the crawler, which lives as long as this: it is held by it.
+    # By the id of the crawler, which lives at least as long: the value refers to it.
     _of: ClassVar[WeakValueDictionary[int, Deduplicator]] = WeakValueDictionary()
 
     def __init__(self, crawler: Crawler, settings: Settings) -> None:
         self._crawler = crawler
         self._settings = settings
         self._stats = CrawlStats(crawler.stats)
-        self._trouble = Trouble(crawler, self._stats, closes=settings.on_error == "close")
+        self._errors = ErrorPolicy(
+            crawler, self._stats.count_error, closes=settings.on_error == "close"
+        )
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
-        self._claims = Claims(self._worker, settings, self._stats, self._trouble)
-        self._load = Load(crawler)
-        self._unmet = UnmetFields(settings)
+        self._claims = Claims(self._worker, settings, self._stats, self._errors)
         self._groups = GroupField(settings.group_field)
         self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
+        self._unused = UnusedFieldCheck(
+            {
+                "SIMHASH_FIELDS": settings.fields,
+                "SIMHASH_IGNORE_FIELDS": settings.ignore_fields,
+                "SIMHASH_KEY": settings.key,
+            }
+        )
         feeds = FeedCheck(crawler, self._stats)
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
-        self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._trouble)
+        self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._errors)
         self._end = CrawlEnd(
             crawler, settings, self._worker, self._claims, self._stats, feeds=feeds
         )
         for handler, signal in (
-            (self.spider_opened, signals.spider_opened),
+            (self._start.spider_opened, signals.spider_opened),
             (self._tracker.item_scraped, signals.item_scraped),
             (self._tracker.item_dropped, signals.item_dropped),
-            (self._tracker.item_error, signals.item_error),
-            (self._end.feeds.slot_closed, signals.feed_slot_closed),
-            (self._end.feeds.exporter_closed, signals.feed_exporter_closed),
-            (self._unmet.spider_closed, signals.spider_closed),
+            (self._tracker.item_dropped, signals.item_error),
+            (feeds.slot_closed, signals.feed_slot_closed),
+            (feeds.exporter_closed, signals.feed_exporter_closed),
+            (self._unused.spider_closed, signals.spider_closed),
             (self._end.spider_closed, signals.spider_closed),
             (self._end.engine_stopped, signals.engine_stopped),
         ):
@@ -97,10 +97,10 @@ class Deduplicator:
 
     @classmethod
     def of(cls, crawler: Crawler) -> Deduplicator:
-        """The one of this crawler, made on the first call.
+        """The one of this crawler, created by the first call.
 
         Raises:
-            NotConfigured: as :func:`settings_of`; nothing is made.
+            NotConfigured: as :func:`settings_of`.
         """
         settings = settings_of(crawler)
         found = cls._of.get(id(crawler))
@@ -108,12 +108,8 @@ class Deduplicator:
             found = cls._of[id(crawler)] = cls(crawler, settings)
         return found
 
-    async def spider_opened(self, spider: Spider) -> None:
-        """Handles the signal; raises as :meth:`CrawlStart.spider_opened`."""
-        await self._start.spider_opened(spider)
-
     def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass on what a callback yields, remembering which page each item came from."""
+        """Pass on the output of a callback, recording which page each item came from."""
         page = self._tracker.open(response)
         if self._settings.on_duplicate == "skip":
             return self._output_unless_known(page, result)
@@ -128,18 +124,18 @@ class Deduplicator:
             return
         self._stats.count("pages/skipped")
         if not is_lazy(page.response, self._crawler.spider):
-            # A generator's body does not run unless somebody asks for its first output; anything
-            # else has run already, and its items have their own verdicts.
+            # The callback has run already, and its items get their own verdicts. A generator has
+            # not, as nobody asked for its first output.
             self._stats.count("pages/skipped_after_callback")
             async for output in self._tracker.follow(page, result):
                 if is_item(output):
                     yield output
 
     async def _is_known(self, page: Page) -> bool:
-        """Whether a page shows nothing that another one of its site did not, and is kept aside."""
+        """Whether a page is a duplicate to be skipped, and has been recorded as one."""
         subject = Subject(page)
         verdict = Verdict("unique")
-        with self._trouble.guard():
+        with self._errors:
             document = self._documents.of_page(page)
             if isinstance(document, str):
                 return False
@@ -148,27 +144,27 @@ class Deduplicator:
         if not self._settings.leaves_out(verdict):
             return False
         self._stats.count_verdict(page.url, verdict)
-        return await self._keep_aside(subject, verdict, None)
+        return await self._record(subject, verdict, None)
 
     async def process(self, item: Any) -> Any:
-        """Let an item pass, or not.
+        """Return the item if it is to be stored.
 
         Raises:
-            NearDuplicateItem: it is a duplicate, kept in quarantine, and to be dropped.
+            NearDuplicateItem: it is a duplicate, is in the quarantine, and is to be dropped.
         """
         drop: NearDuplicateItem | None = None
-        with self._trouble.guard():
-            drop = await self._judge(item)
+        with self._errors:
+            drop = await self._check(item)
         if drop is not None:
             raise drop
         return item
 
-    async def _judge(self, item: Any) -> NearDuplicateItem | None:
-        """What drops an item, if something does."""
+    async def _check(self, item: Any) -> NearDuplicateItem | None:
+        """The exception that drops an item, if it is to be dropped."""
         subject = self._tracker.take(item)
         verdict = Verdict("failed_open")
         try:
-            with self._trouble.guard():
+            with self._errors:
                 verdict = await self._decide(subject, item)
         finally:
             subject.verdict = verdict
@@ -177,20 +173,20 @@ class Deduplicator:
         match = verdict.match
         if match is not None and (verdict.kind == "duplicate" or is_unwanted):
             self._announce(subject, verdict, item)
-            if await self._keep_aside(subject, verdict, item) and is_unwanted:
+            if await self._record(subject, verdict, item) and is_unwanted:
                 document = cast("Document", subject.document)
-                words = _words(verdict.kind, document, match)
-                return NearDuplicateItem(words, match, self._settings.log_level)
+                message = _message(verdict.kind, document, match)
+                return NearDuplicateItem(message, match, self._settings.log_level)
         self._groups.write(item, verdict)
         return None
 
     async def _decide(self, subject: Subject, item: Any) -> Verdict:
-        self._unmet.see(item)
+        self._unused.see(item)
         document = self._documents.of_item(subject, item)
         if isinstance(document, str):
             return Verdict("skipped", reason=document)
         subject.document = document
-        with self._load.item_waits():
+        with counted_as_load(self._crawler):
             return await self._claims.claim(subject, document)
 
     def _announce(self, subject: Subject, verdict: Verdict, item: Any) -> None:
@@ -203,17 +199,17 @@ class Deduplicator:
                 spider=self._crawler.spider,
             )
 
-    async def _keep_aside(self, subject: Subject, verdict: Verdict, item: Any) -> bool:
-        """Remember a duplicate; whether it may be dropped, because that is done."""
+    async def _record(self, subject: Subject, verdict: Verdict, item: Any) -> bool:
+        """Record a duplicate in the index; whether it may be dropped, as that is committed."""
         match, document = cast("Match", verdict.match), cast("Document", subject.document)
         is_copy = verdict.kind == "duplicate"
         if is_copy and better_by(self._settings.prefer, document.merits, match.merits):
             self._stats.count("duplicates/better")
-        # With "skip" an item that came to the pipeline all the same is dropped there.
+        # With "skip" the item of a page that was not skipped is dropped here.
         action = "same" if verdict.kind == "same" else self._settings.on_duplicate
         packed, kind = None, None
         budget = self._settings.quarantine
-        with self._trouble.guard():
+        with self._errors:
             if item is not None and action != "report" and budget:
                 try:
                     packed, kind = pack(item, largest(budget))
@@ -221,7 +217,7 @@ class Deduplicator:
                     self._stats.count("quarantine/too_large")
                     if action == "same":
                         return False
-                    # It is stored, as nothing could give it back.
+                    # It could not be restored, so it is stored.
                     action = "report"
             duplicate = Duplicate(document, match, action, packed, kind)
             await self._worker.remember(subject.page.namespace, duplicate)
@@ -230,8 +226,7 @@ class Deduplicator:
         return False
 
 
-def _words(kind: str, document: Document, match: Match) -> str:
-    """Which item it was, what it is one of, and how near."""
+def _message(kind: str, document: Document, match: Match) -> str:
     what = "unchanged since" if kind == "same" else "near-duplicate of"
     about = "about " if match.estimated else ""
     near = "equal" if document.exact else f"similarity {about}{match.similarity:.2f}"

@@ -1,7 +1,7 @@
 """From an item and its page to the document that is compared; or why there is none.
 
-What of them is compared: the item's own prose, if it has some; otherwise the main text of its page,
-if the page gives nothing else; otherwise the item as a whole, to the letter.
+What is compared: the item's own prose, if it has some; otherwise the main text of its page, if the
+page yields no other item; otherwise the item as a whole, for equality.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from scrapy.http import HtmlResponse
 
-from scrapy_simhash.crawl.parsed import forget_tree, has_tree
+from scrapy_simhash.crawl.scrapy_internals import has_tree, release_tree
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from scrapy_simhash.item.content import ItemContent
     from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = ["DocumentMaker"]
-
 #: Why something is not compared.
 Reason = Literal[
     "disabled",
@@ -48,19 +46,19 @@ Reason = Literal[
     "unreadable",
 ]
 
-#: A text of fewer features that is so small a part of its page is a shell, a consent wall or what
-#: the parser saved of a hostile page, the same for many different pages.
+#: A text of fewer features on a page that is so many times larger is a shell, a consent wall or
+#: what the parser saved of a hostile page: the same for many different pages.
 _SHELL_FEATURES, _SHELL_RATIO = 32, 500
 
-#: Digests of fewer bits might be those of two items.
+#: Digests of fewer bits may collide.
 _DIGEST_BITS = 64
 
-_NOTHING = Facts()
+_NO_FACTS = Facts()
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """A text that is compared, and what is said beside it."""
+class _Text:
+    """A text that is compared, the facts that go with it, and the sketch of its page."""
 
     text: str
     facts: Facts
@@ -71,9 +69,9 @@ class DocumentMaker:
     """Makes the documents of a crawl.
 
     Args:
-        settings: what of a page or an item is compared, and what is too little or too much.
-        stats: where the time is counted that it takes.
-        ask_secret: gives that of the database whose index is asked about the documents.
+        settings: what is compared, and what is too short or too long.
+        stats: where the time it takes is counted.
+        ask_secret: returns the secret of the database that the documents are compared in.
     """
 
     def __init__(
@@ -96,21 +94,33 @@ class DocumentMaker:
         """The document of an item, or why it has none.
 
         Raises:
-            TypeError: it is no item.
-            IndexUnavailable: the secret is not known, as the database was not open yet.
+            TypeError: it is not an item.
+            IndexUnavailable: the database was not open yet, so its secret is unknown.
         """
         page = subject.page
-        if reason := self._left_out(page):
+        if reason := _left_out(page):
             return reason
         with self._stats.spent("text_seconds"):
-            said = self._read(item, page)
-            found = self._text(subject, said)
+            content = self._read(item, page)
+            found = self._text(subject, content)
         if subject.is_alone:
-            # Its callback is over, and no other item will ask for this page.
-            forget_tree(page.response)
+            # The callback has ended, and no other item needs the page.
+            release_tree(page.response)
         if found is None:
-            return self._exact(subject, said)
-        return found if isinstance(found, str) else self._by_text(subject, said, found)
+            return self._exact(subject, content)
+        if isinstance(found, str):
+            return found
+        key, visit = self._identity(subject, content)
+        document = self._by_text(key, page, found, visit)
+        if not isinstance(document, str):
+            document.fetch = _listing(subject, content)
+            document.digest = digest_on(content, page.url)
+            document.published, document.canonical = content.published, content.canonical
+            if self._settings.text_budget:
+                # Not in the database's thread: zlib releases the GIL, and while the event loop is
+                # busy re-acquiring it can take 5 ms.
+                document.packed = pack_text(found.text)
+        return document
 
     def of_page(self, page: Page) -> Document | Reason:
         """The document of a page whose items are not known yet, or why it has none.
@@ -118,18 +128,11 @@ class DocumentMaker:
         Raises:
             IndexUnavailable: as :meth:`of_item`.
         """
-        if reason := self._left_out(page):
+        if reason := _left_out(page):
             return reason
         with self._stats.spent("text_seconds"):
             found = self._page_text(page)
-        return found if isinstance(found, str) else self._made(page.key, page, found, page.visit)
-
-    def _left_out(self, page: Page) -> Reason | None:
-        if page.is_left_alone:
-            return "disabled"
-        # What a server says of an error is no page, whatever a spider makes of it.
-        is_error = page.response is not None and not 200 <= page.response.status < 300
-        return "error_page" if is_error else None
+        return found if isinstance(found, str) else self._by_text(page.key, page, found, page.visit)
 
     def _read(self, item: Any, page: Page) -> ItemContent:
         settings = self._settings
@@ -137,7 +140,7 @@ class DocumentMaker:
             item,
             fields=None if settings.fields is None else settings.fields.of(item),
             ignore=settings.ignored(item),
-            # Of classes that are not named the usual address counts.
+            # Classes that are not named have the usual key.
             key=None if settings.key is None else settings.key.of(item) or None,
             page_url=page.url,
             since=self._since,
@@ -145,51 +148,50 @@ class DocumentMaker:
             secret=self._secret,
         )
 
-    def _text(self, subject: Subject, said: ItemContent) -> Text | Reason | None:
-        """The text that speaks for an item, why it can't; None if the item speaks as a whole."""
-        page = subject.page
-        compare = page.compare or self._settings.compare
-        is_of_page = self._settings.fields is None and page.response is not None
-        if is_of_page and (
-            compare == "page" or (compare == "auto" and subject.is_alone and not said.text)
+    def _text(self, subject: Subject, content: ItemContent) -> _Text | Reason | None:
+        """The text that stands for an item, or why there is none; None to compare all of it."""
+        page, settings = subject.page, self._settings
+        compare = page.compare or settings.compare
+        has_page = settings.fields is None and page.response is not None
+        if has_page and (
+            compare == "page" or (compare == "auto" and subject.is_alone and not content.text)
         ):
             found = self._page_text(page)
             if isinstance(found, str):
                 return found
-            # Of what a page gives beside others it does not speak.
-            facts = said.facts.joined(found.facts) if subject.is_alone else said.facts
-            return Text(found.text, facts, found.rest if subject.is_alone else None)
-        if not said.text:
+            if subject.is_alone:
+                return _Text(found.text, content.facts.joined(found.facts), found.rest)
+            # The facts of the page may be those of its other items.
+            return _Text(found.text, content.facts)
+        if not content.text:
             return None
-        if is_of_page and subject.is_alone and self._settings.on_duplicate == "skip":
-            # The next such page is judged before there are items.
+        if has_page and subject.is_alone and settings.on_duplicate == "skip":
+            # The next such page is compared before its items are known.
             found = self._page_text(page)
             if not isinstance(found, str):
-                return Text(said.text, said.facts.joined(found.facts), found.rest)
-        return Text(said.text, said.facts)
+                return _Text(content.text, content.facts.joined(found.facts), found.rest)
+        return _Text(content.text, content.facts)
 
-    def _page_text(self, page: Page) -> Text | Reason:
-        """The main text of a page, or why it is none that could be compared."""
-        if not isinstance(page.response, HtmlResponse):
+    def _page_text(self, page: Page) -> _Text | Reason:
+        """The main text of a page, or why there is none to compare."""
+        response = page.response
+        if not isinstance(response, HtmlResponse):
             return "not_text"
-        if is_too_large(page.response.body):
+        if is_too_large(response.body):
             return "too_large"
-        # Where the spider has asked for the tree, it is there.
-        is_parsed = has_tree(page.response)
-        text = _decoded(page.response)
-        body = page.response.body if page.response.encoding in SHOW_TAGS else None
-        if is_too_complex(text, is_parsed=is_parsed, body=body):
+        text = _decoded(response)
+        body = response.body if response.encoding in SHOW_TAGS else None
+        if is_too_complex(text, is_parsed=has_tree(response), body=body):
             return "too_complex"
         try:
-            root = page.response.selector.root
+            root = response.selector.root
         except (LookupError, UnicodeError):
             root = parse_html(text)
-        # A comment, for one, is a root without a name.
+        # A comment, for example, is a root without a name.
         if not isinstance(getattr(root, "tag", None), str):
             return "no_text"
-        says = read_page(
-            root, self._settings.extractor, most=self._settings.max_text, secret=self._secret
-        )
+        settings = self._settings
+        says = read_page(root, settings.extractor, most=settings.max_text, secret=self._secret)
         if says is None:
             return "too_large"
         if says.text.strip() and not says.speaks:
@@ -201,45 +203,32 @@ class DocumentMaker:
             now=time.time(),
             secret=self._secret,
         )
-        return Text(says.text, facts, says.rest)
+        return _Text(says.text, facts, says.rest)
 
-    def _exact(self, subject: Subject, said: ItemContent) -> Document | Reason:
-        """An item as a whole."""
+    def _exact(self, subject: Subject, content: ItemContent) -> Document | Reason:
+        """The document of an item that is compared as a whole."""
         self._stats.count_text(0)
-        if said.digest is None or self._settings.scheme.bits < _DIGEST_BITS:
+        if content.digest is None or self._settings.scheme.bits < _DIGEST_BITS:
             return "unreadable"
-        if said.is_empty and not said.names_page:
+        if content.is_empty and not content.names_page:
             return "no_text"
-        digest = cast("bytes", digest_on(said, subject.page.url))
+        digest = cast("bytes", digest_on(content, subject.page.url))
         bits = min(self._settings.scheme.bits, 8 * len(digest))
-        key, visit = self._owner(subject, said)
+        key, visit = self._identity(subject, content)
         return Document(
             Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None),
             key,
             subject.page.url,
             visit=visit,
-            fetch=self._fetch(subject, said),
-            facts=_NOTHING,
+            fetch=_listing(subject, content),
+            facts=_NO_FACTS,
             digest=digest,
             exact=True,
-            published=said.published,
-            canonical=said.canonical,
+            published=content.published,
+            canonical=content.canonical,
         )
 
-    def _by_text(self, subject: Subject, said: ItemContent, found: Text) -> Document | Reason:
-        key, visit = self._owner(subject, said)
-        document = self._made(key, subject.page, found, visit)
-        if not isinstance(document, str):
-            document.fetch = self._fetch(subject, said)
-            document.digest = digest_on(said, subject.page.url)
-            document.published, document.canonical = said.published, said.canonical
-            if self._settings.text_budget:
-                # To compress it gives the interpreter away, which the database's thread would have
-                # back 5 ms later where the event loop is busy.
-                document.packed = pack_text(found.text)
-        return document
-
-    def _made(self, key: str, page: Page, found: Text, visit: int | None) -> Document | Reason:
+    def _by_text(self, key: str, page: Page, found: _Text, visit: int | None) -> Document | Reason:
         settings, text = self._settings, found.text
         if not text.strip():
             self._stats.count_text(0)
@@ -263,22 +252,32 @@ class DocumentMaker:
             rest=found.rest,
         )
 
-    def _owner(self, subject: Subject, said: ItemContent) -> tuple[str, int | None]:
-        """Whose the claim is, and which visit of it this is: None for the one of the crawl.
+    def _identity(self, subject: Subject, content: ItemContent) -> tuple[str, int | None]:
+        """The identity key of an item, and which visit this is: None for that of the crawl.
 
-        What a page gives alone is the page's: fetched again, it is the same thing. What it lists is
-        the thing's own, wherever it is listed.
+        An item that is alone is known by its page: fetched again, it is the same thing. An item of
+        a list is known by its own address, on whichever page it is listed.
         """
-        if subject.is_alone and (self._settings.key is None or said.address is None):
+        if subject.is_alone and (self._settings.key is None or content.address is None):
             return subject.page.key, subject.page.visit
-        if said.address is not None:
-            return said.address, None
-        digest = digest_on(said, subject.page.url)
+        if content.address is not None:
+            return content.address, None
+        digest = digest_on(content, subject.page.url)
         return f"item:{subject.page.key if digest is None else digest.hex()}", None
 
-    def _fetch(self, subject: Subject, said: ItemContent) -> int:
-        is_listed = not subject.is_alone and said.address is not None
-        return subject.page.visit if is_listed else 0
+
+def _left_out(page: Page) -> Reason | None:
+    if page.is_left_alone:
+        return "disabled"
+    # Error messages are no content, whatever the spider makes of them.
+    is_error = page.response is not None and not 200 <= page.response.status < 300
+    return "error_page" if is_error else None
+
+
+def _listing(subject: Subject, content: ItemContent) -> int:
+    """The visit of the page that lists an item, 0 if it is not listed."""
+    is_listed = not subject.is_alone and content.address is not None
+    return subject.page.visit if is_listed else 0
 
 
 def _is_shell(page: Page, text: str, sketch: Sketch) -> bool:
@@ -290,7 +289,7 @@ def _is_shell(page: Page, text: str, sketch: Sketch) -> bool:
 
 
 def _decoded(response: HtmlResponse) -> str:
-    """The page as its spider reads it; where it declares no encoding of text, as a browser does."""
+    """The page as its spider sees it; as a browser does if it declares an unknown encoding."""
     try:
         return response.text
     except (LookupError, UnicodeError):

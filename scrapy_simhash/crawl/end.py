@@ -1,4 +1,4 @@
-"""The end of a crawl: the last figures, the run settled or not, the report."""
+"""The end of a crawl: the last stats and warnings, closing the run, the report."""
 
 from __future__ import annotations
 
@@ -21,24 +21,22 @@ if TYPE_CHECKING:
     from scrapy_simhash.crawl.stats import CrawlStats
     from scrapy_simhash.crawl.worker import Worker
 
-__all__ = ["CrawlEnd"]
-
 logger = logging.getLogger(__name__)
 
-#: From so many items on that were kept for one field somebody should look at it.
+#: From so many items on that one field kept apart, a warning suggests to look at it.
 _MANY = 20
 
 
 class CrawlEnd:
-    """Does what is left when the spider has closed, and when the engine has stopped.
+    """Handles the end of the spider, and then of the engine.
 
     Args:
-        crawler: whose crawl ends.
+        crawler: the crawl.
         settings: of the crawl.
-        worker: has the database, and closes it.
+        worker: closes the run and the database.
         claims: those that are still open.
         stats: where the last figures go.
-        feeds: where the items are.
+        feeds: whether they have the items.
     """
 
     def __init__(
@@ -56,25 +54,24 @@ class CrawlEnd:
         self._worker = worker
         self._claims = claims
         self._stats = stats
+        self._feeds = feeds
         self._reason = "finished"
-        self.feeds = feeds
 
     async def spider_closed(self, reason: str) -> None:
-        """Handles the signal: the stats are shown, and monitors run, before the engine stops."""
+        """Handle the signal: stats are logged, and monitors run, before the engine stops."""
         self._reason = reason
         await self._worker.flush()
         self._stats.finish(self._worker.figures, self._claims.open_count())
-        self._say_what_kept_apart()
-        self._say_what_nothing_stands_for()
-        self._say_what_was_not_kept()
-        self.feeds.say_what_they_lack()
+        self._warn_of_one_field()
+        self._warn_of_losses()
+        self._feeds.log_missing()
 
-    def _say_what_kept_apart(self) -> None:
-        """Name the setting where one field keeps most of what is near."""
+    def _warn_of_one_field(self) -> None:
+        """Name the setting to change where one field alone keeps most near texts apart."""
         fields = self._stats.kept_apart()
         total = sum(fields.values())
         name = max(fields, key=lambda field: fields[field], default="")
-        # A few are what the rule is for; it may be wrong where they are many, and for one reason.
+        # A few are what the rule is for.
         if total < _MANY or 2 * fields[name] <= total:
             return
         setting = "SIMHASH_FACTS = 'never'"
@@ -89,27 +86,24 @@ class CrawlEnd:
             setting,
         )
 
-    def _say_what_nothing_stands_for(self) -> None:
-        """Items of this crawl that were dropped against the claims of one that was dead."""
-        if orphans := self._worker.figures.orphans:
+    def _warn_of_losses(self) -> None:
+        """Warn of drops whose original may be missing, and of what the quarantine does not hold."""
+        figures = self._worker.figures
+        if figures.orphans:
             logger.warning(
-                "Dropped as duplicates of what a crawl had claimed that turned out to be dead: %d. "
-                "What was dropped so may be stored nowhere, and is in the quarantine: scrapy "
-                "simhash restore --orphans --run %d",
-                orphans,
-                self._worker.figures.run,
+                "Items dropped as duplicates of items of a crawl that later crashed: %d. Those "
+                "originals may not be stored. To restore what was dropped: scrapy simhash restore "
+                "--orphans --run %d",
+                figures.orphans,
+                figures.run,
             )
-
-    def _say_what_was_not_kept(self) -> None:
-        """What the quarantine had no room for, or has none any more."""
-        counts = self._worker.figures.counts
-        pushed_out, orphans = counts.get("items", 0), counts.get("orphans", 0)
+        pushed_out, orphans = figures.counts.get("items", 0), figures.counts.get("orphans", 0)
         too_large = self._stats.get("quarantine/too_large")
         if pushed_out or too_large:
             logger.warning(
-                "The quarantine holds %s bytes (SIMHASH_QUARANTINE). Dropped items that can't be "
-                "restored any more: %d, orphans among them: %d. Duplicates larger than an eighth "
-                "of it, which were stored instead of dropped: %d",
+                "The quarantine is limited to %s bytes (SIMHASH_QUARANTINE). Dropped items that "
+                "can't be restored any more: %d (orphans: %d). Duplicates larger than an eighth "
+                "of it, stored instead of dropped: %d",
                 f"{self._settings.quarantine:,}",
                 pushed_out,
                 orphans,
@@ -117,29 +111,29 @@ class CrawlEnd:
             )
 
     async def engine_stopped(self) -> None:
-        """Handles the signal: all items have had their outcome, and the feeds are stored or not."""
-        lost = await self.feeds.missing(self._settings.timeout)
-        if lost:
+        """Handle the signal: every item has its outcome, and the feeds are stored or not."""
+        problem = await self._feeds.problem(self._settings.timeout)
+        if problem:
             logger.warning(
-                "%s: what this crawl claimed is released, so that nothing is taken for stored "
-                "that is not",
-                lost,
+                "%s. All claims of this crawl are released, so that later crawls store its items "
+                "again",
+                problem,
             )
+        figures, path = self._worker.figures, self._settings.report
         closed = await self._worker.close(
-            settled=not lost, reason=self._reason, stats=self._stats.all()
+            settled=not problem, reason=self._reason, stats=self._stats.all()
         )
-        path, run = self._settings.report, self._worker.figures.run
-        # A run that has met nothing has nothing to tell.
-        if closed and run is not None and path is not None and self._worker.figures.sizes:
+        # A run without any page has nothing to report.
+        if closed and figures.run is not None and path is not None and figures.sizes:
             try:
-                await run_in_thread(self._write_report, path, run)
+                await run_in_thread(self._write_report, path, figures.run)
             except Exception:
                 logger.exception("The report could not be written")
             else:
                 logger.info("The report is in %s", path)
 
     def _write_report(self, path: Path, run: int) -> None:
-        # Jinja2 takes a while to import, and only this needs it.
+        # Slow to import, and few crawls need it.
         from scrapy_simhash.report.html import write_report  # noqa: PLC0415
 
         settings = self._settings

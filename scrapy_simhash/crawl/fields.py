@@ -1,28 +1,39 @@
-"""Which fields of an item are compared."""
+"""The fields of items that settings name: those that are compared, and the one for the group."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from itemadapter import ItemAdapter
+
 from scrapy_simhash.loading import load_object
+from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-__all__ = ["Fields"]
+    from scrapy_simhash.index.verdict import Verdict
+
+logger = logging.getLogger(__name__)
+
+#: How many items are looked at before unused field names are reported, and how many of the fields
+#: that the items do have are listed.
+_ENOUGH, _LISTED = 20, 30
 
 
 class Fields:
-    """Which fields of an item are compared.
+    """The value of a setting that names fields.
 
     Args:
         given: a list of names for every item; or one for each item class, given as the class or
-            its import path, that also holds for its subclasses.
+            its import path, that also applies to its subclasses.
 
     Raises:
-        TypeError: something else than a class has fields.
+        TypeError: a key is not a class.
         ValueError: there are no names, or no such class.
     """
 
@@ -35,7 +46,6 @@ class Fields:
             self._of_class = [(object, _names(given))]
 
     def __str__(self) -> str:
-        """The names, for what is compared in words."""
         parts = (
             (f"{kind.__qualname__}:" if kind is not object else "") + ",".join(names)
             for kind, names in self._of_class
@@ -43,14 +53,14 @@ class Fields:
         return ";".join(parts)
 
     def of(self, item: Any) -> Sequence[str]:
-        """The fields of this item; none if nothing is said of its class."""
+        """The fields of this item; none if its class is not named."""
         return next((names for kind, names in self._of_class if isinstance(item, kind)), ())
 
 
 def _class(given: Any) -> type:
     kind = load_object("item class", given) if isinstance(given, str) else given
     if not isinstance(kind, type):
-        raise TypeError(f"{given!r} is no class of items")
+        raise TypeError(f"{given!r} is not an item class")
     return kind
 
 
@@ -63,3 +73,90 @@ def _names(given: Any) -> tuple[str, ...]:
             "a list of field names is wanted, or a dictionary of item class to such a list"
         )
     return names
+
+
+class UnusedFieldCheck:
+    """Warns once about field names in settings that none of the first items of a crawl has.
+
+    Args:
+        settings: fields by the name of the setting; None where it is not set.
+    """
+
+    def __init__(self, settings: Mapping[str, Fields | None]) -> None:
+        self._fields = {name: fields for name, fields in settings.items() if fields is not None}
+        self._wanted: dict[str, set[str]] = {name: set() for name in self._fields}
+        # A dict keeps the order.
+        self._found: dict[str, None] = {}
+        self._left = _ENOUGH if self._fields else 0
+
+    def see(self, item: Any) -> None:
+        """Look at an item, if it is one of the first."""
+        if not self._left:
+            return
+        for setting, fields in self._fields.items():
+            self._wanted[setting].update(fields.of(item))
+        self._found |= dict.fromkeys(map(str, ItemAdapter(item).field_names()))
+        self._left -= 1
+        if not self._left:
+            self._warn()
+
+    def spider_closed(self) -> None:
+        """Handle the signal: a crawl of fewer items is checked now."""
+        if self._left and self._found:
+            self._left = 0
+            self._warn()
+
+    def _warn(self) -> None:
+        found = list(self._found)
+        listed = ", ".join(shortened(name, 60) for name in found[:_LISTED])
+        for setting, wanted in self._wanted.items():
+            # Of a path the first part is the field.
+            unused = [
+                name
+                for name in sorted(wanted)
+                if not {name, name.partition(".")[0]} & self._found.keys()
+            ]
+            if unused:
+                close = get_close_matches(unused[0], found, 1)
+                logger.warning(
+                    "%s names fields that none of the first items has: %s%s Their fields are %s",
+                    setting,
+                    ", ".join(map(repr, unused)),
+                    f"; did you mean {shortened(close[0], 60)!r}?" if close else ".",
+                    listed,
+                )
+
+
+class GroupField:
+    """Writes the name of an item's group into the item.
+
+    Args:
+        name: of the field; None writes nothing.
+    """
+
+    def __init__(self, name: str | None) -> None:
+        self._name = name
+        self._warned: set[type] = set()
+
+    def write(self, item: Any, verdict: Verdict) -> None:
+        """Write the group of an item that is stored; one that can't take it stays unchanged."""
+        if self._name is None or verdict.group is None:
+            return
+        try:
+            ItemAdapter(item)[self._name] = verdict.group
+        except Exception as error:  # noqa: BLE001 - item classes are users' code
+            self._warn_once(type(item), error)
+
+    def _warn_once(self, kind: type, error: Exception) -> None:
+        if kind in self._warned:
+            return
+        self._warned.add(kind)
+        logger.warning(
+            "SIMHASH_GROUP_FIELD = %r can't be written to items of %s.%s (%s: %s). They are stored "
+            "without it; add the field to the class",
+            self._name,
+            kind.__module__,
+            kind.__qualname__,
+            type(error).__name__,
+            shortened(str(error), 200),
+        )

@@ -1,4 +1,4 @@
-"""What is asked of the worker, and how it is gathered for one transaction."""
+"""The jobs for the database thread, and the queue that gathers them for one transaction."""
 
 from __future__ import annotations
 
@@ -17,35 +17,33 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.runs import Run
     from scrapy_simhash.index.verdict import Claim, Document, Duplicate
 
-__all__ = ["UNHEARD", "Barrier", "Gatherer", "Job"]
-
-#: Seconds in which claims are gathered for one transaction, which costs as much as several claims
-#: in it: no item is in a hurry, but a callback may wait for what is foreseen of its page.
+#: Seconds for which claims are gathered for one transaction, which costs as much as several claims
+#: in it. No item is in a hurry, but a callback may wait for the verdict on its page.
 _GATHER, _GATHER_FORESEEN = 0.1, 0.02
-#: Seconds in which outcomes, for which nobody waits, wait for a claim to share a transaction with.
+#: Seconds for which outcomes, which nobody waits for, wait for a claim to share a transaction with.
 _OUTCOMES_WAIT = 0.25
 
 
-class _Unheard(Future[Any]):
-    """The answer to what nobody waits for: there is one for all."""
+class _Ignored(Future[Any]):
+    """The answer to jobs that nobody waits for, shared by all of them."""
 
     def set_running_or_notify_cancel(self) -> bool:
         return True
 
     def set_result(self, result: Any) -> None:
-        """Nobody wants to know."""
+        pass
 
     def set_exception(self, exception: BaseException | None) -> None:
-        """As little."""
+        pass
 
 
-#: What outcomes are answered to. To make a future, and lock it three times, takes a while.
-UNHEARD: Future[Any] = _Unheard()
+#: The answer to outcomes. Creating a future for each, and locking it three times, is slow.
+IGNORED: Future[Any] = _Ignored()
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One thing that an index is asked for."""
+    """One request to an index."""
 
     namespace: str
     claim: Document | None = None
@@ -58,49 +56,48 @@ class Job:
 
     @property
     def is_outcome(self) -> bool:
-        """Nobody waits for it, and it must not be lost while the database is away."""
+        """Nobody waits for it, and it must survive an outage of the database."""
         return self.confirm is not None or self.release is not None
 
 
 @dataclass(slots=True, eq=False)
 class Barrier:
-    """What is asked for before it is done before it; the end, if it closes the run."""
+    """Answered when every job before it is done. With `close`, the run is closed and work ends."""
 
     close: Callable[[Run], None] | None = None
     answer: Future[bool] = field(default_factory=Future)
 
 
 class Gatherer:
-    """A queue that gives what belongs into one transaction. One thread takes, others put.
+    """A queue whose items are taken a transaction at a time. One thread takes, any thread puts.
 
-    Whatever is put into the queue wakes the thread, and each time it takes the interpreter from the
-    event loop. Outcomes, one for each item that is stored, lie beside it until they are taken with
-    a claim or by themselves: it is told of them once.
+    Each put into the queue wakes the thread, which takes the GIL from the event loop. Outcomes, one
+    for each stored item, therefore wait in a list of their own; the queue announces the first.
     """
 
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[Job | Barrier | None] = queue.SimpleQueue()
         self._outcomes: deque[Job] = deque()
-        self._is_told = False
+        self._is_announced = False
         self._seconds = _GATHER
 
     def put(self, job: Job | Barrier) -> None:
-        """Add something; from any thread."""
+        """Add a job or a barrier."""
         if isinstance(job, Barrier) or not job.is_outcome:
             if isinstance(job, Job) and job.foresee is not None:
                 self._seconds = _GATHER_FORESEEN
             self._queue.put(job)
             return
         self._outcomes.append(job)
-        if not self._is_told:
-            self._is_told = True
+        if not self._is_announced:
+            self._is_announced = True
             self._queue.put(None)
 
     def take(self, idle: float) -> tuple[list[Job], Barrier | None]:
-        """What there is to do now, and the barrier behind it, if that is reached.
+        """The next jobs, and the barrier after them if there is one.
 
         Args:
-            idle: seconds after which it returns with nothing, if nothing comes.
+            idle: seconds after which to return without any.
         """
         jobs: list[Job] = []
         barrier: Barrier | None = None
@@ -119,12 +116,10 @@ class Gatherer:
                 jobs.append(job)
                 if len(jobs) == 1:
                     if self._queue.qsize() < BATCH:
-                        # Asleep, the thread costs the others nothing; woken for each job it would.
+                        # A sleeping thread costs nothing; waking for each job would.
                         time.sleep(self._seconds)
                     deadline = time.monotonic()
-        return self._take_outcomes() + jobs, barrier
-
-    def _take_outcomes(self) -> list[Job]:
-        # First: of what is put in from now on the thread is told once more.
-        self._is_told = False
-        return [self._outcomes.popleft() for _ in range(len(self._outcomes))]
+        # Reset before they are taken: a later outcome is announced again.
+        self._is_announced = False
+        outcomes = [self._outcomes.popleft() for _ in range(len(self._outcomes))]
+        return outcomes + jobs, barrier

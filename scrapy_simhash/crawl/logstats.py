@@ -1,4 +1,4 @@
-"""The extension that says every minute, and at the end, what was unique and what was not."""
+"""The extension that logs every minute, and at the end, how many items were unique."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
-__all__ = ["SimhashLogStats"]
-
 logger = logging.getLogger(__name__)
 
 
 class SimhashLogStats:
-    """Logs the sums of the verdicts as Scrapy's LogStats does those of pages and items.
+    """Logs the verdicts as Scrapy's LogStats logs pages and items.
 
     Args:
         stats: of the crawl.
@@ -42,7 +40,7 @@ class SimhashLogStats:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy.
+        """Called by Scrapy.
 
         Raises:
             NotConfigured: LOGSTATS_INTERVAL is 0; or see :func:`settings_of`.
@@ -57,13 +55,12 @@ class SimhashLogStats:
         return extension
 
     def spider_opened(self, spider: Spider) -> None:
-        """Handles the signal: a line every interval from now on."""
+        """Handle the signal: log a line every interval from now on."""
         self._task = create_looping_call(self._log, spider)
-        # There is nothing to tell yet.
         self._task.start(self._interval, now=False)
 
     def spider_closed(self, spider: Spider, reason: str) -> None:
-        """Handles the signal: the last line, unless the crawl was refused."""
+        """Handle the signal: log the last line, unless the crawl was refused."""
         if self._task is not None and self._task.running:
             self._task.stop()
         checked, dropped = self._stats.get("checked"), self._stats.dropped()
@@ -78,21 +75,21 @@ class SimhashLogStats:
             unique,
             duplicates,
             plural(duplicates, "near-duplicate"),
-            self._rest(),
+            self._others(),
             extra={"spider": spider},
         )
 
     def _log(self, spider: Spider) -> None:
         unique, duplicates = self._sums()
-        a_minute = 60 / self._interval
+        per_minute = 60 / self._interval
         logger.info(
             "%d unique (at %d/min), %d %s (at %d/min)%s",
             unique,
-            (unique - self._before[0]) * a_minute,
+            (unique - self._before[0]) * per_minute,
             duplicates,
             plural(duplicates, "near-duplicate"),
-            (duplicates - self._before[1]) * a_minute,
-            self._rest(),
+            (duplicates - self._before[1]) * per_minute,
+            self._others(),
             extra={"spider": spider},
         )
         self._before = unique, duplicates
@@ -100,12 +97,12 @@ class SimhashLogStats:
     def _sums(self) -> tuple[int, int]:
         return self._stats.get("unique"), self._stats.get("duplicates")
 
-    def _rest(self) -> str:
-        """What the two sums do not say, if there is any."""
+    def _others(self) -> str:
+        """The verdicts beside the two sums that are not zero."""
         parts = {
-            "of them better than what is kept": self._stats.get("duplicates/better"),
+            "better than what is stored": self._stats.get("duplicates/better"),
             "the same page again": self._stats.get("same"),
             "not comparable": self._stats.skipped(),
-            "not checked, as the ERROR line says": self._stats.get("failed_open"),
+            "not checked (see the ERROR line)": self._stats.get("failed_open"),
         }
         return "".join(f", {count} {what}" for what, count in parts.items() if count)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+from scrapy.extensions.feedexport import FeedExporter
 
 from scrapy_simhash.crawl.deduplicator import Deduplicator
-from scrapy_simhash.crawl.storing import warn_if_nothing_stores
+from scrapy_simhash.crawl.scrapy_internals import is_last_pipeline
 
 if TYPE_CHECKING:
     from typing import Any, Self
 
     from scrapy.crawler import Crawler
 
-__all__ = ["SimhashPipeline"]
+logger = logging.getLogger(__name__)
 
 
 class SimhashPipeline:
-    """Asks for the verdict on an item's page, or on the item itself, and drops the duplicates."""
+    """Checks each item, and drops duplicates."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -27,17 +29,29 @@ class SimhashPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy; raises as :meth:`Deduplicator.of` does."""
+        """Called by Scrapy; raises as :meth:`Deduplicator.of` does."""
         return cls(crawler)
 
     def spider_opened(self) -> None:
-        """Handles the signal: the crawl starts."""
-        warn_if_nothing_stores(self._crawler, self)
+        """Handle the signal: warn if there is neither a feed nor another pipeline after this one.
+
+        The claims of such a crawl are confirmed all the same, as an extension or a middleware may
+        store its items. But it may also be a trial run, which should leave nothing behind.
+        """
+        if self._crawler.get_extension(FeedExporter) is None and is_last_pipeline(
+            self._crawler, self
+        ):
+            logger.warning(
+                "Nothing stores the items of this crawl: it has no feed, and no item pipeline "
+                "after SimhashPipeline. They are remembered as stored, so later crawls may drop "
+                "them. For a trial run add -s SIMHASH_ENABLED=0, or -o and a file; if an extension "
+                "or a middleware stores the items, ignore this"
+            )
 
     async def process_item(self, item: Any) -> Any:
         """Called by Scrapy with each item.
 
         Raises:
-            NearDuplicateItem: what the item's page says is stored already.
+            NearDuplicateItem: an equivalent item is stored already.
         """
         return await self._deduplicator.process(item)

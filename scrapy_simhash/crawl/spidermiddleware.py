@@ -1,4 +1,4 @@
-"""The spider middleware: remembers which page each item came from."""
+"""The spider middleware: records which page each item came from."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-__all__ = ["SimhashSpiderMiddleware"]
-
 
 class SimhashSpiderMiddleware:
-    """Passes on what callbacks yield; with "skip", keeps them from running on a duplicate page."""
+    """Passes on the output of callbacks; with "skip" it does not run those of duplicate pages."""
 
     def __init__(self, deduplicator: Deduplicator) -> None:
         self._deduplicator = deduplicator
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy; raises as :meth:`Deduplicator.of` does."""
+        """Called by Scrapy; raises as :meth:`Deduplicator.of` does."""
         return cls(Deduplicator.of(crawler))
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Called by Scrapy with what a callback yields."""
+        """Called by Scrapy with the output of a callback."""
         async for output in self._deduplicator.output(response, result):
             yield output

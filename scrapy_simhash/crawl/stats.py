@@ -1,7 +1,6 @@
-"""The stats of a crawl: every name of one, and what is counted under it.
+"""The stats of a crawl. Every name of a stat is made here.
 
-What goes wrong while something is counted stays in here, and is said once: no item may be lost
-for a number.
+An error while counting is logged once and costs no item.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Literal, cast
 
-from scrapy_simhash.crawl.contained import Contained
-from scrapy_simhash.crawl.drop import NearDuplicateItem
+from scrapy_simhash.crawl.errors import ErrorGuard, NearDuplicateItem
 from scrapy_simhash.item.content import MIN_PROSE
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import FEW_FEATURES
@@ -25,11 +23,9 @@ if TYPE_CHECKING:
     from scrapy_simhash.crawl.thread import Figures
     from scrapy_simhash.index.verdict import Match, Verdict
 
-__all__ = ["CrawlStats"]
-
 logger = logging.getLogger(__name__)
 
-#: Those that are counted one by one. The methods below have the others.
+#: Those that are counted one by one; the methods below have the others.
 _Counter = Literal[
     "checked",
     "unique",
@@ -60,63 +56,63 @@ class CrawlStats:
     """The stats of a crawl.
 
     Args:
-        collector: Scrapy's, in which they have the prefix "simhash/".
+        collector: Scrapy's, where the names have the prefix "simhash/".
     """
 
     def __init__(self, collector: StatsCollector) -> None:
         self._collector = collector
-        # To look these up takes Scrapy longer than to count.
+        # Looking these up takes Scrapy longer than counting.
         self._increase, self._set = collector.inc_value, collector.set_value
         self._has_failed = False
-        self._contained = Contained(self._say)
+        self._guard = ErrorGuard(self._log_once)
         self._spent: dict[_Seconds, float] = {"text_seconds": 0.0, "fingerprint_seconds": 0.0}
 
-    def count(self, name: _Counter, count: int = 1) -> None:
-        """Count something, `count` times."""
-        with self._contained:
-            self._add(name, count)
+    def count(self, name: _Counter) -> None:
+        """Add one to a counter."""
+        with self._guard:
+            self._increase(f"simhash/{name}")
 
     def count_error(self, error: BaseException) -> None:
-        """Count trouble of the database, or in what was done with a page."""
-        with self._contained:
-            self._add(f"index/errors/{type(error).__name__}")
+        """Count an error of the database, or in the processing of a page."""
+        with self._guard:
+            self._increase(f"simhash/index/errors/{type(error).__name__}")
 
     def count_verdict(self, url: str, verdict: Verdict) -> None:
-        """Count the verdict on what was found at a URL."""
-        with self._contained:
-            # All or none of them: otherwise the sums are wrong.
+        """Count the verdict on an item or page found at a URL."""
+        with self._guard:
+            # All names or none of them: otherwise the sums are wrong.
             for name in list(_names(url, verdict)):
-                self._add(name)
+                self._increase(f"simhash/{name}")
 
     def count_text(self, features: int) -> None:
-        """Count a text, or that there is none, by what so many features can say."""
-        with self._contained:
-            self._add(f"text/{_text_class(features)}")
+        """Count a text by the number of its features, 0 if there is none."""
+        with self._guard:
+            self._increase(f"simhash/text/{_text_class(features)}")
 
     def count_outcome(self, verdict: Verdict, *, stored: bool) -> None:
         """Count what became of a claim."""
-        with self._contained:
+        with self._guard:
             if verdict.kind == "unique":
-                self._add("claims/confirmed" if stored else "claims/released")
+                self._increase(f"simhash/claims/{'confirmed' if stored else 'released'}")
             elif stored:
-                self._add("claims/refreshed")
+                self._increase("simhash/claims/refreshed")
 
     def spent(self, name: _Seconds) -> _Stopwatch:
-        """Add the time that is spent inside, if nothing goes wrong there."""
+        """A context manager that adds the time spent inside, unless an error is raised there."""
         return _Stopwatch(self, name)
 
     def add_seconds(self, name: _Seconds, seconds: float) -> None:
         """Add time that was spent."""
-        with self._contained:
+        with self._guard:
             spent = self._spent[name] = self._spent[name] + seconds
-            # In microseconds: to round a number takes longer than to count.
+            # In microseconds: rounding a number takes longer than counting.
             self._set(f"simhash/{name}", int(spent * 1e6) / 1e6)
 
     def finish(self, figures: Figures, open_claims: int) -> None:
         """Set what is known at the end only."""
         values = {
             "claims/open": open_claims,
-            "wait_seconds": round(figures.signs.waited, 3),
+            "wait_seconds": round(figures.liveness.waited, 3),
             "index/batches": figures.batches,
             "index/seconds": round(figures.seconds, 3),
             "index/seconds_max": round(figures.seconds_max, 3),
@@ -125,50 +121,46 @@ class CrawlStats:
         found = {"claims/recovered": figures.recovered, "orphans": figures.orphans}
         found |= {name: figures.counts.get(count, 0) for name, count in _COUNTED.items()}
         values |= {name: count for name, count in found.items() if count}
-        with self._contained:
+        with self._guard:
             for name, value in values.items():
                 self._set(f"simhash/{name}", value)
 
     def get(self, name: _Counter) -> int:
-        """What was counted so far."""
+        """The value of a counter so far."""
         value: int = self._collector.get_value(f"simhash/{name}", 0)
         return value
 
     def dropped(self) -> int:
-        """What was left out of storage: items, and pages that were skipped."""
+        """How many items were dropped and pages skipped."""
         reason = f"item_dropped_reasons_count/{NearDuplicateItem.__name__}"
         items: int = self._collector.get_value(reason, 0)
         return items + self.get("pages/skipped")
 
     def skipped(self) -> int:
-        """The verdicts on what could not be compared, whatever the reason."""
-        return sum(
-            value for name, value in self.all().items() if name.startswith("simhash/skipped/")
-        )
+        """How many items could not be compared, for any reason."""
+        return sum(self._below("skipped/").values())
 
     def kept_apart(self) -> dict[str, int]:
         """How many items were kept although a text was near, by the field that differs."""
-        prefix = "simhash/kept/other_facts/"
-        return {
-            name.removeprefix(prefix): value
-            for name, value in self.all().items()
-            if name.startswith(prefix)
-        }
+        return self._below("kept/other_facts/")
 
     def all(self) -> dict[str, Any]:
-        """Those of this package, under their full names."""
-        every = self._collector.get_stats()
-        # What others count may have names of any kind.
-        names = (name for name in every if isinstance(name, str) and name.startswith("simhash/"))
-        return {name: every[name] for name in names}
+        """The stats of this package, under their full names."""
+        return {f"simhash/{name}": value for name, value in self._below("").items()}
 
-    def _add(self, name: str, count: int = 1) -> None:
-        self._increase(f"simhash/{name}", count)
+    def _below(self, prefix: str) -> dict[str, Any]:
+        prefix = f"simhash/{prefix}"
+        # Other components may use names that are not strings.
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self._collector.get_stats().items()
+            if isinstance(name, str) and name.startswith(prefix)
+        }
 
-    def _say(self, error: Exception) -> None:
+    def _log_once(self, error: Exception) -> None:
         if not self._has_failed:
             self._has_failed = True
-            logger.error("Something could not be counted: the stats are too low", exc_info=error)
+            logger.error("Counting failed; the stats are too low", exc_info=error)
 
 
 class _Stopwatch:
@@ -194,7 +186,7 @@ def _text_class(features: int) -> str:
 
 
 def _names(url: str, verdict: Verdict) -> Iterator[str]:
-    """What a verdict is counted as."""
+    """The counters of a verdict."""
     yield "checked"
     match verdict.kind:
         case "skipped":

@@ -1,4 +1,4 @@
-"""The thread that owns the database, and does what the worker is asked for."""
+"""The thread that owns the database, and does the jobs of the worker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from sqlalchemy.exc import DataError, IntegrityError
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.crawl.connection import CrawlDatabase
     from scrapy_simhash.crawl.gathering import Gatherer, Job
-    from scrapy_simhash.crawl.presence import Presence
-    from scrapy_simhash.crawl.waiting import Mailbox
+    from scrapy_simhash.crawl.waiting import CallbackBatch
     from scrapy_simhash.index.runs import Run
-
-__all__ = ["DatabaseThread", "Figures"]
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two small steps of clearing up, where nothing else is to be done; and for which
+#: Seconds between two small steps of clearing up while there is nothing else to do, and for which
 #: it is done at the end.
 _TIDY, _TIDY_LAST = 0.05, 1.0
+#: Seconds between two probes of an unavailable database; and of one that refuses us: servers take
+#: many wrong passwords for an attack.
+_PROBE, _PROBE_UNUSABLE = 0.5, 30.0
 
 
 @dataclass(slots=True)
@@ -52,38 +52,94 @@ class Figures:
     orphans: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
-    signs: Liveness = field(default_factory=Liveness)
+    liveness: Liveness = field(default_factory=Liveness)
 
-    def note(self, seconds: float) -> None:
-        """Count a batch that took so long."""
-        self.batches += 1
-        self.seconds += seconds
-        self.seconds_max = max(self.seconds_max, seconds)
+
+class CircuitBreaker:
+    """Whether the database is available; while it is not, nobody waits for it.
+
+    Unavailable: an error was returned (the thread probes), or the driver call hangs (available
+    again when it returns).
+
+    Args:
+        liveness: shows that the database works.
+
+    Attributes:
+        error: why it is unavailable, if an error was returned.
+    """
+
+    def __init__(self, liveness: Liveness) -> None:
+        self._liveness = liveness
+        self.error: IndexUnavailable | None = None
+        self._failed_at = 0.0
+        self._next_probe = 0.0
+        #: How often the thread has come back from the database, and at which of these counts a
+        #: call was given up.
+        self.returns = 0
+        self._given_up: int | None = None
+
+    @property
+    def refusal(self) -> IndexUnavailable | None:
+        """The error for a new request, if the database is unavailable."""
+        if self._given_up == self.returns:
+            return IndexUnavailable("it has not answered an earlier question yet")
+        error = self.error
+        # If others get through, it is busy rather than unavailable.
+        if error is None or self._liveness.last > self._failed_at:
+            return None
+        # A new one: the traceback of an error grows each time it is raised.
+        again = type(error)(*error.args)
+        again.__cause__ = error.__cause__
+        return again
+
+    def give_up(self, returns: int) -> None:
+        """No answer in time, and `returns` as it was then: the thread hangs until it returns."""
+        self._given_up = returns
+
+    # Called by the thread
+
+    @property
+    def idle(self) -> float:
+        """Seconds until the next probe."""
+        return max(0.0, self._next_probe - time.monotonic())
+
+    def note_error(self, error: IndexUnavailable) -> None:
+        """The database does not answer, or refuses everything."""
+        now = time.monotonic()
+        if self.error is None:
+            self._failed_at = now
+        self._next_probe = now + (_PROBE_UNUSABLE if isinstance(error, IndexUnusable) else _PROBE)
+        self.error = error
+
+    def note_answer(self) -> None:
+        """The database works again."""
+        self.error = None
+        self._liveness.note()
 
 
 class DatabaseThread:
-    """What is done in the thread.
+    """What runs in the thread.
 
     Args:
-        connect: opens the database; called on the first job, and again after it failed.
-        asked: what there is to do.
-        presence: whether the database answers.
+        connect: opens the database; called for the first job, and again after it failed.
+        jobs: the queue.
+        breaker: whether the database is available.
         figures: what has been done.
-        mailbox: tells who waits of the answers.
+        batch: passes the answers to the event loop.
     """
 
     def __init__(
         self,
         connect: Callable[[Liveness], CrawlDatabase],
-        asked: Gatherer,
-        presence: Presence,
+        jobs: Gatherer,
+        breaker: CircuitBreaker,
         figures: Figures,
-        mailbox: Mailbox,
+        batch: CallbackBatch,
     ) -> None:
         self._connect = connect
-        self._asked = asked
-        self._mailbox = mailbox
-        self._presence = presence
+        self._jobs = jobs
+        self._batch = batch
+        self._breaker = breaker
         self._figures = figures
         self._database: CrawlDatabase | None = None
         #: Outcomes that could not be written yet.
@@ -93,18 +149,18 @@ class DatabaseThread:
     def run(self) -> None:
         """Work until the run is closed."""
         while True:
-            jobs, barrier = self._asked.take(self._idle())
-            self._presence.note_return()
+            jobs, barrier = self._jobs.take(self._idle())
+            self._breaker.returns += 1
             jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
-            if self._presence.is_away:
-                # At once: nobody is to wait for the probe.
+            if self._breaker.error is not None:
+                # The jobs fail at once: nobody waits for the probe.
                 self._do(jobs)
                 self._probe()
             else:
                 self._beat()
                 self._do(jobs)
                 self._tidy()
-            self._presence.note_return()
+            self._breaker.returns += 1
             if barrier is None:
                 continue
             done = self._count() if barrier.close is None else self._end(barrier.close)
@@ -114,14 +170,14 @@ class DatabaseThread:
                 return
 
     def abandon(self) -> None:
-        """Nobody writes what becomes of this run any more."""
+        """Leave the run open: its outcomes will not be written."""
         if self._database is not None:
             self._database.run.abandon()
 
     def _idle(self) -> float:
-        """Seconds until something is to be done if nobody asks for anything."""
-        if self._presence.is_away:
-            return self._presence.idle
+        """Seconds until there is something to do without a new job."""
+        if self._breaker.error is not None:
+            return self._breaker.idle
         if self._backlog:
             return 0.0
         return _TIDY if self._is_untidy else HEARTBEAT
@@ -131,7 +187,7 @@ class DatabaseThread:
         self._backlog = []
         if not jobs:
             return
-        started, was_away = time.monotonic(), self._presence.is_away
+        started, was_available = time.monotonic(), self._breaker.error is None
         by_namespace: dict[str, list[Job]] = defaultdict(list)
         for job in jobs:
             if job.is_opening:
@@ -142,13 +198,16 @@ class DatabaseThread:
             # After an outage there may be many.
             for start in range(0, len(group), BATCH):
                 self._do_group(namespace, group[start : start + BATCH])
-                self._mailbox.send()
-        self._mailbox.send()
-        if not was_away:
-            self._figures.note(time.monotonic() - started)
+                self._batch.send()
+        self._batch.send()
+        if was_available:
+            seconds, figures = time.monotonic() - started, self._figures
+            figures.batches += 1
+            figures.seconds += seconds
+            figures.seconds_max = max(figures.seconds_max, seconds)
 
     def _do_group(self, namespace: str, jobs: Sequence[Job]) -> None:
-        if error := self._presence.error:
+        if error := self._breaker.error:
             self._fail(jobs, error)
             return
         try:
@@ -162,15 +221,15 @@ class DatabaseThread:
                 )
             )
             foreseen = iter([index.foresee(job.foresee) for job in jobs if job.foresee])
-        except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for an answer
+        except Exception as error:  # noqa: BLE001 - any error: somebody waits for an answer
             if self._note_error(error) or len(jobs) == 1:
                 self._fail(jobs, error)
                 return
-            # One of them can't be done; the others must not suffer for it.
+            # One job fails; find out which, and do the others.
             for job in jobs:
                 self._do_group(namespace, [job])
             return
-        self._figures.signs.note()
+        self._figures.liveness.note()
         for job in jobs:
             job.answer.set_result(
                 next(verdicts) if job.claim else next(foreseen) if job.foresee else None
@@ -179,21 +238,21 @@ class DatabaseThread:
     def _do_opening(self, job: Job) -> None:
         try:
             job.answer.set_result(self._open().size(job.namespace))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the crawl waits for an answer
+        except Exception as error:  # noqa: BLE001 - any error: the crawl waits for an answer
             self._note_error(error)
             job.answer.set_exception(error)
 
     def _note_error(self, error: Exception) -> bool:
-        """Whether the database as a whole is in trouble, rather than one document in it."""
-        if isinstance(error, IndexUnavailable) and _concerns_all(error):
-            self._presence.note_away(error)
-            return True
-        self._figures.signs.note()
-        return False
+        """Whether the database is unavailable, rather than one document wrong."""
+        if is_outage := _is_outage(error):
+            self._breaker.note_error(error)
+        else:
+            self._figures.liveness.note()
+        return is_outage
 
     def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
         for job in jobs:
-            if job.is_outcome and isinstance(error, IndexUnavailable) and _concerns_all(error):
+            if job.is_outcome and _is_outage(error):
                 self._backlog.append(job)
             else:
                 job.answer.set_exception(error)
@@ -201,54 +260,52 @@ class DatabaseThread:
     def _open(self) -> CrawlDatabase:
         if self._database is None:
             try:
-                self._database = self._connect(self._figures.signs)
+                self._database = self._connect(self._figures.liveness)
             except (IndexUnavailable, SchemaMismatch, SchemeMismatch):
                 raise
-            except Exception as error:  # noqa: BLE001 - no answer is no answer
-                # A driver that is not installed, an option that the engine does not know, a folder
-                # that can't be made.
+            except Exception as error:  # noqa: BLE001 - such as a missing driver, a wrong option
                 raise IndexUnusable(f"the database can't be opened: {error}") from None
             self._figures.run = self._database.run.id
             self._figures.secret = self._database.secret
         return self._database
 
     def _probe(self) -> None:
-        """Look whether the database is back, if it is time for that."""
-        if self._presence.idle > 0:
+        """Try whether the database is available again, if that is due."""
+        if self._breaker.idle > 0:
             return
         try:
             if self._database is None:
                 self._open()
             else:
                 self._database.probe()
-        except Exception as error:  # noqa: BLE001 - what is no outage is said to who asks next
+        except Exception as error:  # noqa: BLE001 - the next job raises what is no outage
             if self._note_error(error):
                 return
-        self._presence.note_answer()
+        self._breaker.note_answer()
 
     def _beat(self) -> None:
         if self._database is not None:
-            with self._contained("No sign of life could be given"):
+            with self._logged("The heartbeat of this run failed"):
                 self._figures.recovered += self._database.beat()
 
     def _tidy(self, seconds: float = 0.0) -> None:
         self._is_untidy = False
-        if self._database is not None and not self._presence.is_away:
-            with self._contained("What dead runs left could not be cleared up"):
+        if self._database is not None and self._breaker.error is None:
+            with self._logged("Clearing up after crashed runs failed"):
                 self._is_untidy = self._database.tidy(seconds)
 
     @contextmanager
-    def _contained(self, words: str) -> Iterator[None]:
-        """What goes wrong inside may be an outage; the thread goes on in any case."""
+    def _logged(self, message: str) -> Iterator[None]:
+        """Log an error that is raised inside; it may be an outage."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 - without the thread nothing would be checked
             self._note_error(error)
-            logger.warning("%s: %s", words, error)
+            logger.warning("%s: %s", message, error)
 
     def _count(self) -> bool:
         """Count the claims, as far as the database answers."""
-        if not self._presence.is_away:
+        if self._breaker.error is None:
             self._tidy(_TIDY_LAST)
             self._beat()
         if self._database is not None:
@@ -260,33 +317,35 @@ class DatabaseThread:
 
     def _end(self, close: Callable[[Run], None]) -> bool:
         """Close the run and the database; whether that worked."""
-        # The last chance.
-        self._presence.forget()
+        # The last attempt to write the backlog.
+        self._breaker.error = None
         try:
             self._do([])
             if self._database is not None:
-                # An outcome that could not be written leaves the run open: it counts as crashed.
+                # A run whose outcomes could not be written stays open: it counts as crashed.
                 if not self._backlog:
                     close(self._database.run)
                 self._database.close()
             if self._backlog:
                 self.abandon()
                 logger.error(
-                    "Outcomes that could not be written: %d. This run counts as crashed, and what "
-                    "it claimed is released when the next one opens",
+                    "Outcomes that could not be written: %d. This run counts as crashed: the next "
+                    "one releases its claims",
                     len(self._backlog),
                 )
-        except Exception as error:  # noqa: BLE001 - whatever it is, the crawl is over
+        except Exception as error:  # noqa: BLE001 - any error: the crawl is over
             self.abandon()
-            logger.error(  # noqa: TRY400 - it says all that is to be said
-                "The index could not be closed: this run counts as crashed, and what it claimed "
-                "is released when the next one opens: %s",
+            logger.error(  # noqa: TRY400 - the message is complete
+                "The index could not be closed (%s). This run counts as crashed: the next one "
+                "releases its claims",
                 error,
             )
             return False
         return not self._backlog
 
 
-def _concerns_all(error: IndexUnavailable) -> bool:
-    """Whether it is no matter of a single document."""
-    return not isinstance(error.__cause__, (DataError, IntegrityError))
+def _is_outage(error: Exception) -> TypeGuard[IndexUnavailable]:
+    """Whether an error concerns the database rather than a single document."""
+    return isinstance(error, IndexUnavailable) and not isinstance(
+        error.__cause__, (DataError, IntegrityError)
+    )

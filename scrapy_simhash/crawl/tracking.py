@@ -1,4 +1,4 @@
-"""Which item belongs to which page, whether the page gives others, and how the items end."""
+"""Which page an item belongs to, whether the page yields others, and how the item ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_simhash.crawl.checks import COMPARE
-from scrapy_simhash.crawl.parsed import forget_tree
+from scrapy_simhash.crawl.scrapy_internals import release_tree
 from scrapy_simhash.index.namespace import check_name
 from scrapy_simhash.index.verdict import random_number
 from scrapy_simhash.visible import shortened
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from scrapy_simhash.crawl.settings import Settings
     from scrapy_simhash.index.verdict import Document, Verdict
 
-__all__ = ["Page", "Subject", "Tracker", "is_item"]
-
 logger = logging.getLogger(__name__)
 
 
@@ -37,12 +35,12 @@ class Page:
     """One visit of a page.
 
     Attributes:
-        response: what was fetched; None for what ``start()`` yields.
+        response: None for items of ``start()``.
         namespace: where it is compared.
-        key: its own owner key.
-        visit: tells this visit from others of the same page.
-        compare: what of its items is compared, where its request says so.
-        is_left_alone: whether its request asked for that.
+        key: its identity key.
+        visit: distinguishes this visit from others of the same page.
+        compare: overrides SIMHASH_COMPARE, if the request does.
+        is_left_alone: whether the request disables the check.
     """
 
     response: Response | None
@@ -54,24 +52,26 @@ class Page:
 
     @property
     def url(self) -> str:
-        """Where it was found; empty for what ``start()`` yields."""
+        """The URL of the response, empty without one."""
         return self.response.url if self.response is not None else ""
 
 
 @dataclass(slots=True, eq=False)
 class Subject:
-    """What a verdict is on: an item.
+    """What gets a verdict: an item, or a page before its callback runs.
 
     Attributes:
-        page: that it comes from.
-        is_alone: whether the page gave nothing else.
-        document: what was compared.
-        verdict: set once it is known.
-        is_stored: set once it has come to its end.
+        page: the page it comes from.
+        is_alone: whether the page yields no other item.
+        item: as the callback yielded it.
+        document: what is compared.
+        verdict: once it is known.
+        is_stored: once that is known.
     """
 
     page: Page
     is_alone: bool = False
+    item: Any = None
     document: Document | None = None
     verdict: Verdict | None = None
     is_stored: bool | None = None
@@ -79,7 +79,7 @@ class Subject:
 
     @property
     def outcome(self) -> Future[bool]:
-        """Done with whether it is stored, for twins that wait."""
+        """Resolved with whether the item is stored, for in-flight duplicates that wait."""
         if self._outcome is None:
             self._outcome = Future()
             if self.is_stored is not None:
@@ -87,54 +87,47 @@ class Subject:
         return self._outcome
 
     def end(self, *, stored: bool) -> None:
-        """It has come to its end."""
+        """Set whether the item is stored."""
         self.is_stored = stored
         if self._outcome is not None:
             self._outcome.set_result(stored)
 
 
-@dataclass(slots=True, eq=False)
-class _ItemInFlight:
-    """An item on its way through the pipelines."""
-
-    item: Any
-    subject: Subject
-
-
-# The outcome's signals are sent from the task that ran process_item, so they see what it set.
-_current: ContextVar[_ItemInFlight | None] = ContextVar("simhash_item", default=None)
+# Scrapy sends the signals of an item's outcome in the task that ran process_item, so their handlers
+# see what process_item has set.
+_current: ContextVar[Subject | None] = ContextVar("simhash_item", default=None)
 
 
 class Tracker:
-    """Follows items from the callback to their end.
+    """Follows items from the callback to their outcome.
 
-    An item is never hashed, weakly referenced or written to: it may allow none of it. It is known
-    by its identity until the pipeline sees it, and from then on by a context variable, as later
-    pipelines may put another object in its place. Scrapy's item_scraped gives what the last
-    pipeline made of it; item_dropped and item_error give what the callback yielded. An item ends in
-    one of five ways, where "stored" means that no feed failed to write it:
+    Items need not be hashable, weakly referenceable or mutable. An item is recognised by its
+    identity until it reaches the pipeline, and by a context variable from then on, as later
+    pipelines may replace the object. Scrapy's item_scraped has what the last pipeline returned;
+    item_dropped and item_error have what the callback yielded. "Stored" means that no feed failed
+    to write the item.
 
     ====================================================  =======  ================================
-    an item is                                            outcome  what shows which one it is
+    an item is                                            outcome  recognised by
     ====================================================  =======  ================================
     1. stored                                             stored   the context
     2. dropped, or met an error, in our pipeline or later  not      the context, which has this item
     3. the same before our pipeline                       not      its identity; the context is
-                                                                   empty, or that of another item
-    4. replaced before our pipeline, then stored          none     the context has an item from
-                                                                   nowhere: one of its page ends
+                                                                   empty, or has another item
+    4. replaced before our pipeline, then stored          none     the context has an item without a
+                                                                   page: one of the response ends
     5. replaced before our pipeline, then not stored      none     both: the context has the other
                                                                    object, its identity the item
     ====================================================  =======  ================================
 
-    In 4 and 5 it is the other object that has an outcome, and the item is not checked.
+    In 4 and 5 the other object has the outcome, and the item is not checked.
 
     Args:
-        crawler: whose items they are.
+        crawler: the crawl.
         settings: of the crawl.
         settle: called once with each subject, and whether it was stored.
-        has_feed: called once with each item that passed all pipelines, and the response it came
-            with: whether the feeds have it.
+        has_feed: called once with each item that passed all pipelines, and its response: whether
+            the feeds have written it.
     """
 
     def __init__(
@@ -148,14 +141,14 @@ class Tracker:
         self._settings = settings
         self._settle = settle
         self._has_feed = has_feed
-        # An object may be yielded more than once.
-        self._in_flight: dict[int, list[_ItemInFlight]] = {}
+        # By the id of the item. An object may be yielded more than once.
+        self._in_flight: dict[int, list[Subject]] = {}
         self._has_warned = False
 
-    # From a callback to the pipeline
+    # From the callback to the pipeline
 
     def open(self, response: Response) -> Page:
-        """A page whose callback is about to run."""
+        """The page of a response whose callback is about to run."""
         request = response.request
         meta = request.meta if request is not None else {}
         fingerprinter = self._crawler.request_fingerprinter
@@ -165,19 +158,18 @@ class Tracker:
         namespace, compare = meta.get("simhash_namespace"), meta.get("simhash_compare")
         is_left_alone = meta.get("simhash") is False
         if compare not in (None, *COMPARE):
-            listed = ", ".join(map(repr, COMPARE))
             logger.error(
-                'meta["simhash_compare"] = %r of %s: allowed are %s. SIMHASH_COMPARE counts',
+                'meta["simhash_compare"] = %r of %s must be one of %s. Using SIMHASH_COMPARE',
                 compare,
                 shortened(response.url, 2000),
-                listed,
+                ", ".join(map(repr, COMPARE)),
             )
             compare = None
         namespace = self._namespace() if namespace is None else str(namespace)
         try:
             check_name(namespace)
         except ValueError as error:
-            logger.error(  # noqa: TRY400 - it says all that is to be said
+            logger.error(  # noqa: TRY400 - the message is complete
                 'meta["simhash_namespace"] of %s: %s. Its items are stored unchecked',
                 shortened(response.url, 2000),
                 error,
@@ -186,9 +178,9 @@ class Tracker:
         return Page(response, namespace, key, random_number(), compare, is_left_alone)
 
     async def follow(self, page: Page, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass on what the callback of a page yields; the first item once it is known if it is one.
+        """Pass on the output of a callback; the first item once it is known whether it is alone.
 
-        What an item is compared by depends on whether its page gives others. Requests pass at once.
+        What an item is compared by depends on that. Requests pass at once.
         """
         held: list[Any] = []
         is_alone = True
@@ -204,90 +196,75 @@ class Tracker:
                         yield self._expect(held.pop(), page, is_alone=False)
                     yield self._expect(output, page, is_alone=False)
         except Exception:
-            # There might have been more: it is not compared as if it were alone.
+            # There might have been more: do not compare it as if it were alone.
             while held:
                 yield self._expect(held.pop(), page, is_alone=False)
             raise
         if not held and (page.compare or self._settings.compare) != "page":
-            forget_tree(page.response)
+            release_tree(page.response)
         while held:
             yield self._expect(held.pop(), page, is_alone=True)
 
     def _expect(self, item: Any, page: Page, *, is_alone: bool) -> Any:
-        """An item of a page is on its way to the pipeline."""
-        in_flight = _ItemInFlight(item, Subject(page, is_alone))
-        self._in_flight.setdefault(id(item), []).append(in_flight)
+        """Return an item that is now on its way to the pipeline."""
+        self._in_flight.setdefault(id(item), []).append(Subject(page, is_alone, item))
         return item
 
     def take(self, item: Any) -> Subject:
-        """What the verdict on an item is to be on; called in its task, by the pipeline."""
+        """The subject of an item; called by the pipeline, in the item's task."""
         _current.set(None)
-        in_flight = self._pop(item) or _ItemInFlight(item, self._from_nowhere())
-        _current.set(in_flight)
-        return in_flight.subject
+        # Without a page if start() yielded it, or an earlier pipeline replaced another item by it.
+        subject = self._pop(item) or Subject(Page(None, self._namespace()), item=item)
+        _current.set(subject)
+        return subject
 
-    # Ends
+    # Outcomes
 
     def item_scraped(self, item: Any, response: Any) -> None:
-        """Handles the signal: it is stored, unless a feed could not write it."""
+        """Handle the signal: the item is stored, unless a feed could not write it."""
         is_stored = self._has_feed(item, response)
-        if in_flight := _current.get():
-            self._finish(in_flight, stored=is_stored)
-            # What an errback yields has a failure for its response, and passes no middleware.
-            if isinstance(response, Response) and in_flight.subject.page.response is None:
-                self._forget_replaced(response)
+        if subject := _current.get():
+            self._finish(subject, stored=is_stored)
+            # The response of what an errback yields is a Failure, and no middleware saw it.
+            if isinstance(response, Response) and subject.page.response is None:
+                self._give_up_replaced(response)
 
     def item_dropped(self, item: Any) -> None:
-        """Handles the signal."""
-        self._not_stored(item)
-
-    def item_error(self, item: Any) -> None:
-        """Handles the signal."""
-        self._not_stored(item)
-
-    def _not_stored(self, item: Any) -> None:
-        in_flight = _current.get()
-        is_known = in_flight is not None and in_flight.item is item
-        if in_flight is not None and (is_known or in_flight.subject.page.response is None):
-            self._finish(in_flight)
-        if not is_known and (unseen := self._pop(item)):
+        """Handle the signals item_dropped and item_error."""
+        subject = _current.get()
+        is_current = subject is not None and subject.item is item
+        if subject is not None and (is_current or subject.page.response is None):
+            self._finish(subject)
+        if not is_current and (unseen := self._pop(item)):
             self._finish(unseen)
 
-    def _finish(self, in_flight: _ItemInFlight, *, stored: bool = False) -> None:
+    def _finish(self, subject: Subject, *, stored: bool = False) -> None:
         _current.set(None)
-        subject = in_flight.subject
         if subject.is_stored is None:
             self._settle(subject, stored)
             subject.end(stored=stored)
 
-    # Items that are not where they should be
-
-    def _pop(self, item: Any) -> _ItemInFlight | None:
+    def _pop(self, item: Any) -> Subject | None:
         waiting = self._in_flight.get(id(item))
         if waiting is None:
             return None
-        in_flight = waiting.pop(0)
+        subject = waiting.pop(0)
         if not waiting:
             del self._in_flight[id(item)]
-        return in_flight
+        return subject
 
-    def _from_nowhere(self) -> Subject:
-        """For an item of ``start()``, or one that an earlier pipeline put in another's place."""
-        return Subject(Page(None, self._namespace()))
-
-    def _forget_replaced(self, response: Response) -> None:
-        """Stop waiting for an item that a pipeline before ours put another in the place of."""
+    def _give_up_replaced(self, response: Response) -> None:
+        """Stop waiting for an item that was replaced before it reached our pipeline."""
         if not self._has_warned:
             self._has_warned = True
             logger.warning(
-                "SimhashPipeline was given an object that SimhashSpiderMiddleware has not seen: "
-                "which page it comes from is not known: it is compared without that page. Both "
-                "must be enabled, and what puts others in the place of items must come after the "
-                "pipeline (a higher number in ITEM_PIPELINES) or before the middleware (a higher "
-                "number in SPIDER_MIDDLEWARES)"
+                "SimhashPipeline received an object that SimhashSpiderMiddleware has not seen, and "
+                "compares it without its page, which is unknown. Enable both; components that "
+                "replace items must come after SimhashPipeline (a higher number in ITEM_PIPELINES) "
+                "or before SimhashSpiderMiddleware (a higher number in SPIDER_MIDDLEWARES)"
             )
         for first, *_ in self._in_flight.values():
-            if first.subject.page.response is response:
+            if first.page.response is response:
                 self._pop(first.item)
                 self._finish(first)
                 return
@@ -297,5 +274,5 @@ class Tracker:
 
 
 def is_item(output: Any) -> bool:
-    """Whether what a callback yields is an item, as Scrapy takes it."""
+    """Whether Scrapy takes what a callback yields for an item."""
     return output is not None and not isinstance(output, Request)

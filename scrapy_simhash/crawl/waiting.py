@@ -1,4 +1,4 @@
-"""Waiting for a thread's answer, with asyncio and with any reactor of Twisted."""
+"""Waiting for a thread's answer, with asyncio and with any Twisted reactor."""
 
 from __future__ import annotations
 
@@ -22,17 +22,15 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["Mailbox", "wait", "wait_for_signs"]
-
-#: Seconds after its time at which a timer shows that the event loop was blocked.
+#: A timer that is later than this, in seconds, shows that the event loop was blocked.
 _BLOCKED = 1.0
 
 
-class Mailbox:
-    """What a thread has answered, told to the event loop in one call for all that are there.
+class CallbackBatch:
+    """Passes the answers of a transaction to the event loop in one call.
 
-    Each call wakes the loop, which takes the interpreter; where the loop is busy, the thread has it
-    back no sooner than 5 ms later.
+    Each call wakes the loop, which takes the GIL; where the loop is busy, it is 5 ms until the
+    thread has it again.
     """
 
     def __init__(self) -> None:
@@ -40,78 +38,78 @@ class Mailbox:
         self._call: Callable[[Callable[[], None]], Any] | None = None
         self._is_called = False
 
-    def put(self, resume: Callable[[], None], call: Callable[[Callable[[], None]], Any]) -> None:
-        """Have something called in the event loop; `call` does that from any thread."""
+    def add(self, resume: Callable[[], None], call: Callable[[Callable[[], None]], Any]) -> None:
+        """Add a function that is to run in the event loop; `call` runs one there."""
         self._call = call
         self._ready.append(resume)
 
     def send(self) -> None:
-        """Have all called that was put in; by the thread, when it has answered."""
+        """Have the event loop run what was added; called by the thread after it has answered."""
         if self._ready and self._call is not None and not self._is_called:
             self._is_called = True
-            # The loop is closed: nobody waits any more.
+            # Raised if the loop is closed: nobody waits any more.
             with suppress(RuntimeError):
-                self._call(self._deliver)
+                self._call(self._run)
 
-    def _deliver(self) -> None:
-        # First: what is put in from now on it may not see.
+    def _run(self) -> None:
+        # Reset first: what is added from now on may be missed below.
         self._is_called = False
         while self._ready:
             self._ready.popleft()()
 
 
-async def wait(future: Future[T], timeout: float, mailbox: Mailbox | None = None) -> T:
-    """Wait for a thread's answer, with asyncio and with any reactor of Twisted.
+async def wait(future: Future[T], timeout: float, batch: CallbackBatch | None = None) -> T:
+    """The result of a future, which is neither cancelled nor changed.
 
     Args:
-        future: of the answer. It is left as it is, whatever becomes of the waiting.
+        future: of the answer.
         timeout: in seconds.
-        mailbox: which the thread sends after it has answered; without one it calls by itself.
+        batch: sent by the thread after it has answered; without one each answer is a call.
 
     Raises:
-        TimeoutError: none within `timeout` seconds.
+        TimeoutError: no answer within `timeout` seconds.
     """
     if not future.done():
-        await _until_done(future, timeout, mailbox)
-    # While the event loop was blocked an answer may have come, and waits behind the timer.
+        await _until_done(future, timeout, batch)
+    # After the event loop was blocked, the answer may be queued behind the timer.
     if not future.done():
         raise TimeoutError
     return future.result()
 
 
-async def wait_for_signs(
+async def wait_while_alive(
     future: Future[T],
     timeout: float,
-    signs: Liveness,
+    liveness: Liveness,
     at_most: float = math.inf,
-    mailbox: Mailbox | None = None,
+    batch: CallbackBatch | None = None,
 ) -> T:
-    """Wait for a thread's answer as long as signs of life are no farther apart than the timeout.
+    """The result of a future, as long as the database shows within each timeout that it works.
 
-    A time in which the event loop was blocked does not count: nobody was there to see a sign.
+    Time in which the event loop was blocked does not count.
 
     Raises:
-        TimeoutError: there was none for `timeout` seconds, or `at_most` seconds are over. The
-            future is left as it is.
+        TimeoutError: the database did not show it for `timeout` seconds, or `at_most` seconds have
+            passed.
     """
     started = seen = time.monotonic()
     while True:
         now = time.monotonic()
-        end = min(max(seen, signs.last) + timeout, started + at_most)
+        end = min(max(seen, liveness.last) + timeout, started + at_most)
         try:
-            return await wait(future, end - now, mailbox)
+            return await wait(future, end - now, batch)
         except TimeoutError:
             now = time.monotonic()
             if future.done() or now >= started + at_most:
                 raise
             if now - end > _BLOCKED:
                 seen = now
-            elif now >= max(seen, signs.last) + timeout:
+            elif now >= max(seen, liveness.last) + timeout:
                 raise
 
 
-async def _until_done(future: Future[Any], timeout: float, mailbox: Mailbox | None) -> None:
-    """Return when the future is done, or the time is over."""
+async def _until_done(future: Future[Any], timeout: float, batch: CallbackBatch | None) -> None:
+    """Return when the future is done or the time is over."""
     call: Any
     later: Any
     waiter: Any
@@ -121,7 +119,7 @@ async def _until_done(future: Future[Any], timeout: float, mailbox: Mailbox | No
         waiter = loop.create_future()
         is_over, end = waiter.done, waiter.set_result
     else:
-        from twisted.internet import reactor  # noqa: PLC0415 - importing it installs one
+        from twisted.internet import reactor  # noqa: PLC0415 - the import installs a reactor
 
         call, later = reactor.callFromThread, reactor.callLater
         waiter = defer.Deferred()
@@ -131,21 +129,20 @@ async def _until_done(future: Future[Any], timeout: float, mailbox: Mailbox | No
         if not is_over():
             end(None)
 
-    def tell(_: object) -> None:
-        if mailbox is not None:
-            mailbox.put(resume, call)
+    def on_answer(_: object) -> None:
+        if batch is not None:
+            batch.add(resume, call)
         else:
-            # The loop is closed: nobody waits any more.
             with suppress(RuntimeError):
                 call(resume)
 
-    future.add_done_callback(tell)
-    # If that was called at once, or is at this moment, nobody may send the mailbox any more.
+    future.add_done_callback(on_answer)
+    # If the answer came before that, or just now, the batch may not be sent again.
     if future.done():
         return
     timer = later(max(0.0, timeout), resume)
     try:
         await waiter
     finally:
-        with suppress(AlreadyCalled):  # as Twisted says of one that is over
+        with suppress(AlreadyCalled):  # raised by Twisted for a timer that has fired
             timer.cancel()

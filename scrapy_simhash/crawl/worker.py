@@ -1,4 +1,4 @@
-"""One thread owns the database; what is asked of it while it works is committed together."""
+"""One thread owns the database; requests that arrive while it works share a transaction."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
-from scrapy_simhash.crawl.gathering import UNHEARD, Barrier, Gatherer, Job
-from scrapy_simhash.crawl.presence import Presence
-from scrapy_simhash.crawl.thread import DatabaseThread, Figures
-from scrapy_simhash.crawl.waiting import Mailbox, wait_for_signs
+from scrapy_simhash.crawl.gathering import IGNORED, Barrier, Gatherer, Job
+from scrapy_simhash.crawl.thread import CircuitBreaker, DatabaseThread, Figures
+from scrapy_simhash.crawl.waiting import CallbackBatch, wait_while_alive
 from scrapy_simhash.exceptions import IndexUnavailable
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from scrapy_simhash.db.lock_wait import Liveness
     from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
 
-__all__ = ["Worker"]
-
 logger = logging.getLogger(__name__)
 
 #: How many times the timeout the end of a crawl may take, where others keep the database busy.
@@ -33,31 +30,27 @@ _END = 10
 
 
 class Worker:
-    """Does what an index is asked for in a thread of its own.
+    """Sends requests to the indexes of a database, in a thread of its own.
 
     Args:
-        connect: opens the database, and is given what notes that it works; called in the thread,
-            on the first job, and again after it failed.
-        timeout: seconds that anybody waits at most for a database of which there is no sign that
-            it works.
+        connect: opens the database, given where to note that it works; called in the thread, for
+            the first job, and again after it failed.
+        timeout: seconds to wait at most for a database that does not show that it works.
     """
 
     def __init__(self, connect: Callable[[Liveness], CrawlDatabase], timeout: float) -> None:
         self.figures = Figures()
         self._timeout = timeout
-        #: What is left for the end: without a sign, and at most.
-        self._patience = timeout
-        self._at_most = _END * timeout
-        self._presence = Presence(self.figures.signs)
-        self._asked = Gatherer()
-        self._mailbox = Mailbox()
-        self._work = DatabaseThread(
-            connect, self._asked, self._presence, self.figures, self._mailbox
-        )
+        #: What is left for the end: while the database does not show that it works, and at most.
+        self._left, self._at_most = timeout, _END * timeout
+        self._breaker = CircuitBreaker(self.figures.liveness)
+        self._jobs = Gatherer()
+        self._batch = CallbackBatch()
+        self._work = DatabaseThread(connect, self._jobs, self._breaker, self.figures, self._batch)
         self._thread: threading.Thread | None = None
 
     async def open(self, namespace: str) -> int:
-        """Open the database before anything is asked of it.
+        """Open the database.
 
         Returns:
             how many claims a namespace holds.
@@ -69,13 +62,13 @@ class Worker:
         return cast("int", await self._answer(Job(namespace, is_opening=True)))
 
     def secret(self) -> bytes:
-        """That of the database, see :class:`Database`.
+        """The secret of the database, see :class:`Database`.
 
         Raises:
             IndexUnavailable: the database was not open yet.
         """
         if self.figures.secret is None:
-            raise self._presence.refusal or IndexUnavailable("it has not been opened yet")
+            raise self._breaker.refusal or IndexUnavailable("it has not been opened yet")
         return self.figures.secret
 
     async def claim(self, namespace: str, document: Document) -> Verdict:
@@ -100,7 +93,7 @@ class Worker:
             raise
 
     async def foresee(self, namespace: str, document: Document) -> Verdict:
-        """What would be said of a page; see :meth:`Index.foresee`.
+        """The verdict that a page would get; see :meth:`Index.foresee`.
 
         Raises:
             IndexUnavailable: no answer within the timeout.
@@ -108,66 +101,60 @@ class Worker:
         return cast("Verdict", await self._answer(Job(namespace, foresee=document)))
 
     async def remember(self, namespace: str, duplicate: Duplicate) -> None:
-        """Keep a duplicate; returns when it is committed.
+        """Record a duplicate; returns when it is committed.
 
         Raises:
-            IndexUnavailable: it is not known to be kept.
+            IndexUnavailable: it may not be.
         """
         await self._answer(Job(namespace, duplicate=duplicate))
 
     async def _answer(self, job: Job) -> Any:
-        if refusal := self._presence.refusal:
+        if refusal := self._breaker.refusal:
             raise refusal
         self._submit(job)
         try:
-            return await wait_for_signs(
-                job.answer, self._timeout, self.figures.signs, mailbox=self._mailbox
+            return await wait_while_alive(
+                job.answer, self._timeout, self.figures.liveness, batch=self._batch
             )
         except TimeoutError:
-            returns = self._presence.returns
+            # Read before looking for the answer: the thread may return in between.
+            returns = self._breaker.returns
             if job.answer.done():
                 return job.answer.result()
-            self._presence.give_up(returns)
+            self._breaker.give_up(returns)
             raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
         finally:
-            # Nothing comes of it unless it waits for its turn, and nobody for it.
+            # Cancels the job only if it is still queued.
             job.answer.cancel()
 
     def confirm(self, namespace: str, claim: Claim) -> None:
         """Confirm a claim as soon as the database can."""
-        self._submit(Job(namespace, confirm=claim, answer=UNHEARD))
+        self._submit(Job(namespace, confirm=claim, answer=IGNORED))
 
     def release(self, namespace: str, claim: Claim) -> None:
         """Release a claim as soon as the database can."""
-        self._submit(Job(namespace, release=claim, answer=UNHEARD))
+        self._submit(Job(namespace, release=claim, answer=IGNORED))
 
     async def flush(self) -> None:
-        """Do what is left, and count the claims.
+        """Do all jobs so far, and count the claims.
 
-        Waits half of the timeout for a sign that the database works, :meth:`close` for what is
-        left of the whole: a crawl waits no longer than that for a database when it ends. One that
-        is busy with others is waited for up to ten times as long.
+        Waits half of the timeout for a database that does not show that it works, and :meth:`close`
+        the rest; for one that is busy with others, up to ten times as long.
         """
         if self._thread is None:
             return
-        barrier = Barrier()
-        self._asked.put(barrier)
         started = time.monotonic()
-        # Whoever closes the database after this says what is wrong with it.
+        # close() reports what is wrong with the database.
         with suppress(TimeoutError):
-            await wait_for_signs(
-                barrier.answer, self._timeout / 2, self.figures.signs, self._at_most / 2
-            )
+            await self._pass(Barrier(), self._timeout / 2, self._at_most / 2)
         spent = time.monotonic() - started
-        self._patience -= min(spent, self._timeout / 2)
+        self._left -= min(spent, self._timeout / 2)
         self._at_most -= spent
 
     async def close(
         self, *, settled: bool, reason: str, stats: Mapping[str, Any] | None = None
     ) -> bool:
-        """Do what is left, close the run and the database.
-
-        Waits for it as said in :meth:`flush`.
+        """Do all jobs so far, close the run and the database; waits as :meth:`flush` says.
 
         Args:
             settled: see :meth:`Run.close`.
@@ -175,29 +162,30 @@ class Worker:
             stats: see :meth:`Run.close`.
 
         Returns:
-            whether there was a run, and it is closed.
+            whether there was a run and it is closed.
         """
         if self._thread is None:
             return False
         barrier = Barrier(lambda run: run.close(settled=settled, reason=reason, stats=stats))
-        self._asked.put(barrier)
         started = time.monotonic()
         try:
-            return await wait_for_signs(
-                barrier.answer, self._patience, self.figures.signs, self._at_most
-            )
+            return await self._pass(barrier, self._left, self._at_most)
         except TimeoutError:
             self._work.abandon()
-            logger.error(  # noqa: TRY400 - the traceback says nothing
-                "The index did not close within %.1f s: its run counts as crashed, and what it "
-                "claimed is released when the next one opens",
+            logger.error(  # noqa: TRY400 - the traceback is of no use
+                "The index did not close within %.1f s. This run counts as crashed: the next one "
+                "releases its claims",
                 time.monotonic() - started,
             )
             return False
 
+    async def _pass(self, barrier: Barrier, timeout: float, at_most: float) -> bool:
+        self._jobs.put(barrier)
+        return await wait_while_alive(barrier.answer, timeout, self.figures.liveness, at_most)
+
     def _submit(self, job: Job) -> None:
         if self._thread is None:
-            # A daemon: a database that hangs must not keep the process.
+            # A daemon: a database that hangs must not keep the process alive.
             self._thread = threading.Thread(target=self._work.run, name="simhash", daemon=True)
             self._thread.start()
-        self._asked.put(job)
+        self._jobs.put(job)

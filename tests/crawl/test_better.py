@@ -79,7 +79,7 @@ async def test_the_better_copies_come_with_what_they_replace(settings, call, cap
         assert first.urls == [f"/2030/a-long-path/{number}" for number in range(4)]
         # Three of their own site, and four of another with shorter addresses.
         assert first.stats["duplicates/better"] == 7
-        assert "7 of them better than what is kept" in caplog.text
+        assert "7 better than what is stored" in caplog.text
         assert "7 duplicates are better than their original:" in verdict(settings)
         found, err = better(call, settings, SIMHASH_PREFER=PREFER)
         assert "4 items" in err

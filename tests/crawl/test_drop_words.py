@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scrapy_simhash.crawl.deduplicator import _words
+from scrapy_simhash.crawl.deduplicator import _message
 from scrapy_simhash.index.verdict import Document, Match
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -17,7 +17,7 @@ HOSTILE = "http://ann:hush-hush@a.test/\x1b[2J\r\nCRITICAL: all is lost\u202e"
 def test_a_drop_is_told_in_one_harmless_line(exact):
     document = Document(Sketch(1, 9, None), HOSTILE, HOSTILE, exact=exact)
     match = Match(HOSTILE, HOSTILE, 0, 1.0, datetime.now(UTC), 1, 1, pending=False)
-    said = _words("duplicate", document, match)
+    said = _message("duplicate", document, match)
     assert said.isprintable()
     assert said.count("http://ann:***@a.test/\\u001b[2J") == 2
     assert "hush" not in said

@@ -159,7 +159,7 @@ async def test_what_can_not_carry_it_is_stored_without_and_that_is_said_once(
         done = await crawl(KindSpider, given, urls, kind=kind)
     assert len(done.items) == 3
     assert (done.stats["claims/confirmed"], done.errors) == (3, 0)
-    (line,) = [one.getMessage() for one in caplog.records if one.name.endswith("crawl.groups")]
+    (line,) = [one.getMessage() for one in caplog.records if one.name.endswith("crawl.fields")]
     assert f"'group' can't be written to items of {kind.__module__}.{kind.__qualname__}" in line
 
 

@@ -7,7 +7,6 @@ import sqlite3
 import threading
 import weakref
 from contextlib import closing
-from types import SimpleNamespace
 
 import pytest
 from loopback import PageSpider, article, crawl, serve
@@ -16,7 +15,6 @@ from scrapy import signals
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from scrapy_simhash.crawl.claims import Claims
-from scrapy_simhash.crawl.load import Load
 from scrapy_simhash.text.packed import unpack_text
 
 
@@ -139,7 +137,7 @@ async def test_what_waits_counts_for_scrapy_until_it_is_through(settings, monkey
     sizes = []
 
     async def claim(self, subject, document):
-        sizes.append(self._trouble._crawler.engine.scraper.slot.active_size)
+        sizes.append(self._errors._crawler.engine.scraper.slot.active_size)
         return await really(self, subject, document)
 
     class Closes(Titles):
@@ -154,23 +152,3 @@ async def test_what_waits_counts_for_scrapy_until_it_is_through(settings, monkey
         await crawl(Closes, settings, [site + "/a"])
     assert 20_000 < sizes[0] < 30_000
     assert sizes[1:] == [0]
-
-
-def test_an_item_that_waits_counts_more_than_a_small_page():
-    slot = SimpleNamespace(active_size=1024)
-    load = Load(SimpleNamespace(engine=SimpleNamespace(scraper=SimpleNamespace(slot=slot))))
-    with load.item_waits():
-        with load.item_waits():
-            assert slot.active_size == 1024 + 2 * 20_000
-        assert slot.active_size == 1024 + 20_000
-    with pytest.raises(TimeoutError), load.item_waits():
-        raise TimeoutError
-    assert slot.active_size == 1024
-
-
-@pytest.mark.parametrize(
-    "engine", [None, SimpleNamespace(), SimpleNamespace(scraper=SimpleNamespace(slot=None))]
-)
-def test_where_there_is_nothing_to_count_in_items_wait_all_the_same(engine):
-    with Load(SimpleNamespace(engine=engine)).item_waits():
-        pass

@@ -11,7 +11,7 @@ def warnings(caplog):
     return [
         record.getMessage()
         for record in caplog.records
-        if record.name == "scrapy_simhash.crawl.unmet"
+        if record.name == "scrapy_simhash.crawl.fields"
     ]
 
 
@@ -29,7 +29,7 @@ async def crawled(settings, caplog, pages=1, **given):
 async def test_a_field_that_no_item_has_is_said_once(settings, caplog, setting, pages):
     (line,) = await crawled(settings, caplog, pages, **{setting: ["ur1"]})
     assert line == (
-        f"{setting} names what none of the first items has: 'ur1'; did you mean 'url'? "
+        f"{setting} names fields that none of the first items has: 'ur1'; did you mean 'url'? "
         "Their fields are url"
     )
 

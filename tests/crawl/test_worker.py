@@ -109,7 +109,7 @@ def session():
 
 @pytest.fixture
 def worker(session):
-    return Worker(lambda signs: session, timeout=5)
+    return Worker(lambda liveness: session, timeout=5)
 
 
 async def close(worker):
@@ -176,7 +176,7 @@ async def test_namespaces_are_kept_apart(worker, session):
 
 @deferred_f_from_coro_f
 async def test_a_claim_that_comes_too_late_is_released(session):
-    worker = Worker(lambda signs: session, timeout=0.2)
+    worker = Worker(lambda liveness: session, timeout=0.2)
     session.gate.clear()
     with pytest.raises(IndexUnavailable, match=r"within 0\.2 s"):
         await worker.claim("n", document("a"))
@@ -250,7 +250,7 @@ async def test_while_the_database_is_away_nobody_waits_for_it(worker, session):
     assert len(tried) == 1
     await until(lambda: len(session.probes) > 2)
     session.fail = lambda claims: None
-    await until(lambda: worker._presence.refusal is None)
+    await until(lambda: worker._breaker.refusal is None)
     assert (await worker.claim("n", document())).kind == "unique"
     await close(worker)
 
@@ -269,7 +269,7 @@ async def test_what_waiting_does_not_change_is_not_asked_for_again_and_again(wor
 
 @deferred_f_from_coro_f
 async def test_while_the_thread_hangs_nobody_waits_for_it_a_second_time(session):
-    worker = Worker(lambda signs: session, timeout=1)
+    worker = Worker(lambda liveness: session, timeout=1)
     session.gate.clear()
     with pytest.raises(IndexUnavailable, match="within 1 s"):
         await worker.claim("n", document("a"))
@@ -277,7 +277,7 @@ async def test_while_the_thread_hangs_nobody_waits_for_it_a_second_time(session)
         with pytest.raises(IndexUnavailable, match="earlier"):
             await worker.claim("n", document("b"))
     session.gate.set()
-    await until(lambda: worker._presence.refusal is None)
+    await until(lambda: worker._breaker.refusal is None)
     assert (await worker.claim("n", document("c"))).kind == "unique"
     await close(worker)
     # Late as it was, it was made; the others were not even asked for.
@@ -287,12 +287,12 @@ async def test_while_the_thread_hangs_nobody_waits_for_it_a_second_time(session)
 
 @deferred_f_from_coro_f
 async def test_a_database_that_is_busy_with_others_is_waited_for(session):
-    worker = Worker(lambda signs: session, timeout=1)
+    worker = Worker(lambda liveness: session, timeout=1)
     session.gate.clear()
     asked = asyncio.ensure_future(worker.claim("n", document("a")))
     for _ in range(15):
         await asyncio.sleep(0.2)
-        worker.figures.signs.note()
+        worker.figures.liveness.note()
     assert not asked.done()
     session.gate.set()
     assert (await asked).kind == "unique"
@@ -302,7 +302,7 @@ async def test_a_database_that_is_busy_with_others_is_waited_for(session):
 @deferred_f_from_coro_f
 async def test_a_blocked_event_loop_is_no_fault_of_the_database(session):
     """The answer is there before anybody can look for it, or comes soon after."""
-    worker = Worker(lambda signs: session, timeout=1)
+    worker = Worker(lambda liveness: session, timeout=1)
     for is_slow in (False, True):
         if is_slow:
             session.gate.clear()
@@ -364,7 +364,7 @@ async def test_without_a_sign_of_life_the_database_is_away(worker, session, capl
     await until(lambda: len(session.probes) > 2)
     session.beat, session.fail = (lambda: 0), lambda claims: None
     await close(worker)
-    assert caplog.text.count("No sign of life") == 1
+    assert caplog.text.count("heartbeat of this run failed") == 1
 
 
 @deferred_f_from_coro_f
@@ -401,7 +401,7 @@ async def test_a_mismatch_is_said_to_each_and_not_taken_for_an_outage(worker, se
 async def test_it_is_opened_again_after_it_could_not_be_opened(session):
     attempts = iter([unavailable(), unavailable(), None])
 
-    def connect(signs):
+    def connect(liveness):
         if error := next(attempts):
             raise error
         return session
@@ -411,14 +411,14 @@ async def test_it_is_opened_again_after_it_could_not_be_opened(session):
         await worker.claim("n", document())
     assert worker.figures.run is None
     await until(lambda: worker.figures.run == 1)
-    await until(lambda: worker._presence.refusal is None)
+    await until(lambda: worker._breaker.refusal is None)
     assert (await worker.claim("n", document())).kind == "unique"
     await close(worker)
 
 
 @deferred_f_from_coro_f
 async def test_a_driver_that_is_missing_will_not_come_back():
-    def connect(signs):
+    def connect(liveness):
         raise ModuleNotFoundError("no driver")
 
     worker = Worker(connect, timeout=5)
@@ -431,13 +431,13 @@ async def test_a_driver_that_is_missing_will_not_come_back():
 @deferred_f_from_coro_f
 async def test_at_the_end_a_busy_database_is_waited_for_but_not_for_ever(session, caplog):
     session.gate.clear()
-    worker = Worker(lambda signs: session, timeout=0.3)
+    worker = Worker(lambda liveness: session, timeout=0.3)
     worker.confirm("n", claim(1))
     closing = asyncio.ensure_future(worker.close(settled=True, reason="finished"))
     started = time.monotonic()
     while not closing.done() and time.monotonic() - started < 60:
         await asyncio.sleep(0.05)
-        worker.figures.signs.note()
+        worker.figures.liveness.note()
     assert 10 * 0.3 <= time.monotonic() - started < 50
     assert await closing is False
     assert session.abandoned
@@ -448,7 +448,7 @@ async def test_at_the_end_a_busy_database_is_waited_for_but_not_for_ever(session
 
 @deferred_f_from_coro_f
 async def test_it_is_closed_no_later_than_the_timeout(session, caplog):
-    worker = Worker(lambda signs: session, timeout=0.2)
+    worker = Worker(lambda liveness: session, timeout=0.2)
     session.gate.clear()
     worker.confirm("n", claim(1))
     await close(worker)
@@ -461,7 +461,7 @@ async def test_it_is_closed_no_later_than_the_timeout(session, caplog):
 
 @deferred_f_from_coro_f
 async def test_without_work_no_database_is_opened():
-    def connect(signs):
+    def connect(liveness):
         raise AssertionError("nobody asked for it")
 
     await close(Worker(connect, timeout=1))

@@ -73,7 +73,7 @@ class Writer:
         await self._worker.flush()
         closed = await self._worker.close(settled=True, reason="finished")
         self._outcome.unclosed += not closed
-        self._outcome.waited += self._worker.figures.signs.waited
+        self._outcome.waited += self._worker.figures.liveness.waited
 
     async def _item(self, group: int, shared: Document) -> None:
         async with self._slots:

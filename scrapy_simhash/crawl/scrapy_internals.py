@@ -1,0 +1,212 @@
+"""Every use of Scrapy's undocumented attributes.
+
+Where the installed Scrapy lacks one, the feature that needs it is lost and one warning says which;
+the crawl goes on.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import scrapy
+from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage
+from scrapy.http import TextResponse
+from scrapy.pipelines import ItemPipelineManager
+from scrapy.spiders import CrawlSpider
+from scrapy.utils.defer import deferred_from_coro
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.extensions.feedexport import FeedSlot, ItemFilter
+    from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
+
+#: Bytes that an item counts for while it waits. Scrapy stops fetching at 5,000,000 by default
+#: (SCRAPER_SLOT_MAX_ACTIVE_SIZE), so 250 items may wait: four times what one transaction claims.
+_WAITING_ITEM = 20_000
+
+_lost: set[str] = set()
+
+
+def _lose(feature: str, error: Exception) -> None:
+    """Log, once for each feature, that it does not work with this version of Scrapy."""
+    if feature not in _lost:
+        _lost.add(feature)
+        logger.warning(
+            "Scrapy %s differs from what this plugin expects (%s): %s",
+            scrapy.__version__,
+            error,
+            feature,
+        )
+
+
+def has_tree(response: Response) -> bool:
+    """Whether the page has been parsed already."""
+    return getattr(response, "_cached_selector", None) is not None
+
+
+def release_tree(response: Response | None) -> None:
+    """Free the parsed tree and the text of a page while the response waits for its verdict.
+
+    Both take many times the bytes of the page. A response and its selector refer to each other, so
+    only the garbage collector would free them otherwise, many at a time, blocking the event loop. A
+    later use of the selector parses the page again. Freed right after reading, the thousands of
+    nodes are still in the processor's caches.
+    """
+    if isinstance(response, TextResponse):
+        try:
+            if response._cached_selector is not None:
+                response._cached_selector = None
+            if response._cached_ubody is not None:
+                response._cached_ubody = None
+        except AttributeError as error:
+            _lose("parsed pages stay in memory until they are garbage-collected", error)
+
+
+def is_lazy(response: Response | None, spider: Spider | None) -> bool:
+    """Whether the body of the callback runs only when its output is iterated."""
+    request = response.request if response is not None else None
+    callback = request.callback if request is not None else None
+    try:
+        if callback is None and spider is not None:
+            callback = spider._parse
+        while isinstance(callback, partial):
+            callback = callback.func
+        if isinstance(spider, CrawlSpider) and callback in (spider._parse, spider._callback):
+            # They return a generator, which calls the callback of the rule.
+            return True
+        if spider is not None and callback == spider._parse:
+            callback = getattr(spider, "parse", None)
+    except AttributeError as error:
+        _lose("callbacks run for pages that SIMHASH_ON_DUPLICATE = 'skip' skips", error)
+        return False
+    return inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback)
+
+
+@contextmanager
+def counted_as_load(crawler: Crawler) -> Iterator[None]:
+    """Count an item that waits inside in the load at which Scrapy stops fetching.
+
+    Scrapy counts the bodies of responses only. Thousands of small pages would fit, each with the
+    hundred tasks that Scrapy creates for it and keeps until its item has passed the pipelines.
+    """
+    slot = getattr(getattr(crawler.engine, "scraper", None), "slot", None)
+    try:
+        if slot is not None:
+            slot.active_size += _WAITING_ITEM
+    except AttributeError as error:
+        _lose("items that wait for the index do not slow down fetching", error)
+        slot = None
+    try:
+        yield
+    finally:
+        if slot is not None:
+            slot.active_size -= _WAITING_ITEM
+
+
+def is_last_pipeline(crawler: Crawler, pipeline: object) -> bool:
+    """Whether no other item pipeline comes after one; false where that can't be known."""
+    try:
+        manager = crawler.engine.scraper.itemproc
+        # A custom ITEM_PROCESSOR may have no list.
+        return isinstance(manager, ItemPipelineManager) and manager.middlewares[-1] is pipeline
+    except (AttributeError, IndexError) as error:
+        _lose("there is no warning where nothing stores the items", error)
+        return False
+
+
+def close_crawl(crawler: Crawler, reason: str) -> None:
+    """Close the spider soon; to await that from an item's task would wait for this very item."""
+    if crawler.engine is None:
+        return
+    try:
+        closing = crawler.engine.close_spider_async(reason=reason)
+    except AttributeError as error:
+        _lose("a crawl is not closed when its index fails", error)
+    else:
+        deferred_from_coro(closing)
+
+
+def count_as_failed(crawler: Crawler) -> None:
+    """Let `scrapy crawl` exit with 1: that is what it does where a crawler has no spider."""
+    crawler.spider = None
+
+
+class FeedCount(NamedTuple):
+    """A feed that is being written, and how many items have been written to all of its files."""
+
+    uri: str
+    written: int
+    filter: ItemFilter
+
+
+class ClosedFeed(NamedTuple):
+    """A file of a feed that is complete, how many items it holds, and its path if it is local."""
+
+    uri: str
+    items: int
+    path: str | None
+
+
+_NO_FEED_CHECK = "items count as stored although a feed may have failed to write them"
+
+
+def feed_counts(exporter: FeedExporter) -> list[FeedCount] | None:
+    """What the feeds have written so far; None where that can't be known.
+
+    A full file is replaced by the next one while the exporter handles the item that filled it.
+    """
+    try:
+        return [
+            FeedCount(
+                slot.uri_template,
+                (slot.batch_id - 1) * slot.feed_options["batch_item_count"] + slot.itemcount,
+                slot.filter,
+            )
+            for slot in exporter.slots
+        ]
+    except (AttributeError, LookupError, TypeError) as error:
+        _lose(_NO_FEED_CHECK, error)
+        return None
+
+
+def closed_feed(slot: FeedSlot) -> ClosedFeed | None:
+    """What a slot that was closed has written; None where that can't be known."""
+    try:
+        storage = slot.storage
+        path = storage.path if isinstance(storage, FileFeedStorage) else None
+        return ClosedFeed(slot.uri_template, slot.itemcount, path)
+    except AttributeError as error:
+        _lose(_NO_FEED_CHECK, error)
+        return None
+
+
+def feed_uris(exporter: FeedExporter) -> list[str] | None:
+    """The URIs of all feeds; None where they can't be known."""
+    try:
+        return list(exporter.feeds)
+    except AttributeError as error:
+        _lose(_NO_FEED_CHECK, error)
+        return None
+
+
+def keep_old_feeds(crawler: Crawler) -> None:
+    """Let a crawl that is refused not replace the feeds of an earlier one by empty files."""
+    exporter: Any = crawler.get_extension(FeedExporter)
+    if exporter is None:
+        return
+    try:
+        for slot in exporter.slots:
+            if slot.store_empty:
+                slot.store_empty = False
+    except AttributeError as error:
+        _lose("a crawl that is refused may replace earlier feeds by empty files", error)
