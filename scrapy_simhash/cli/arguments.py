@@ -1,4 +1,4 @@
-"""Options that commands share, and checks of what is given for them."""
+"""Options that commands share."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["add_database", "add_json", "add_prefer", "add_run", "not_negative", "positive"]
 
-# Whole numbers of a database go no further.
+# The largest integer that databases store.
 _MOST = (1 << 63) - 1
 
 
 def add_database(parser: ArgumentParser) -> None:
-    """For a command that works on a namespace."""
+    """Options for the database and the namespace."""
     parser.add_argument("--database", metavar="URL", help="instead of SIMHASH_DATABASE_URL")
     parser.add_argument(
         "--namespace", metavar="NAME", type=_namespace, help="instead of SIMHASH_NAMESPACE"
@@ -28,17 +28,17 @@ def add_database(parser: ArgumentParser) -> None:
 
 
 def add_json(parser: ArgumentParser) -> None:
-    """For a command whose output a program may read."""
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    """An option for output as JSON."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def add_run(parser: ArgumentParser) -> None:
-    """For a command that may be about a single run."""
-    parser.add_argument("--run", type=positive, metavar="N", help="of this run only")
+    """An option for a single run."""
+    parser.add_argument("--run", type=positive, metavar="N", help="only what belongs to run N")
 
 
 def add_prefer(parser: ArgumentParser, what: str) -> None:
-    """For a command that knows better copies from others."""
+    """An option for the criteria by which one copy is better than another."""
     parser.add_argument(
         "--prefer",
         metavar="A,B",
@@ -49,23 +49,19 @@ def add_prefer(parser: ArgumentParser, what: str) -> None:
 
 
 def positive(given: str) -> int:
-    """A whole number from 1 upwards.
-
-    Raises:
-        ArgumentTypeError: it is none.
-    """
+    """Parse an integer from 1 upwards."""
     return _whole(given, 1)
 
 
 def not_negative(given: str) -> int:
-    """The same from 0 upwards."""
+    """Parse an integer from 0 upwards."""
     return _whole(given, 0)
 
 
 def _whole(given: str, least: int) -> int:
     number = int(given) if given.isdecimal() and len(given) < 20 else -1
     if not least <= number <= _MOST:
-        raise ArgumentTypeError(f"{given!r}: a whole number from {least} upwards is allowed")
+        raise ArgumentTypeError(f"{given!r}: expected an integer from {least} upwards")
     return number
 
 

@@ -1,6 +1,6 @@
-"""``scrapy simhash``: finds the command that is asked for, and runs it.
+"""``scrapy simhash``: finds a command and runs it.
 
-Scrapy imports this module on each of its commands, so a command is imported once it is asked for.
+Scrapy imports this module for each of its own commands, so ours are imported only when used.
 """
 
 from __future__ import annotations
@@ -18,38 +18,35 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "Simhash"]
 
-#: The commands, each in the file of its name, with what they do.
+#: The commands, each in the file of its name.
 COMMANDS = {
-    "try": "try a spider: what would be left out of a few hundred of its pages; stores nothing",
-    "stats": "show the size of the index, its scheme and plan, its runs and its growth",
-    "show": "show everything known of a page",
-    "report": "write the HTML report, one file that opens offline",
-    "tune": "replay what is stored at other similarities, without crawling again",
-    "patterns": "show which parts of addresses only repeat what is found without them",
-    "restore": "give back dropped items, as JSON Lines",
-    "better": "give back dropped items that are better than what is kept of their group",
-    "prune": "forget claims that were not met again for long",
-    "reset": "forget a namespace with everything in it",
+    "try": "crawl a few hundred pages and show what would be dropped; stores nothing",
+    "stats": "show the size of the index, its runs and its growth",
+    "show": "show everything stored about a page",
+    "report": "write the HTML report, a single file that works offline",
+    "tune": "show what other similarities would have dropped",
+    "patterns": "show which parts of addresses only lead to pages already known",
+    "restore": "write dropped items, as JSON Lines",
+    "prune": "delete stored items not seen for a long time",
+    "reset": "delete a namespace with everything in it",
     "compare": "compare two pages or texts",
-    "dedupe": "leave the near-duplicates out of an existing feed",
-    "explain": "show how a text's fingerprint comes about",
-    "rebuild": "make the keys of a namespace with exact blocks anew, for its present size",
-    "secret": "print the secret of the database, for others that are to agree with it",
+    "dedupe": "remove near-duplicates from files",
+    "explain": "show how the fingerprint of a text is computed",
 }
 
 
 class Simhash(ScrapyCommand):
-    """The command with its sub-commands."""
+    """``scrapy simhash`` with its commands."""
 
     requires_crawler_process = False
 
     def syntax(self) -> str:
-        """Shown in the help."""
+        """Called by Scrapy for the help."""
         return "<command> [options]"
 
     def short_desc(self) -> str:
-        """Shown in the list of commands."""
-        return "Look into the index of near-duplicates, question it, tune it, undo it"
+        """Called by Scrapy for its list of commands."""
+        return "Inspect, tune and undo the removal of near-duplicates"
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Called by Scrapy."""
@@ -68,19 +65,19 @@ class Simhash(ScrapyCommand):
         """Called by Scrapy.
 
         Raises:
-            UsageError: there is no such command or option.
+            UsageError: the command or an option is unknown.
         """
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}")
         if opts.command is None:
             raise UsageError
-        assert self.settings is not None  # noqa: S101 - Scrapy has set them
+        assert self.settings is not None  # noqa: S101 - set by Scrapy
         main = import_module("scrapy_simhash.cli.main")
         self.exitcode = main.main(_module(opts.command), self.settings, opts)
 
 
 class _CommandParser(ArgumentParser):
-    """Learns its options from the command's own file, which is read when it is asked for."""
+    """Takes its options from the module of the command, imported on first use."""
 
     def __init__(self, *, module: str, **options: Any) -> None:
         super().__init__(**options)
@@ -95,12 +92,12 @@ class _CommandParser(ArgumentParser):
         )
 
     def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
-        """Called by the parser around it, once."""
+        """Called once, by the parser of ``scrapy simhash``."""
         _module(self._module).add_arguments(self)
         return super().parse_known_args(*args, **kwargs)
 
 
 def _module(command: str) -> Any:
-    # No module can be called "try".
+    # "try" can't be the name of a module.
     name = f"{command}_" if iskeyword(command) else command
     return import_module(f"scrapy_simhash.cli.{name}")

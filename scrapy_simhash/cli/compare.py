@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.cli.arguments import add_json
-from scrapy_simhash.cli.judging import Pair
 from scrapy_simhash.cli.output import (
     facts_table,
     format_distance,
@@ -19,12 +20,16 @@ from scrapy_simhash.cli.output import (
     text_changes,
 )
 from scrapy_simhash.cli.sources import read_sources
-from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.index.batch import make_batch
+from scrapy_simhash.index.decide import Met, decide
+from scrapy_simhash.index.verdict import Claimant, Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import same_site
+from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.report.verdict import in_words
+from scrapy_simhash.simhash.measure import jaccard, similarity_at
 from scrapy_simhash.text.page_sketch import containment
 from scrapy_simhash.visible import plural, shortened
 
@@ -36,17 +41,21 @@ if TYPE_CHECKING:
     from scrapy_simhash.cli.project import Project
     from scrapy_simhash.cli.sources import Source
     from scrapy_simhash.crawl.settings import Settings
-    from scrapy_simhash.index.decide import Rule
+    from scrapy_simhash.index.decide import Decision, Rule
+    from scrapy_simhash.index.verdict import Row
     from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["Pair", "add_arguments", "run"]
+
+# Keys of any kind will do: the index is not searched.
+_KEYS = Blocks((1,))
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What its command line may say."""
+    """Add the options of the command."""
     add_json(parser)
-    parser.add_argument("a", metavar="A", help="a URL or a file: of HTML, or a text")
-    parser.add_argument("b", metavar="B", help="a URL or a file: of HTML, or a text")
+    parser.add_argument("a", metavar="A", help="a URL, or a file with HTML or plain text")
+    parser.add_argument("b", metavar="B", help="a URL, or a file with HTML or plain text")
 
 
 def run(project: Project, options: Namespace) -> None:
@@ -87,7 +96,7 @@ def _figures(project: Project, sources: Sequence[Source]) -> dict[str, Any]:
             for source, document in zip(sources, documents, strict=True)
         ],
         "similarity": pair and pair.similarity,
-        "wanted": rule.similarity,
+        "threshold": rule.similarity,
         "distance": pair and pair.distance,
         "estimate": pair and pair.estimate,
         "limit": rule.limit,
@@ -97,11 +106,11 @@ def _figures(project: Project, sources: Sequence[Source]) -> dict[str, Any]:
 
 
 def _document(scheme: Scheme, source: Source, key: str) -> Document:
-    """A page as a crawl compares it that stores nothing else of it; a text by itself."""
+    """A page as a crawl without items compares it; of a text, the text alone."""
     facts = None
     if source.facts is not None:
-        said = {name: fold(name_of(name), value) for name, value in source.facts.items()}
-        known = {name: folded for name, folded in said.items() if folded is not None}
+        found = {name: fold(name_of(name), value) for name, value in source.facts.items()}
+        known = {name: folded for name, folded in found.items() if folded is not None}
         facts = Facts.of(known).with_numbers(source.text)
     return Document(scheme.sketch(source.text), key, source.url, facts=facts, rest=source.rest)
 
@@ -124,7 +133,7 @@ def _not_compared(
     for name, source, document in zip("AB", sources, documents, strict=True):
         sketch = document.sketch
         if source.excess:
-            return f"not compared: {name} has more {source.excess} than a crawl looks at"
+            return f"not compared: {name} has more {source.excess} than a crawl accepts"
         if len(source.text) > settings.max_text:
             return (
                 f"not compared: {name} has {len(source.text):,} characters, more than "
@@ -149,21 +158,74 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
     texts = figures["texts"]
     for name in ("source", "characters", "features", "fingerprint"):
         table.add_row(name, *(Text(shortened(str(text[name]))) for text in texts))
-    said = [text["facts"] or {} for text in texts]
-    for name in sorted({name for facts in said for name in facts}):
+    known = [text["facts"] or {} for text in texts]
+    for name in sorted({name for facts in known for name in facts}):
         table.add_row(
-            Text(shortened(name, 80)), *(Text(shortened(facts.get(name, ""))) for facts in said)
+            Text(shortened(name, 80)), *(Text(shortened(facts.get(name, ""))) for facts in known)
         )
     console.print(table)
     facts = facts_table()
     facts.add_row("verdict", Text(figures["verdict"]))
     facts.add_row("scheme", figures["scheme"])
     if figures["similarity"] is not None:
-        wanted = "" if figures["wanted"] is None else f"; {figures['wanted']:g} is asked for"
-        known = format_similarity(figures["similarity"], estimated=False)
-        facts.add_row("similarity", f"{known}{wanted}")
+        least = "" if figures["threshold"] is None else f" (threshold {figures['threshold']:g})"
+        similarity = format_similarity(figures["similarity"], estimated=False)
+        facts.add_row("similarity", f"{similarity}{least}")
     facts.add_row("distance", format_distance(figures["distance"], bits))
-    facts.add_row("compared up to", f"{figures['limit']} {plural(figures['limit'], 'bit')}")
+    facts.add_row("largest distance", f"{figures['limit']} {plural(figures['limit'], 'bit')}")
     if figures["rest"] is not None:
-        facts.add_row("rest of the page", f"{figures['rest']:.2f} of the smaller one is on both")
+        facts.add_row("page sketch", f"{figures['rest']:.2f} of the smaller page is on both")
     console.print(facts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Two documents that have a fingerprint, in their order.
+
+    Attributes:
+        documents: the documents.
+        rows: the rows that claims on them would have.
+        distance: the distance of their fingerprints, in bits.
+        similarity: the Jaccard similarity of their shingles; None where the scheme has none.
+        estimate: the similarity that the distance stands for.
+    """
+
+    documents: tuple[Document, Document]
+    rows: tuple[Row, Row]
+    distance: int
+    similarity: float | None
+    estimate: float
+
+    @classmethod
+    def of(cls, scheme: Scheme, first: Document, second: Document) -> Pair:
+        """Measure two documents."""
+        batch = make_batch(
+            [first, second],
+            namespace=0,
+            claimant=Claimant(0, 0),
+            now=0.0,
+            keys=_KEYS,
+            flips=[np.zeros(1, np.int32)],
+            width=-(-scheme.bits // 8),
+            limit=scheme.bits,
+            keep_texts=False,
+        )
+        ((apart, _),) = batch.twins[1]
+        a, b = first.sketch.shingles, second.sketch.shingles
+        one, other = batch.rows
+        return cls(
+            (first, second),
+            (one._replace(id=1), other._replace(id=2)),
+            apart,
+            None if a is None or b is None else jaccard(a, b),
+            similarity_at(apart, scheme.bits),
+        )
+
+    def decide(self, rule: Rule) -> Decision:
+        """What a crawl decides on the second document after storing the first."""
+
+        def twins(number: int, standing: Mapping[int, Row]) -> list[Met]:
+            return [Met(self.distance, self.similarity, False, standing[0])] if number else []
+
+        facts = [document.facts for document in self.documents]
+        return decide(self.rows, facts, [(), ()], twins, rule=rule, newest={}, made={})[1]

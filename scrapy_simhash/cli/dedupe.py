@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.cli.arguments import add_database, add_json, add_prefer, positive
-from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json, progress_bar
-from scrapy_simhash.cli.project import open_database
+from scrapy_simhash.cli.project import CommandError, open_database
 from scrapy_simhash.corpus.dedupe import Targets, check_free, dedupe_corpus
 from scrapy_simhash.corpus.groups import check_groups_file
 from scrapy_simhash.corpus.workers import Sketcher, usable_cores

@@ -1,4 +1,4 @@
-"""``scrapy simhash explain``: show how a text's fingerprint comes about."""
+"""``scrapy simhash explain``: show how the fingerprint of a text is computed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_json
-from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json
+from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.visible import visible
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What its command line may say."""
+    """Add the options of the command."""
     add_json(parser)
     parser.add_argument("text", metavar="TEXT", help="the text itself, not a file")
 
@@ -29,7 +29,7 @@ def run(project: Project, options: Namespace) -> None:
     scheme = project.settings.scheme
     explain = getattr(scheme, "explain", None)
     if explain is None:
-        raise CommandError(f"the scheme {scheme.id!r} does not explain itself")
+        raise CommandError(f"the scheme {scheme.id!r} has no explain method")
     explanation = explain(options.text)
     if options.json:
         print_json(asdict(explanation))

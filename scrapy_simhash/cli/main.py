@@ -1,4 +1,4 @@
-"""Runs a command, and tells of its trouble in one line."""
+"""Runs a command and reports its errors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ import sys
 import traceback
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.cli.errors import TROUBLE
-from scrapy_simhash.cli.project import Project
+from scrapy_simhash.cli.project import CommandError, Project
+from scrapy_simhash.exceptions import (
+    IndexUnavailable,
+    SchemaMismatch,
+    SchemeMismatch,
+    SettingError,
+)
+from scrapy_simhash.feed.files import FeedError
+from scrapy_simhash.history.namespaces import NotFound
 from scrapy_simhash.visible import visible, without_passwords
 
 if TYPE_CHECKING:
@@ -19,65 +26,61 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+# Errors of the user, the project or the machine. All others are bugs: a LookupError or TypeError
+# must never read as if the user had made a mistake.
+_EXPECTED = (
+    CommandError,
+    FeedError,
+    IndexUnavailable,
+    NotFound,
+    OSError,
+    SchemaMismatch,
+    SchemeMismatch,
+    SettingError,
+)
+
 
 def main(command: Any, settings: ScrapySettings, options: Namespace) -> int:
-    """Do what the command line asks for.
+    """Run a command.
 
     Args:
-        command: the module of the command, with its `run`.
-        settings: the project's.
-        options: what the command line said.
+        command: the module of the command.
+        settings: the project's settings.
+        options: the parsed command line.
 
     Returns:
-        the exit code: 0; 2 after trouble, which is told in one line of standard error; 1 after a
-        bug of ours, or of code that the project brings, with its traceback before that line.
+        the exit code: 0; 2 after an expected error, with one line on standard error; 1 after a bug,
+        with its traceback before that line.
     """
-    project = None
     try:
-        project = Project(settings, options)
-        command.run(project, options)
+        command.run(Project(settings, options), options)
     except KeyboardInterrupt:
         print("scrapy simhash: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # Who read the output has seen enough. What is still buffered must not fail at the end.
+        # The reader has closed the pipe. Flushing what is buffered must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except TROUBLE as error:
-        _tell(options, _said(error))
+    except _EXPECTED as error:
+        _report(options, _message(error))
         return 2
-    except Exception:  # noqa: BLE001 - told with all that is known of it
-        said = traceback.format_exc()
-        # Nobody has written code for all that a damaged file may hold.
-        if (damage := _damage(project)) is not None:
-            _tell(options, damage)
-            return 2
-        print(visible(without_passwords(said)), file=sys.stderr)
-        _tell(
+    except Exception:  # noqa: BLE001 - reported with its traceback
+        print(visible(without_passwords(traceback.format_exc())), file=sys.stderr)
+        _report(
             options,
-            "this is a bug, of scrapy-simhash unless the last lines above are in code of yours; "
-            "please report it with them",
+            "this is a bug in scrapy-simhash, unless the last lines above are in your code or the "
+            "database file was damaged or edited; please report it with them",
         )
         return 1
     return 0
 
 
-def _tell(options: Namespace, said: str) -> None:
-    line = visible(without_passwords(" ".join(said.split())))
+def _report(options: Namespace, message: str) -> None:
+    line = visible(without_passwords(" ".join(message.split())))
     print(f"scrapy simhash {options.command}: {line}", file=sys.stderr)
 
 
-def _damage(project: Project | None) -> str | None:
-    if project is None:
-        return None
-    try:
-        return project.damage()
-    except Exception:  # noqa: BLE001 - something else is wrong, and is told
-        return None
-
-
-def _said(error: Exception) -> str:
-    """What an error says; of a file first which one."""
+def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__

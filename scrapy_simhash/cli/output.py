@@ -1,4 +1,4 @@
-"""What the commands print: tables, JSON, bytes, differences."""
+"""Output of the commands: tables, JSON, sizes, differences."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ _CHANGES, _LONGEST, _BEFORE = 3, 60, 24
 
 def open_console() -> Console:
     """Standard output, for people."""
-    # Nothing that was crawled is markup. A pipe has no width: nothing is to be cut there.
+    # Crawled text is never markup. A pipe has no width of its own, and must not cut lines.
     return Console(
         markup=False, emoji=False, highlight=False, width=None if sys.stdout.isatty() else 200
     )
 
 
 def progress_bar() -> Progress:
-    """On standard error, and only where somebody looks at it."""
+    """A progress bar on standard error, shown only on a terminal."""
     is_unseen = not sys.stderr.isatty()
     return Progress(
         SpinnerColumn(),
@@ -68,7 +68,7 @@ def progress_bar() -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        # Before rich 14.3 a bar that is disabled ends in an empty line all the same.
+        # Before rich 14.3 even a disabled bar prints an empty line at its end.
         console=Console(stderr=True, markup=False, emoji=False, highlight=False, quiet=is_unseen),
         transient=True,
         disable=is_unseen,
@@ -84,20 +84,20 @@ def facts_table(title: str | None = None) -> Table:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output, without the passwords of URLs."""
+    """Print a JSON document, without the passwords of URLs."""
     shown = visible(without_passwords(json.dumps(value, ensure_ascii=False, indent=2)))
     sys.stdout.buffer.write(shown.encode() + b"\n")
     sys.stdout.buffer.flush()
 
 
 def json_line(value: Any) -> bytes:
-    """A JSON document in bytes, with a line feed, to the letter."""
-    # Escaped, control characters of any kind reach neither a terminal nor an editor.
+    """A JSON document in one line, with all values unchanged."""
+    # Control characters are escaped: they could harm a terminal or an editor.
     return visible(json.dumps(value, ensure_ascii=False)).encode() + b"\n"
 
 
 def format_bytes(count: int) -> str:
-    """A number of bytes with its unit."""
+    """A size with its unit."""
     size, unit = float(count), "bytes"
     for larger in ("KiB", "MiB", "GiB", "TiB"):
         if size < 1024:
@@ -107,7 +107,7 @@ def format_bytes(count: int) -> str:
 
 
 def format_distance(value: int | None, bits: int) -> str:
-    """A Hamming distance, and about what similarity it means; "-" for None."""
+    """A Hamming distance and the similarity it stands for; "-" for None."""
     if value is None:
         return "-"
     return f"{value} {plural(value, 'bit')} (similarity about {similarity_at(value, bits):.2f})"
@@ -119,23 +119,23 @@ def format_similarity(similarity: float, *, estimated: bool) -> str:
 
 
 def text_changes(first: str | None, second: str | None) -> list[Change] | None:
-    """What changed between two texts; None where one of them is not kept."""
+    """The changes between two texts; None where one of them is not kept."""
     if first is None or second is None:
         return None
     return difference(first[:LONGEST], second[:LONGEST])
 
 
 def marked_difference(first: str, changes: Sequence[Change]) -> Text:
-    """The difference in one text: what is gone struck out, what is new underlined."""
+    """One text with removed parts struck out and added parts underlined."""
     if not any(change.removed or change.added for change in changes):
-        return Text("The texts are equal, as far as they are compared.")
+        return Text(f"The texts are equal (the first {LONGEST:,} characters are compared).")
     text = Text()
     place = 0
     for change in changes:
         same = first[place : place + change.copied]
         if len(same) > 160:
             head = _LAST_WORD.sub("", same[:70]) if place else ""
-            # After the last change nothing is led up to.
+            # After the last change, the end of the text is left out.
             leads_up = change.removed or change.added
             same = f"{head} […] {_FIRST_WORD.sub('', same[-70:]) if leads_up else ''}"
         text.append(visible(without_passwords(same)).replace("\n", " "))

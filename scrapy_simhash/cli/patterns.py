@@ -11,8 +11,8 @@ from rich.text import Text
 
 from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, add_json, positive
-from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import open_console, print_json, progress_bar
+from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.durable import open_new
 from scrapy_simhash.visible import plural, shortened, visible
 
@@ -31,7 +31,7 @@ _SPECIAL = frozenset("*|?#")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What its command line may say."""
+    """Add the options of the command."""
     add_database(parser)
     add_json(parser)
     parser.add_argument(

@@ -7,7 +7,6 @@ from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scrapy_simhash import history
-from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.engine import check_url, sqlite_file
@@ -26,14 +25,18 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.runs import Run
     from scrapy_simhash.index.verdict import FactsMode
 
-__all__ = ["Project", "open_database"]
+__all__ = ["CommandError", "Project", "open_database"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class CommandError(Exception):
+    """An error that the user can fix; the message says in one line what is wrong."""
+
+
 def _or_command_error(build: Callable[P, T]) -> Callable[P, T]:
-    """What is built of what the user has given, and raises a ValueError where that is wrong."""
+    """Turn a ValueError, about what the user gave, into a CommandError."""
 
     @wraps(build)
     def built(*arguments: P.args, **options: P.kwargs) -> T:
@@ -55,7 +58,6 @@ class Project:
     def __init__(self, settings: ScrapySettings, options: Namespace) -> None:
         self.scrapy = settings
         self.settings = Settings.read(settings)
-        self._has_opened = False
         self._url: str | None = getattr(options, "database", None)
         self._name: str | None = getattr(options, "namespace", None)
 
@@ -66,38 +68,9 @@ class Project:
 
     @property
     def name(self) -> str | None:
-        """The namespace that is asked for; None where its name depends on the spider."""
+        """The chosen namespace; None where its name depends on the spider."""
         given = self.settings.namespace
         return self._name or (None if "{spider}" in given else given)
-
-    @contextmanager
-    def database(self) -> Iterator[Database]:
-        """The database, which must be there."""
-        url = self.database_url
-        if (path := sqlite_file(url)) is not None and not path.exists():
-            raise CommandError(
-                f"there is no database {path} yet: nothing was crawled, or --database is wanted"
-            )
-        options, timeout = self.settings.engine_options, self.settings.timeout
-        opened = open_database(
-            url,
-            options=options,
-            timeout=timeout,
-            secret=self.settings.secret,
-            makes_tables=False,
-        )
-        # What a command says it has done is done, whatever happens next.
-        with closing(opened) as database, database.durable():
-            self._has_opened = True
-            yield database
-
-    def damage(self) -> str | None:
-        """Which damage of the database, if a command has opened it, may have led to an error."""
-        if not self._has_opened:
-            return None
-        with self.database() as database:
-            found = history.damage(database)
-            return found and f"{database} is damaged: {found}"
 
     @property
     def given_database(self) -> bool:
@@ -106,9 +79,9 @@ class Project:
 
     @property
     def database_url(self) -> URL:
-        """That of the command line, of the project, or of its own file."""
+        """The database of the command line, of the settings, or the project's own file."""
         if self._url is not None:
-            # A file is what people have at hand.
+            # The path of an SQLite file will do.
             return _checked(self._url if "://" in self._url else f"sqlite:///{self._url}")
         return self.settings.locate_database()
 
@@ -117,19 +90,37 @@ class Project:
         """Its URL without the password."""
         return shown_url(self.database_url)
 
+    @contextmanager
+    def database(self) -> Iterator[Database]:
+        """The database, which must exist."""
+        url = self.database_url
+        if (path := sqlite_file(url)) is not None and not path.exists():
+            hint = "" if self.given_database else "; crawl first, or use --database"
+            raise CommandError(f"there is no database {path}{hint}")
+        opened = open_database(
+            url,
+            options=self.settings.engine_options,
+            timeout=self.settings.timeout,
+            secret=self.settings.secret,
+            makes_tables=False,
+        )
+        # Changes must survive a crash of the machine once a command has reported them.
+        with closing(opened) as database, database.durable():
+            yield database
+
+    @contextmanager
+    def namespace(self) -> Iterator[tuple[Database, history.NamespaceRow]]:
+        """The database and the chosen namespace."""
+        with self.database() as database:
+            yield database, history.choose_namespace(database, self.name)
+
     def drop_tables(self) -> None:
         """Drop our tables, whatever version made them."""
         drop_tables(self.database_url, self.settings.engine_options)
 
-    @contextmanager
-    def namespace(self) -> Iterator[tuple[Database, history.NamespaceRow]]:
-        """The database and the namespace in it."""
-        with self.database() as database:
-            yield database, history.choose_namespace(database, self.name)
-
     @_or_command_error
     def plan(self, secret: bytes, facts: FactsMode | None = None) -> Plan:
-        """What a corpus is compared by, with the project's settings."""
+        """How a corpus is compared, with the project's settings."""
         settings = self.settings
         return Plan.make(
             settings.scheme,

@@ -1,12 +1,12 @@
-"""``scrapy simhash prune``: forget claims that were not met again for long."""
+"""``scrapy simhash prune``: delete stored items not seen for a long time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_database, add_json, positive
-from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json, progress_bar
+from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates
 from scrapy_simhash.visible import plural
@@ -20,7 +20,7 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What its command line may say."""
+    """Add the options of the command."""
     add_database(parser)
     add_json(parser)
     parser.add_argument(
@@ -32,19 +32,19 @@ def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     days = options.older_than or project.settings.expire
     if days is None:
-        raise CommandError("--older-than DAYS is wanted, as SIMHASH_EXPIRE is not set")
+        raise CommandError("prune needs --older-than DAYS, or SIMHASH_EXPIRE")
     with project.namespace() as (database, namespace), progress_bar() as progress:
-        progress.add_task("Forgetting", total=None)
+        progress.add_task("Deleting", total=None)
         index = project.index(database, namespace.name)
         before = database.now() - days * DAY
         count, drops = expire_claims(index, before), expire_duplicates(index, before)
         left = len(index)
     if options.json:
         print_json(
-            {"namespace": namespace.name, "forgotten": count, "duplicates": drops, "left": left}
+            {"namespace": namespace.name, "deleted": count, "duplicates": drops, "left": left}
         )
     else:
         print(
-            f"{count:,} {plural(count, 'claim')} and {drops:,} {plural(drops, 'drop')} forgotten, "
-            f"{left:,} {plural(left, 'claim')} left"
+            f"{count:,} stored {plural(count, 'item')} and {drops:,} {plural(drops, 'duplicate')} "
+            f"deleted, {left:,} stored {plural(left, 'item')} left"
         )

@@ -1,4 +1,4 @@
-"""``scrapy simhash reset``: forget a namespace with everything in it."""
+"""``scrapy simhash reset``: delete a namespace with everything in it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_database, add_json
-from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import print_json
+from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.index.upkeep import reset_namespace
 from scrapy_simhash.visible import plural, shortened
 
@@ -20,46 +20,44 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What its command line may say."""
+    """Add the options of the command."""
     add_database(parser)
     add_json(parser)
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     parser.add_argument(
         "--all",
         action="store_true",
-        help="forget all namespaces, and make the tables anew, whatever version made them",
+        help="delete all namespaces and tables, whatever version made them",
     )
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     if options.all:
-        _ask(options, f"Forget all that is in {project.shown_database}?")
+        _confirm(options, f"Delete everything in {project.shown_database}?")
         project.drop_tables()
-        if options.json:
-            print_json({"namespace": None, "forgotten": None})
-        else:
-            print("All is forgotten")
-        return
-    with project.namespace() as (database, namespace):
-        name = shortened(namespace.name)
-        claims = f"{namespace.size:,} {plural(namespace.size, 'claim')}"
-        _ask(options, f"Forget {claims} of {name} in {database}?")
-        reset_namespace(database, namespace.name)
-    if options.json:
-        print_json({"namespace": namespace.name, "forgotten": namespace.size})
+        name, size, done = None, None, "Everything was deleted"
     else:
-        print(f"{claims} forgotten")
+        with project.namespace() as (database, namespace):
+            name, size = namespace.name, namespace.size
+            items = f"{size:,} stored {plural(size, 'item')}"
+            _confirm(options, f"Delete {items} of {shortened(name)} in {database}?")
+            reset_namespace(database, name)
+        done = f"{items} deleted"
+    if options.json:
+        print_json({"namespace": name, "deleted": size})
+    else:
+        print(done)
 
 
-def _ask(options: Namespace, question: str) -> None:
+def _confirm(options: Namespace, question: str) -> None:
     if options.yes:
         return
     if not sys.stdin.isatty():
-        raise CommandError("--yes is wanted where nobody can be asked")
+        raise CommandError("use --yes where standard input is no terminal")
     try:
         answer = input(f"{question} [y/N] ")
     except EOFError:
         answer = ""
     if answer.strip().lower() not in {"y", "yes"}:
-        raise CommandError("nothing was forgotten")
+        raise CommandError("nothing was deleted")

@@ -1,43 +1,91 @@
-"""``scrapy simhash restore``: give back dropped items, as JSON Lines."""
+"""``scrapy simhash restore``: write dropped items as JSON Lines."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from argparse import ArgumentTypeError
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from scrapy_simhash import history
-from scrapy_simhash.cli.arguments import add_database, not_negative, positive
-from scrapy_simhash.cli.items import add_choice, give_back
+from scrapy_simhash.cli.arguments import add_database, add_prefer, not_negative, positive
+from scrapy_simhash.cli.output import json_line, progress_bar
+from scrapy_simhash.cli.project import CommandError
+from scrapy_simhash.durable import new_file
+from scrapy_simhash.visible import plural
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any, BinaryIO
 
     from scrapy_simhash.cli.project import Project
+
+    class Packed(Protocol):
+        """A dropped item."""
+
+        @property
+        def item(self) -> bytes | None:
+            """Packed; None if it was not kept."""
+
+        @property
+        def item_type(self) -> str | None:
+            """The path of its class."""
+
 
 __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What its command line may say."""
+    """Add the options of the command."""
     add_database(parser)
-    add_choice(parser)
     parser.add_argument(
-        "--orphans", action="store_true", help="only those that no claim stands for any more"
+        "-o", "--output", metavar="FILE", help="write to a new FILE, not to standard output"
+    )
+    parser.add_argument(
+        "--since",
+        metavar="TIME",
+        type=_seconds,
+        help="only items dropped since TIME: 2030-01-31 or 2030-01-31T12:00",
+    )
+    parser.add_argument("--run", type=positive, metavar="N", help="only items that run N dropped")
+    parser.add_argument(
+        "--orphans",
+        action="store_true",
+        help="only items whose original was not stored in the end",
     )
     parser.add_argument(
         "--id",
         type=positive,
         action="append",
         metavar="N",
-        help="only this one, by its number in the report or in `show --json` (may be repeated)",
+        help="only the item with this number in the report or in `show` (may be repeated)",
     )
-    parser.add_argument("--run", type=positive, metavar="N", help="only those of this run")
     parser.add_argument(
-        "--min-distance", type=not_negative, metavar="N", help="only those so far away, or farther"
+        "--min-distance", type=not_negative, metavar="N", help="only items at least N bits apart"
     )
+    parser.add_argument(
+        "--better",
+        action="store_true",
+        help="only the best item of each group, if it is better than the stored one, together "
+        "with what it replaces",
+    )
+    add_prefer(parser, "with --better, the quality that counts")
 
 
 def run(project: Project, options: Namespace) -> None:
-    """Run the command."""
+    """Run the command.
+
+    Raises:
+        CommandError: options do not go together, or see `_write`.
+    """
+    if options.better:
+        _run_better(project, options)
+        return
+    if options.prefer is not None:
+        raise CommandError("--prefer needs --better")
     with project.namespace() as (database, namespace):
         found = history.quarantined(
             database,
@@ -48,4 +96,104 @@ def run(project: Project, options: Namespace) -> None:
             min_distance=options.min_distance,
             numbers=options.id,
         )
-        give_back(found, options.output, lambda _, fields: fields)
+        _write(found, options.output, lambda _, fields: fields)
+
+
+def _run_better(project: Project, options: Namespace) -> None:
+    if options.orphans or options.id or options.min_distance is not None:
+        raise CommandError("--better can't be combined with --orphans, --id or --min-distance")
+    criteria = project.settings.prefer if options.prefer is None else options.prefer
+    if not criteria:
+        raise CommandError("--better needs --prefer, or SIMHASH_PREFER")
+    with project.namespace() as (database, namespace):
+        found = (
+            one
+            for one in history.better(database, namespace, criteria)
+            if options.run in {None, one.run} and one.created >= (options.since or 0)
+        )
+        _write(found, options.output, _with_replaced)
+
+
+def _with_replaced(found: history.Better, fields: Mapping[str, Any]) -> dict[str, Any]:
+    kept = found.kept
+    return {
+        "replaces": {
+            "url": kept.url,
+            "key": kept.key,
+            "group": kept.group,
+            "created": kept.created,
+        },
+        "by": found.by,
+        "url": found.url,
+        "key": found.key,
+        "run": found.run,
+        "created": found.created,
+        # JavaScript and jq round numbers of 63 bits.
+        "id": str(found.id),
+        "item": fields,
+    }
+
+
+def _write(
+    found: Iterable[Packed], output: str | None, line: Callable[[Any, Mapping[str, Any]], Any]
+) -> None:
+    """Write items to a file, which appears once it is complete, or to standard output.
+
+    Args:
+        found: the dropped items.
+        output: the file.
+        line: gives the JSON value for a dropped item and its fields.
+
+    Raises:
+        CommandError: the file exists; or some items can't be read, after writing all others.
+    """
+    written = gone = incomplete = damaged = 0
+    with _stream(output) as stream, progress_bar() as progress:
+        task = progress.add_task("Restoring", total=None)
+        for one in found:
+            if one.item is None:
+                gone += 1
+                continue
+            try:
+                fields = history.unpack(bytes(one.item))
+            except ValueError:
+                damaged += 1
+                continue
+            stream.write(json_line(line(one, fields)))
+            written += 1
+            incomplete += str(one.item_type).endswith("(incomplete)")
+            progress.advance(task)
+        stream.flush()
+    print(f"{written:,} {plural(written, 'item')} restored", file=sys.stderr)
+    if gone:
+        print(f"Not kept (SIMHASH_QUARANTINE): {gone:,} {plural(gone, 'item')}", file=sys.stderr)
+    if incomplete:
+        print(f"With values that could not be kept: {incomplete:,} of them", file=sys.stderr)
+    if damaged:
+        raise CommandError(
+            f"{damaged:,} {plural(damaged, 'item')} can't be read: the database is damaged"
+        )
+
+
+@contextmanager
+def _stream(output: str | None) -> Iterator[BinaryIO]:
+    """Never overwrites a file, which may hold the only copy of restored items."""
+    if output is None:
+        yield sys.stdout.buffer
+        return
+    path = Path(output)
+    try:
+        with new_file(path) as stream:
+            yield stream
+    except FileExistsError as error:
+        raise CommandError(f"{path} exists; remove it, or choose another name") from error
+
+
+def _seconds(given: str) -> float:
+    """A time in seconds since the epoch; in the local time zone by default."""
+    try:
+        return datetime.fromisoformat(given).astimezone().timestamp()
+    except (ValueError, OverflowError) as error:
+        raise ArgumentTypeError(
+            f"{given!r}: expected a time such as 2030-01-31 or 2030-01-31T12:00"
+        ) from error

@@ -1,4 +1,4 @@
-"""``scrapy simhash show``: show everything known of a page."""
+"""``scrapy simhash show``: show everything stored about a page."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What its command line may say."""
+    """Add the options of the command."""
     add_database(parser)
     add_json(parser)
-    parser.add_argument("url", metavar="URL", help="its URL, or its owner key")
+    parser.add_argument("url", metavar="URL", help="its URL, or its identity key")
 
 
 def run(project: Project, options: Namespace) -> None:
@@ -55,7 +55,7 @@ def run(project: Project, options: Namespace) -> None:
     with project.namespace() as (database, namespace):
         page = history.pages(database, namespace, url, owners)
         if not page.claims and not page.drops:
-            raise history.NotFound(f"nothing is known of {url} in the namespace {namespace.name!r}")
+            raise history.NotFound(f"nothing is stored about {url} in {namespace.name!r}")
         wanted = {(claim.id, 0) for claim in page.claims}
         wanted |= {(drop.claim, number) for drop in page.drops for number in (0, drop.id)}
         texts = history.texts(database, namespace, wanted)
@@ -66,7 +66,7 @@ def run(project: Project, options: Namespace) -> None:
         "namespace": namespace.name,
         "versions": [_version(claim, texts, others) for claim in page.claims],
         "duplicate_of": [_drop(drop, texts, criteria) for drop in page.drops],
-        "duplicates": [_told(drop, criteria) for drop in page.duplicates],
+        "duplicates": [_duplicate(drop, criteria) for drop in page.duplicates],
         "duplicate_count": page.duplicate_count,
     }
     if options.json:
@@ -85,7 +85,7 @@ def _version(
     texts: Mapping[tuple[int, int], str],
     others: Mapping[tuple[int, int], str],
 ) -> dict[str, Any]:
-    """A claim of the page's own."""
+    """A stored version of the page."""
     return {
         "claim": str(claim.id),
         "url": claim.url,
@@ -105,37 +105,38 @@ def _version(
     }
 
 
-def _told(drop: history.Drop, criteria: Sequence[Criterion]) -> dict[str, Any]:
-    """A duplicate; JavaScript and jq would round numbers of 63 bits."""
-    told = drop._asdict()
-    merits, kept = told.pop("merits"), told.pop("kept")
+def _duplicate(drop: history.Drop, criteria: Sequence[Criterion]) -> dict[str, Any]:
+    """A duplicate."""
+    fields = drop._asdict()
+    merits, kept = fields.pop("merits"), fields.pop("kept")
     by = None if kept is None else better_by(criteria, merits, kept)
-    return {**told, "id": str(drop.id), "claim": str(drop.claim), "better_by": by}
+    # JavaScript and jq round numbers of 63 bits.
+    return {**fields, "id": str(drop.id), "claim": str(drop.claim), "better_by": by}
 
 
 def _drop(
     drop: history.Drop, texts: Mapping[tuple[int, int], str], criteria: Sequence[Criterion]
 ) -> dict[str, Any]:
-    """What the page was a near-duplicate of."""
+    """A duplicate with the difference to its original."""
     original = texts.get((drop.claim, 0))
     return {
-        **_told(drop, criteria),
+        **_duplicate(drop, criteria),
         "text_of_original": original,
         "difference": text_changes(original, texts.get((drop.claim, drop.id))),
     }
 
 
 def _print_version(version: Mapping[str, Any], bits: int) -> None:
-    facts = facts_table(f"Claim {version['claim']} ({version['state']})")
+    facts = facts_table(f"Stored item {version['claim']} ({version['state']})")
     for name in ("url", "key", "group", "fingerprint", "features"):
         facts.add_row(name, Text(shortened(str(version[name]))))
     facts.add_row("run", str(version["run"]))
-    facts.add_row("made", format_time(version["created"]))
-    facts.add_row("met again", format_time(version["seen"]))
+    facts.add_row("stored", format_time(version["created"]))
+    facts.add_row("last seen", format_time(version["seen"]))
     if version["differs"] is not None:
-        other = shortened(version["beside_url"] or "a claim that is gone")
+        other = shortened(version["beside_url"] or "an item that was deleted")
         reason = in_words(version["differs"])
-        facts.add_row("kept beside", Text(f"{other} because {reason}"))
+        facts.add_row("similar to", Text(f"{other}, kept because {reason}"))
     facts.add_row("nearest other", format_distance(version["nearest"], bits))
     if version["text"]:
         facts.add_row("text", Text(shortened(version["text"])))
@@ -144,16 +145,16 @@ def _print_version(version: Mapping[str, Any], bits: int) -> None:
 
 def _print_drop(drop: Mapping[str, Any]) -> None:
     console = open_console()
-    met = f"run {drop['run']}, {format_time(drop['created'])}"
-    facts = facts_table(f"Near-duplicate in {met}: {shortened(drop['action'], 40)}")
-    facts.add_row("of", Text(shortened(drop["original"] or "a claim that is gone")))
+    seen = f"run {drop['run']}, {format_time(drop['created'])}"
+    facts = facts_table(f"Near-duplicate in {seen}: {shortened(drop['action'], 40)}")
+    facts.add_row("of", Text(shortened(drop["original"] or "an item that was deleted")))
     apart = f"{drop['distance']} {plural(drop['distance'], 'bit')}"
     facts.add_row("similarity", f"{_similarity(drop)} ({apart} apart)")
     if drop["better_by"]:
-        facts.add_row("better", f"by {drop['better_by']}; `better` gives the best copy of each")
+        facts.add_row("better", f"by {drop['better_by']}; see `restore --better`")
     facts.add_row("number", f"{drop['id']}, for `restore --id`")
     if drop["orphaned"]:
-        facts.add_row("orphan", "that claim was released; `restore --orphans` gives it back")
+        facts.add_row("orphan", "its original was not stored in the end; see `restore --orphans`")
     console.print(facts)
     if drop["difference"] is not None:
         console.print(marked_difference(drop["text_of_original"], drop["difference"]))
@@ -162,7 +163,9 @@ def _print_drop(drop: Mapping[str, Any]) -> None:
 
 def _print_duplicates(duplicates: Sequence[Mapping[str, Any]], count: int) -> None:
     console = open_console()
-    table = Table("near-duplicate", "similarity", "run", "met", title="Its own near-duplicates")
+    table = Table(
+        "near-duplicate", "similarity", "run", "seen", title="Near-duplicates of this page"
+    )
     for drop in duplicates:
         table.add_row(
             Text(shortened(drop["url"])),
@@ -172,7 +175,7 @@ def _print_duplicates(duplicates: Sequence[Mapping[str, Any]], count: int) -> No
         )
     console.print(table)
     if count > len(duplicates):
-        console.print(f"The newest {len(duplicates)} of {count:,}.")
+        console.print(f"These are the newest {len(duplicates)} of {count:,}.")
 
 
 def _similarity(drop: Mapping[str, Any]) -> str:

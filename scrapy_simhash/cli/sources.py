@@ -1,4 +1,4 @@
-"""URLs and files to what they say."""
+"""Reads pages and texts from URLs and files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 
-from scrapy_simhash.cli.errors import CommandError
+from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
@@ -32,16 +32,16 @@ _MOST = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a page or a text says.
+    """The content of a page or a text.
 
     Attributes:
-        name: as it was asked for.
-        url: where the page was found; "" for a file.
+        name: the URL or path as given.
+        url: its URL; "" for a file.
         text: its main text.
-        facts: what a page says of itself beside it, by name; None for a text.
-        rest: a sketch of all that a page shows; None for a text.
-        speaks: whether the main text speaks for the page.
-        excess: what the page has more of than a crawl looks at; "" for one that it would read.
+        facts: the facts of a page, by name; None for a text.
+        rest: the page sketch; None for a text.
+        speaks: whether the main text represents the page.
+        excess: the part of the page that is larger than a crawl accepts; "" if none is.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Source:
 
 
 def read_sources(project: Project, names: Sequence[str]) -> list[Source]:
-    """Read URLs and files: what begins with "<" is a page, anything else a text."""
+    """Read URLs and files. Content that begins with "<" is a page, all other a text."""
     urls = [name for name in names if name.startswith(("http://", "https://"))]
     pages = _download(project.scrapy, urls) if urls else {}
     sources = []
@@ -74,7 +74,7 @@ def _content(path: Path) -> bytes:
     with path.open("rb") as stream:
         content = stream.read(_MOST + 1)
     if len(content) > _MOST:
-        raise CommandError(f"{path}: no page or text has more than 64 MiB")
+        raise CommandError(f"{path}: larger than 64 MiB")
     return content
 
 
@@ -85,10 +85,10 @@ def _page(settings: Settings, name: str, url: str, content: bytes) -> Source:
     if is_too_complex(page, is_parsed=False):
         return Source(name, url, "", {}, excess="tags, or attributes in one")
     root = parse_html(page)
-    # A comment, for one, is a root without a name.
+    # The root may be a comment, for example.
     if not isinstance(getattr(root, "tag", None), str):
         return Source(name, url, "", {})
-    assert root is not None  # noqa: S101 - it has a tag
+    assert root is not None  # noqa: S101 - None has no tag
     says = read_page(root, settings.extractor, most=settings.max_text)
     if says is None:
         return Source(name, url, "", {}, excess="text")
@@ -96,7 +96,7 @@ def _page(settings: Settings, name: str, url: str, content: bytes) -> Source:
 
 
 class _Downloads(Spider):
-    """Fetches pages the way the project's spiders would."""
+    """Downloads pages with the project's settings."""
 
     name = "simhash"
     urls: list[str]
@@ -128,5 +128,5 @@ def _download(settings: ScrapySettings, urls: Iterable[str]) -> dict[str, bytes]
     process.start()
     for url in urls:
         if url not in bodies:
-            raise ConnectionError(f"{url} could not be fetched")
+            raise ConnectionError(f"{url} could not be downloaded")
     return bodies

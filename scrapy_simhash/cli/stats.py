@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-# Growth is told over so many days.
+# Periods of growth, in days.
 _DAYS = (1, 7, 30)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What its command line may say."""
+    """Add the options of the command."""
     add_database(parser)
     add_json(parser)
 
@@ -65,7 +65,7 @@ def _figures(database: Database, namespace: history.NamespaceRow) -> dict[str, A
 
 def _print_namespace(figures: Mapping[str, Any]) -> None:
     facts = facts_table(f"Namespace {shortened(figures['name'])}")
-    facts.add_row("claims", f"{figures['size']:,}")
+    facts.add_row("stored items", f"{figures['size']:,}")
     facts.add_row("scheme", Text(shortened(figures["scheme"])))
     facts.add_row("keys", Text(shortened(figures["plan"])))
     facts.add_row("texts kept", format_bytes(figures["text_bytes"]))
@@ -81,7 +81,7 @@ def _print_namespace(figures: Mapping[str, Any]) -> None:
 
 def _print_runs(runs: Sequence[Mapping[str, Any]]) -> None:
     table = Table("run", "spider", "opened", "ended", title="Runs", title_justify="left")
-    for title in ("claims", "pending", "near or same", "orphans"):
+    for title in ("stored", "pending", "similar or same", "orphans"):
         table.add_column(title, justify="right")
     for run in runs:
         table.add_row(

@@ -26,9 +26,8 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.spider import iter_spider_classes
 
 from scrapy_simhash.cli.arguments import positive
-from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import open_console
-from scrapy_simhash.cli.project import Project
+from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.tune import print_tuned, tuned
 from scrapy_simhash.crawl.addon import Addon
 from scrapy_simhash.crawl.pipeline import SimhashPipeline

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, add_json, add_run, not_negative, positive
-from scrapy_simhash.cli.errors import CommandError
 from scrapy_simhash.cli.output import (
     excerpts,
     marked_excerpts,
@@ -19,6 +18,7 @@ from scrapy_simhash.cli.output import (
     progress_bar,
     text_changes,
 )
+from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.cli.replay import Similarities, levels, replay
 from scrapy_simhash.simhash.measure import distance, similarity_at
 from scrapy_simhash.simhash.scheme import keyed

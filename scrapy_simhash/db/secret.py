@@ -27,7 +27,7 @@ def secret_of(given: str) -> bytes:
 
     Args:
         given: 16 characters or more, of which a hash is taken; or these bytes as 32 hexadecimal
-            digits, as a database holds them and `scrapy simhash secret` prints them.
+            digits, as a database holds them in its table ``simhash_meta``.
 
     Raises:
         ValueError: it is no string, or shorter. Does not repeat it.

@@ -142,9 +142,9 @@ class Database:
         """
         if asked not in {None, self.secret}:
             raise SchemeMismatch(
-                f"{self} was made with another secret than the one given (SIMHASH_SECRET): what "
-                "is in it can't be compared. Give it the one that `scrapy simhash secret` prints "
-                "where none is given, give none, or use another database"
+                f"{self} was made with another secret than the one given (SIMHASH_SECRET): its "
+                "fingerprints can't be compared. Leave SIMHASH_SECRET empty to use the secret of "
+                "the database, or use another database"
             )
 
     def close(self) -> None:

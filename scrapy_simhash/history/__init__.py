@@ -1,10 +1,6 @@
-"""What the database remembers, read for people: the queries behind the command and the report.
-
-Nothing here writes, and nothing takes the lock of a crawl.
-"""
+"""Queries behind the commands and the report. They only read, and never take a crawl's lock."""
 
 from scrapy_simhash.history.better import Better, better
-from scrapy_simhash.history.damage import damage
 from scrapy_simhash.history.documents import Documents, documents
 from scrapy_simhash.history.drops import (
     SAME,
@@ -41,7 +37,6 @@ __all__ = [
     "better",
     "choose_namespace",
     "count_drops",
-    "damage",
     "documents",
     "drops",
     "fields",

@@ -68,9 +68,7 @@ def _sentences(subject: Subject) -> Iterator[str]:
     if better := int(stats.get("duplicates/better", 0)):
         are = "duplicate is better than its" if better == 1 else "duplicates are better than their"
         # The index of a trial is deleted, so no command can read it.
-        best = (
-            "" if subject.is_trial else ": `scrapy simhash better` returns the best of each group"
-        )
+        best = "" if subject.is_trial else ": see `scrapy simhash restore --better`"
         yield f"{better:,} {are} original{best}."
     if similar := sum(count for _, count in subject.kept.counts):
         reasons = [(count, in_words(name)) for name, count in subject.kept.counts]

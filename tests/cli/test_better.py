@@ -1,4 +1,4 @@
-"""``scrapy simhash better``."""
+"""``scrapy simhash restore --better``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from scrapy_simhash.index.verdict import Duplicate
 
 
 def better(call, database, *options):
-    arguments = ["--prefer", "shortest-url", "--database", database, *options]
-    code, out, err = call("better", *arguments)
+    arguments = ["--better", "--prefer", "shortest-url", "--database", database, *options]
+    code, out, err = call("restore", *arguments)
     assert code == 0, err
     return [json.loads(line) for line in out.splitlines()], err
 
@@ -46,7 +46,7 @@ def test_the_best_one_is_written_with_what_it_replaces(call, database, tmp_path)
     path = tmp_path / "better.jsonl"
     found, err = better(call, database, "-o", path)
     assert found == []
-    assert "1 item given back" in err
+    assert "1 item restored" in err
     (line,) = map(json.loads, path.read_text("utf-8").splitlines())
     created = line["replaces"].pop("created")
     assert line["created"] >= created
@@ -87,21 +87,21 @@ def test_show_tells_better_copies_and_groups(call, database):
 def test_a_file_that_is_there_is_left_alone(call, database, tmp_path):
     path = tmp_path / "better.jsonl"
     path.write_bytes(b"mine")
-    arguments = ["--prefer", "https", "--database", database, "-o", path]
-    code, _, err = call("better", *arguments)
+    arguments = ["--better", "--prefer", "https", "--database", database, "-o", path]
+    code, _, err = call("restore", *arguments)
     assert code == 2
-    assert "is there already" in err
+    assert f"{path} exists" in err
     assert path.read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize("command", [["restore"], ["better", "--prefer", "shortest-url"]])
-def test_a_file_is_there_as_a_whole_or_not_at_all(call, database, tmp_path, monkeypatch, command):
+@pytest.mark.parametrize("options", [[], ["--better", "--prefer", "shortest-url"]])
+def test_a_file_is_there_as_a_whole_or_not_at_all(call, database, tmp_path, monkeypatch, options):
     def fails(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("scrapy_simhash.history.unpack", fails)
     before = sorted(tmp_path.iterdir())
-    call(*command, "--database", database, "-o", tmp_path / "items.jsonl")
+    call("restore", *options, "--database", database, "-o", tmp_path / "items.jsonl")
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -116,7 +116,7 @@ def test_what_the_quarantine_has_no_more_gives_way_to_what_it_has(call, database
     change(database, "UPDATE simhash_duplicates SET item = NULL, item_bytes = 0")
     found, err = better(call, database)
     assert found == []
-    assert "Not kept (SIMHASH_QUARANTINE): 1 more" in err
+    assert "Not kept (SIMHASH_QUARANTINE): 1 item" in err
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,22 @@ def test_what_is_as_good_is_not_better(call, database):
 
 
 def test_it_wants_to_know_what_is_better(call, database):
-    code, _, err = call("better", "--database", database)
+    code, _, err = call("restore", "--better", "--database", database)
     assert code == 2
     assert "SIMHASH_PREFER" in err
-    code, _, err = call("better", "--prefer", "https,newest", "--database", database)
+    more = ["--prefer", "https,newest", "--database", database]
+    code, _, err = call("restore", "--better", *more)
     assert code == 2
     assert "'newest'" in err
     assert "own-site=example.com" in err
+
+
+@pytest.mark.parametrize("option", ["--orphans", "--id=1", "--min-distance=0"])
+def test_it_goes_with_no_other_choice_of_duplicates(call, database, option):
+    prefer = ["--prefer", "https", "--database", database]
+    code, _, err = call("restore", "--better", option, *prefer)
+    assert code == 2
+    assert "--better can't be combined with" in err
+    code, _, err = call("restore", option, *prefer)
+    assert code == 2
+    assert "--prefer needs --better" in err

@@ -72,7 +72,7 @@ def test_pages_that_say_the_same_are_near_duplicates(compare_pages):
     said, shown = compare_pages(page(text, "Minutes"), page(changed(text, 2), "Minutes"))
     assert said["verdict"] == "near-duplicates"
     assert said["rest"] > 0.65
-    assert f"{said['similarity']:.2f}; 0.9 is asked for" in shown
+    assert f"{said['similarity']:.2f} (threshold 0.9)" in shown
     assert f"{said['distance']} bits (similarity about {said['estimate']:.2f})" in shown
 
 

@@ -9,7 +9,7 @@ import pytest
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
-from scrapy_simhash.cli.judging import Pair
+from scrapy_simhash.cli.compare import Pair
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document
@@ -66,7 +66,7 @@ def test_a_text_above_the_most_characters_is_not_compared(compare) -> None:
 )
 def test_a_page_that_a_crawl_does_not_look_at_is_not_compared(compare, page, excess) -> None:
     said = compare("<p>a b c d e f g h i j", page, SIMHASH_MAX_TEXT=60)
-    assert said["verdict"] == f"not compared: B has more {excess} than a crawl looks at"
+    assert said["verdict"] == f"not compared: B has more {excess} than a crawl accepts"
 
 
 def test_a_text_without_a_fingerprint_is_not_compared(compare) -> None:

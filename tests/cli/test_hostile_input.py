@@ -110,7 +110,7 @@ def test_what_can_not_be_compared_is_named(call, tmp_path) -> None:
         stream.truncate((64 << 20) + 1)
     one_line(call("compare", text, tmp_path), f"{tmp_path}: Is a directory")
     one_line(call("compare", text, tmp_path / "none"), f"{tmp_path / 'none'}: No such file")
-    one_line(call("compare", text, large), f"{large}: no page or text has more than 64 MiB")
+    one_line(call("compare", text, large), f"{large}: larger than 64 MiB")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_number_that_is_out_of_its_range_is_refused(call, database, number) ->
     ):
         code, _, err = call(*command, "--database", database, f"{option}={number}")
         assert code == 2
-        assert f"a whole number from {least} upwards is allowed" in err
+        assert f"expected an integer from {least} upwards" in err
 
 
 def test_the_largest_numbers_are_numbers(call, database) -> None:
@@ -222,16 +222,17 @@ def commands(tmp_path):
         ("runs", "stats"),
     ],
 )
-def test_no_value_that_a_file_may_hold_is_a_bug(call, database, tmp_path, table, column) -> None:
+def test_no_value_that_a_file_may_hold_reaches_the_terminal(
+    call, database, tmp_path, table, column
+) -> None:
     change(database, f"UPDATE simhash_{table} SET {column} = x'1bff00'")
     codes = set()
     for command in commands(tmp_path):
         code, out, err = call(*command, "--database", database)
         codes.add(code)
-        assert code in {0, 2}, err
         assert not set("\x1b\u202e") & set(out + err)
-        assert "is damaged: " in err or code == 0 or "damaged there" in err
-    assert 2 in codes or column == "stats"
+        assert code == 0 or "damaged" in err.splitlines()[-1]
+    assert codes != {0} or column == "stats"
 
 
 @pytest.mark.parametrize("bombs", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -250,8 +251,8 @@ def test_what_is_packed_and_can_not_be_read_costs_that_row_alone(
         path = tmp_path / f"{len(packed)}.jsonl"
         code, _, err = call("restore", "--database", database, "-o", path)
         assert code == 2
-        assert "1 item given back" in err
-        assert "1 more can't be read" in err
+        assert "1 item restored" in err
+        assert "1 item can't be read" in err
         back = [json.loads(line)["url"] for line in path.read_bytes().splitlines()]
         assert back == ["http://b.test/2"]
         for command in commands(tmp_path):

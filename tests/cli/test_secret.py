@@ -1,4 +1,4 @@
-"""``scrapy simhash secret``, and what other commands do with the secret of a database."""
+"""What commands do with the secret of a database."""
 
 from __future__ import annotations
 
@@ -20,11 +20,8 @@ def secret(database):
         return opened.secret
 
 
-def test_what_it_prints_makes_another_database_agree(call, database, secret, tmp_path):
-    code, printed, err = call("secret", "--database", database)
-    assert (code, err) == (0, "")
-    assert printed == f"{secret.hex()}\n"
-    with Index(f"sqlite:///{tmp_path}/other.db", secret=printed.strip()) as other:
+def test_the_secret_of_a_database_makes_another_one_agree(database, secret, tmp_path):
+    with Index(f"sqlite:///{tmp_path}/other.db", secret=secret.hex()) as other:
         theirs = other.scheme.sketch(prose("any")).fingerprint
     with Index(f"sqlite:///{database}") as index:
         assert index.scheme.sketch(prose("any")).fingerprint == theirs
@@ -32,14 +29,13 @@ def test_what_it_prints_makes_another_database_agree(call, database, secret, tmp
 
 
 def test_a_database_with_another_one_is_refused_in_one_line(call, database, secret):
-    for name in ("stats", "tune", "secret"):
+    for name in ("stats", "tune"):
         code, out, err = call(
             name, "--database", database, SIMHASH_SECRET="not that of the database"
         )
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert "another secret" in err
         assert secret.hex() not in err
-    # What is printed on the command line as well.
     assert call("stats", "--database", database, SIMHASH_SECRET=secret.hex())[0] == 0
     assert call("stats", "--database", database, SIMHASH_SECRET="")[0] == 0
 
@@ -52,7 +48,7 @@ def test_a_setting_that_is_too_short_is_not_repeated(call, database):
     )
 
 
-def test_no_other_command_shows_it(call, database, secret, tmp_path):
+def test_no_command_shows_it(call, database, secret, tmp_path):
     with Index(f"sqlite:///{database}", namespace="second") as index:
         fill(index)
     shown = ""

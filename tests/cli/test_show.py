@@ -32,7 +32,7 @@ def test_stats(call, database):
     assert "shingles/2" in out
     # Those that were only reported, or met unchanged, are in this figure, too.
     assert re.search(r"│ 1 .*│ +3 │ +0 │ +2 │ +0 │", out)
-    assert "near or same" in out
+    assert "similar or same" in out
 
 
 def test_show_a_page_and_its_near_duplicates(call, database):
@@ -68,7 +68,7 @@ def test_show_says_what_a_page_was_kept_beside_and_why(call, tmp_path):
     assert version["differs"] == "price"
     assert version["beside_url"] == "http://a.test/1"
     shown = call("show", "http://a.test/2", "--database", path)[1]
-    assert "http://a.test/1 because `price` differs" in shown
+    assert "http://a.test/1, kept because `price` differs" in shown
     assert "because" not in call("show", "http://a.test/1", "--database", path)[1]
 
 
@@ -100,7 +100,7 @@ def test_show_finds_a_page_by_the_key_of_its_request(call, tmp_path):
 def test_show_an_unknown_page(call, database):
     code, _, err = call("show", "http://c.test/", "--database", database)
     assert code == 2
-    assert "nothing is known" in err
+    assert "nothing is stored about http://c.test/" in err
 
 
 def test_numbers_of_63_bits_are_strings_in_json(call, database):

@@ -117,7 +117,7 @@ def test_a_file_that_is_there_is_not_restored_over(call, tmp_path) -> None:
         index.claim(text(1), key="1")
     path.touch()
     said = one_line(call("restore", "--database", database, "-o", path))
-    assert f"{path} is there already" in said
+    assert f"{path} exists" in said
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "1" * 30])
@@ -128,7 +128,7 @@ def test_the_number_of_a_run_is_checked(call, tmp_path, number: str) -> None:
     for command in (["tune"], ["restore"], ["report", "-o", tmp_path / "report.html"]):
         code, _, err = call(*command, "--database", database, "--run", number)
         assert code == 2
-        assert "a whole number from 1 upwards" in err
+        assert "an integer from 1 upwards" in err
 
 
 def test_a_namespace_without_a_name_is_refused(call, tmp_path) -> None:

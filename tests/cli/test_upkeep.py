@@ -1,4 +1,4 @@
-"""``scrapy simhash prune``, ``reset`` and ``rebuild``."""
+"""``scrapy simhash prune`` and ``reset``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import sqlite3
 import sys
 import time
 from contextlib import closing
-
-from stored import fill
 
 from scrapy_simhash.index.index import Index
 
@@ -19,7 +17,7 @@ def test_prune(call, database):
     assert "SIMHASH_EXPIRE" in err
     assert json.loads(call("prune", "--database", database, "--older-than", 1, "--json")[1]) == {
         "namespace": "news",
-        "forgotten": 0,
+        "deleted": 0,
         "duplicates": 0,
         "left": 3,
     }
@@ -47,17 +45,6 @@ def test_reset_asks(call, database, monkeypatch):
 
 def test_reset_without_a_question(call, database):
     assert call("reset", "--yes", "--database", database)[0] == 0
-
-
-def test_rebuild(call, tmp_path, database):
-    code, _, err = call("rebuild", "--database", database)
-    assert code == 2
-    assert "bands" in err
-    path = tmp_path / "blocks.db"
-    with Index(f"sqlite:///{path}", candidates="blocks") as index:
-        fill(index)
-    out = call("rebuild", "--json", "--database", path, SIMHASH_CANDIDATES="blocks")[1]
-    assert "blocks" in json.loads(out)["plan"]
 
 
 def test_reset_all_begins_anew_whatever_version_made_the_tables(call, tmp_path):

@@ -56,7 +56,7 @@ def sites(count: int):
 
 def better(call, settings, *options, **given):
     """What the command writes, by the address of what it replaces, and what it says."""
-    code, out, err = call("better", *options, **settings, **given)
+    code, out, err = call("restore", "--better", *options, **settings, **given)
     assert code == 0, err
     found = map(json.loads, out.splitlines())
     return sorted(found, key=lambda one: one["replaces"]["url"]), err
@@ -199,4 +199,4 @@ async def test_what_is_stored_or_was_never_there_is_not_given(settings, call, ac
     assert done.stats["duplicates"] == done.stats["duplicates/better"] == 1
     found, err = better(call, settings, "--prefer", "shortest-url")
     assert found == []
-    assert ("Not kept (SIMHASH_QUARANTINE): 1 more" in err) is (action == "skip")
+    assert ("Not kept (SIMHASH_QUARANTINE): 1 item" in err) is (action == "skip")
