@@ -18,6 +18,7 @@ from scrapy_simhash.durable import make_private, open_new, open_own, replace_fil
 from scrapy_simhash.feed.output import Output
 from scrapy_simhash.feed.progress import FeedCounts, Progress
 from scrapy_simhash.report.html import write_report
+from scrapy_simhash.report.subject import read_subject
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 
@@ -71,10 +72,10 @@ def test_the_folder_of_a_project_is_made_for_its_owner(tmp_path, monkeypatch):
 def test_a_report(filled, tmp_path):
     path = tmp_path / "report.html"
     with closing(Database(f"sqlite:///{filled}")) as database:
-        write_report(database, path)
+        write_report(read_subject(database), path)
         assert mode(path) == 0o600
         path.chmod(0o644)
-        write_report(database, path)
+        write_report(read_subject(database), path)
     assert mode(path) == 0o644, "somebody has allowed others to read it"
 
 

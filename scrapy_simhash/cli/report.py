@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy_simhash.cli.arguments import add_database, add_run
 from scrapy_simhash.cli.output import progress_bar
 from scrapy_simhash.report.html import write_report
+from scrapy_simhash.report.subject import read_subject
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -28,12 +29,7 @@ def run(project: Project, options: Namespace) -> None:
     path = Path(options.output)
     with project.namespace() as (database, namespace), progress_bar() as progress:
         progress.add_task("Writing the report", total=None)
-        write_report(
-            database,
-            path,
-            run=options.run,
-            namespace=namespace.name,
-            limit=project.rule.limit,
-            similarity=project.rule.similarity,
-        )
+        rule = project.rule
+        subject = read_subject(database, namespace.name, options.run, rule.limit, rule.similarity)
+        write_report(subject, path)
     print(f"Report: {path.absolute()}", file=sys.stderr)

@@ -32,7 +32,7 @@ from scrapy_simhash.cli.tune import print_tuned, tuned
 from scrapy_simhash.crawl.addon import Addon
 from scrapy_simhash.crawl.pipeline import SimhashPipeline
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.report.html import write_subject
+from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import read_subject, sum_stats
 from scrapy_simhash.report.verdict import in_sentences, in_words, skipped_in_words
 from scrapy_simhash.visible import plural, shortened, visible
@@ -118,7 +118,7 @@ def run(project: Project, options: Options) -> None:
                 console.print()
                 print_tuned(console, tuned(trial, database, subject.namespace))
                 console.print()
-            write_subject(subject, path)
+            write_report(subject, path)
     _print_settings(console, project.scrapy, subject)
     console.print(Text(f"Report: {path.absolute()}"))
 

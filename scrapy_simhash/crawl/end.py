@@ -135,6 +135,7 @@ class CrawlEnd:
     def _write_report(self, path: Path, run: int) -> None:
         # Slow to import, and few crawls need it.
         from scrapy_simhash.report.html import write_report  # noqa: PLC0415
+        from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415
 
         settings = self._settings
         namespace = settings.namespace_of(self._crawler.spider)
@@ -148,13 +149,7 @@ class CrawlEnd:
             secret=settings.secret,
         )
         try:
-            write_report(
-                database,
-                path,
-                run=run,
-                namespace=namespace,
-                limit=settings.rule.limit,
-                similarity=settings.rule.similarity,
-            )
+            limit, similarity = settings.rule.limit, settings.rule.similarity
+            write_report(read_subject(database, namespace, run, limit, similarity), path)
         finally:
             database.close()

@@ -68,15 +68,6 @@ class Histogram(NamedTuple):
         )
 
 
-class Part(NamedTuple):
-    """A part of URLs that can be left out without missing an item, with its counts."""
-
-    name: str
-    counts: Sequence[int]
-    example: str
-    link: str | None
-
-
 def key_figures(subject: Subject) -> list[tuple[str, str]]:
     """The numbers at the top, with their names."""
     unchanged = subject.counts.get(history.SAME, 0)
@@ -145,47 +136,17 @@ def _binned(labels: Sequence[str], *counts: np.ndarray) -> list[tuple[str, int, 
     return list(zip(labels, one, other, strict=True))
 
 
-def list_groups(subject: Subject) -> list[tuple[str, str | None, int, int]]:
-    """The items with the most duplicates: URL, link, number, count of duplicates."""
-    found = history.largest_groups(subject.database, subject.namespace, subject.run, limit=TOP)
-    return [
-        (shortened(url or f"item {number}, deleted", 500), _link(url), number, count)
-        for number, count, url in found
-    ]
-
-
-def list_parts(subject: Subject) -> tuple[list[Part], list[Part]]:
-    """The irrelevant parts of URLs, and others whose pages had nothing new."""
-
-    def part(one: history.Pattern, *counts: int) -> Part:
-        example = shortened(one.example, 200)
-        return Part(shortened(one.part, 200), counts, example, _link(one.example))
-
-    irrelevant, empty = history.repeating(subject.patterns)
-    return (
-        [part(one, one.compared, one.repeats, one.groups) for one in irrelevant],
-        [part(one, one.empty) for one in empty],
-    )
-
-
 def shares(counted: Counter[str]) -> list[tuple[str, int, str]]:
     """The most common names, their counts, and their shares of all."""
     total = max(1, counted.total())
     return [(name, count, f"{count / total:.1%}") for name, count in counted.most_common(TOP)]
 
 
-def list_times(stats: Mapping[str, float]) -> list[tuple[str, str]]:
+def times_per_item(stats: Mapping[str, float]) -> list[tuple[str, str]]:
     """The time for each checked item, by what it was spent on, where that is known."""
     if not (checked := stats.get("checked")):
         return []
     return [(name, f"{1000 * stats.get(key, 0) / checked:.2f} ms") for name, key in _TIMES]
-
-
-def _link(url: str | None) -> str | None:
-    """The URL, if it is a page's and is shown in full."""
-    if url and url.lower().startswith(("http://", "https://")) and shortened(url, 500) == url:
-        return url
-    return None
 
 
 _NUMBER = re.compile(r"\d+")

@@ -13,57 +13,28 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
+from scrapy_simhash import history
 from scrapy_simhash.durable import replace_file
-from scrapy_simhash.history import LEAST
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report import figures
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack
-from scrapy_simhash.report.subject import read_subject
 from scrapy_simhash.report.verdict import in_sentences, in_words
 from scrapy_simhash.visible import format_time, shortened
 
 if TYPE_CHECKING:
-    from scrapy_simhash.db.transactions import Database
+    from pathlib import Path
+
     from scrapy_simhash.report.subject import Subject
 
 
-def write_report(
-    database: Database,
-    path: str | Path,
-    *,
-    run: int | None = None,
-    namespace: str | None = None,
-    limit: int | None = None,
-    similarity: float | None = None,
-) -> None:
-    """Write the report.
-
-    Args:
-        database: the index.
-        path: the file; an old one is replaced once the new one is complete.
-        run: the run it is about; all runs otherwise.
-        namespace: its name; not needed if the database has only one.
-        limit: the largest distance at which documents are compared; derived from the similarity
-            or, without one, from the farthest duplicate.
-        similarity: of near-duplicates, at least; None where the distance alone decides.
-
-    Raises:
-        NotFound: the database has no such namespace or run.
-        OSError: the file can't be written.
-        IndexUnavailable: the database did not answer in time.
-    """
-    write_subject(read_subject(database, namespace, run, limit, similarity), Path(path))
-
-
-def write_subject(subject: Subject, path: Path) -> None:
-    """Write the report about what was read; raises OSError."""
+def write_report(subject: Subject, path: Path) -> None:
+    """Write the file; an old one is replaced once the new one is complete. Raises OSError."""
     replace_file(path, _render(subject).encode())
 
 
@@ -75,10 +46,11 @@ def _render(subject: Subject) -> str:
     environment.filters["time"] = format_time
     environment.filters["shortened"] = shortened
     environment.filters["code"] = _code
+    environment.filters["href"] = _href
     style, script = _template("report.css"), _template("report.js")
     packed = pack(subject)
     verdict, *remarks = in_sentences(subject)
-    irrelevant, nothing_new = figures.list_parts(subject)
+    irrelevant, nothing_new = history.repeating(subject.patterns)
     duplicates = subject.duplicates
     return environment.from_string(
         _template("report.html")
@@ -99,15 +71,17 @@ def _render(subject: Subject) -> str:
             Counter(shortened(site(drop.url) or "(no site)", 60) for drop in duplicates)
         ),
         patterns=figures.shares(Counter(figures.url_pattern(drop.url) for drop in duplicates)),
-        groups=figures.list_groups(subject),
+        groups=history.largest_groups(
+            subject.database, subject.namespace, subject.run, limit=figures.TOP
+        ),
         irrelevant=irrelevant,
         nothing_new=nothing_new,
         top=figures.TOP,
-        least=LEAST,
+        least=history.LEAST,
         kept=[(count, name, in_words(name)) for name, count in subject.kept.counts[: figures.TOP]],
         total=sum(subject.counts.values()),
         details=packed.details,
-        times=figures.list_times(subject.stats),
+        times=figures.times_per_item(subject.stats),
         table=packed.table,
         blocks=packed.blocks,
         longest=LONGEST,
@@ -118,6 +92,13 @@ def _code(text: str) -> Markup:
     """A text in which `this` is set as code."""
     # Escaped first, so that it contains no other tag.
     return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704
+
+
+def _href(url: str | None) -> str | None:
+    """The URL, if it is a web page's, and neither very long nor with escapes or a password."""
+    if url and url.lower().startswith(("http://", "https://")) and shortened(url, 500) == url:
+        return url
+    return None
 
 
 def _policy(style: str, script: str) -> str:

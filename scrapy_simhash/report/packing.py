@@ -164,7 +164,6 @@ def _pack_table(
 ) -> str:
     # By the number of the stored item: place in the list, number, URL, time, title if known.
     originals: dict[int, list[Any]] = {}
-    sites, actions, fields = _Numbered(), _Numbered(), _Numbered()
     listed = []
     for number, row in enumerate(rows):
         first_seen = None if row.first_seen is None else int(row.first_seen)
@@ -184,13 +183,13 @@ def _pack_table(
                 round(row.similarity, 4),
                 row.about,
                 int(row.created),
-                actions[row.action],
+                row.action,
                 row.run,
                 places.get(number, -1),
-                [fields[shortened(name, 80)] for name in differing],
+                [shortened(name, 80) for name in differing],
                 # A string, as JavaScript has no integers of 63 bits.
                 str(row.number) if item.is_kept else "",
-                sites[shortened(site(row.url) or "(no site)", 80)],
+                shortened(site(row.url) or "(no site)", 80),
                 row.distance,
             ]
         )
@@ -200,9 +199,6 @@ def _pack_table(
         {
             "rows": listed,
             "originals": [original[1:] for original in originals.values()],
-            "sites": list(sites),
-            "actions": list(actions),
-            "fields": list(fields),
             "runs": [
                 (row.id, f"{row.id}: {shortened(row.spider, 60)}, {format_time(row.opened)}")
                 for row in subject.runs[:_MOST_RUNS]
@@ -211,14 +207,6 @@ def _pack_table(
             "command": command,
         }
     )
-
-
-class _Numbered(dict[str, int]):
-    """Names with their numbers, in the order of their first use."""
-
-    def __missing__(self, name: str) -> int:
-        self[name] = len(self)
-        return self[name]
 
 
 def _pack_details(

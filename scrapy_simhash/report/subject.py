@@ -65,14 +65,22 @@ class Subject(NamedTuple):
 
 def read_subject(
     database: Database,
-    name: str | None,
-    run: int | None,
-    limit: int | None,
-    similarity: float | None,
+    name: str | None = None,
+    run: int | None = None,
+    limit: int | None = None,
+    similarity: float | None = None,
     *,
     is_trial: bool = False,
 ) -> Subject:
-    """Read it; see `write_report` for the arguments.
+    """Read what a report is about.
+
+    Args:
+        database: the index.
+        name: of the namespace; not needed if the database has only one.
+        run: all runs otherwise.
+        limit: derived from the similarity or, without one, from the farthest duplicate.
+        similarity: None where the distance alone decides.
+        is_trial: see `Subject`.
 
     Raises:
         NotFound: the database has no such namespace or run.

@@ -25,6 +25,7 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.html import write_report
+from scrapy_simhash.report.subject import read_subject
 
 harms = st.sampled_from(
     [
@@ -116,7 +117,7 @@ def report(namespace: str, spider: str, things: list[tuple[str, ...]]) -> str:
                 store(index, number, *thing)
             run.close(settled=True, reason=spider, stats={f"skipped/{spider}"[:60]: 1})
             path = Path(folder, "report.html")
-            write_report(database, path, similarity=0.9)
+            write_report(read_subject(database, similarity=0.9), path)
             return path.read_text("utf-8")
         finally:
             database.close()

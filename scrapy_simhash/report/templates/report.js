@@ -27,7 +27,7 @@
     return;
   }
   const packed = await unpack("rows");
-  const { sites, actions, fields, runs, block, command } = packed;
+  const { runs, block, command } = packed;
   const originals = packed.originals.map(([item, url, first, title]) => ({ item, url, first, title }));
   const NAMES = "url title original similarity about seen action run detail fields id site distance";
   const rows = packed.rows.map((values) => {
@@ -40,7 +40,7 @@
   const time = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
   const number = (value) => value.toLocaleString("en");
   const similarity = (row) => `${row.about}${row.similarity.toFixed(2)}`;
-  const differing = (row) => row.fields.map((place) => fields[place]).join(", ");
+  const differing = (row) => row.fields.join(", ");
 
   // The filters and the order
 
@@ -50,26 +50,25 @@
     similarity: (row) => row.similarity,
     fields: differing,
     seen: (row) => row.seen,
-    action: (row) => actions[row.action],
+    action: (row) => row.action,
   };
   const state = { column: "similarity", direction: 1, group: null, start: 0 };
   let found = rows;
 
-  const places = new Map(runs.map(([id], place) => [id, place]));
+  const names = new Map(runs);
   const choices = {
-    action: [actions, (row) => [row.action]],
-    site: [sites, (row) => [row.site]],
-    field: [fields, (row) => row.fields],
-    run: [runs.map(([, name]) => name), (row) => (places.has(row.run) ? [places.get(row.run)] : [])],
+    action: (row) => [row.action],
+    site: (row) => [row.site],
+    field: (row) => row.fields,
+    run: (row) => (names.has(row.run) ? [names.get(row.run)] : []),
   };
-  for (const [id, [names, of]] of Object.entries(choices)) {
+  for (const [id, of] of Object.entries(choices)) {
     const counts = new Map();
     for (const row of rows) for (const one of of(row)) counts.set(one, (counts.get(one) ?? 0) + 1);
     const ordered = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 500);
-    const label = ([place, count]) =>
-      make("option", `${names[place]} (${number(count)})`, { value: String(place) });
-    byId(id).replaceChildren(make("option", "all", { value: "" }), ...ordered.map(label));
-    byId(id).parentElement.hidden = counts.size < 2 && id !== "field" ? true : !counts.size;
+    const option = ([value, count]) => make("option", `${value} (${number(count)})`, { value });
+    byId(id).replaceChildren(make("option", "all", { value: "" }), ...ordered.map(option));
+    byId(id).parentElement.hidden = counts.size < (id === "field" ? 1 : 2);
   }
 
   const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
@@ -79,14 +78,14 @@
     const most = Number(byId("most").value || 1);
     const wanted = Object.entries(choices)
       .filter(([id]) => byId(id).value)
-      .map(([id, [, of]]) => [Number(byId(id).value), of]);
+      .map(([id, of]) => [byId(id).value, of]);
     const has = (text) => text.toLowerCase().includes(query);
     found = rows.filter(
       (row) =>
         (state.group === null || row.original === state.group) &&
         row.similarity >= least &&
         row.similarity <= most &&
-        wanted.every(([place, of]) => of(row).includes(place)) &&
+        wanted.every(([value, of]) => of(row).includes(value)) &&
         (!query || has(row.url) || has(row.title) || has(row.original.url)),
     );
     const value = columns[state.column];
@@ -271,7 +270,7 @@
       cell("Similarity", similarity(row)),
       cell("Differs in", make("bdi", differing(row))),
       cell("Seen", time(row.seen)),
-      cell("Outcome", actions[row.action]),
+      cell("Outcome", row.action),
     );
     return line;
   };
@@ -302,11 +301,11 @@
       similarity: row.similarity,
       exact: row.about === "",
       distance: row.distance,
-      differs: row.fields.map((place) => fields[place]),
+      differs: row.fields,
       seen: `${time(row.seen).replace(" ", "T")}Z`,
       run: row.run,
-      site: sites[row.site],
-      outcome: actions[row.action],
+      site: row.site,
+      outcome: row.action,
       id: row.id,
     }));
   const quoted = (value) => {
@@ -364,7 +363,7 @@
   for (const opener of document.querySelectorAll("button.field")) {
     opener.addEventListener("click", () => {
       show({});
-      byId("field").value = String(fields.indexOf(opener.value));
+      byId("field").value = opener.value;
       choose();
     });
   }
