@@ -117,7 +117,7 @@ def _similarities(subject: Subject) -> Histogram:
     )
     return Histogram(
         "Similarity to the nearest item",
-        f"Texts are similar from {subject.threshold:.2g} on (dashed line). Not drawn: duplicates "
+        f"The dashed line is the threshold, {subject.threshold:.2g}. Not drawn: duplicates "
         f"with the very text of their original, {equal:,} of {len(found):,}",
         "similarity from",
         ("kept, estimated", "dropped"),

@@ -213,7 +213,7 @@ def test_the_limits_of_the_file_are_shown(address, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"similarity": 0.9}, "Texts are similar from a similarity of 0.9 on."),
+        ({"similarity": 0.9}, "Texts are similar if their similarity is at least 0.9."),
         ({"limit": 3}, "Texts are similar if at most 3 of 64 bits differ."),
     ],
 )
