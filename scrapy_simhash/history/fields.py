@@ -18,6 +18,7 @@ from scrapy_simhash.history.drops import claim_columns, drop_columns, unpack
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.item.facts import Facts, conflict
 from scrapy_simhash.item.names import name_of
+from scrapy_simhash.text.markup import PAGE_FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,12 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Field", "fields"]
 
-# Facts that are no field of an item, where it is known what they are called.
-_OTHERS = (
-    *("page:title", "page:heading", "page:headline", "page:language", "page:datePublished"),
-    *("page:startDate", "page:time", "page:price", "page:priceCurrency", "page:sku", "page:gtin"),
-    *("page:mpn", "page:isbn", "page:productID", "(numbers)", "(others)"),
-)
+# The names of facts that are not fields of an item.
+_OTHERS = (*PAGE_FACTS, "(numbers)", "(others)")
 
 # Fields of fields are followed so far.
 _DEEPEST = 5

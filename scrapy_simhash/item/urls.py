@@ -15,30 +15,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Address", "load_sites", "same_site", "site"]
 
-# The list that comes with the package: nothing is fetched, nothing is written.
+# The public suffix list that tldextract ships: nothing is downloaded or written.
 _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
 def load_sites() -> None:
-    """Read the list, which takes 50 ms and is otherwise done when it is first asked for."""
+    """Read the public suffix list, which takes 50 ms, before the first URL needs it."""
     _site_of_host("example.com")
 
 
 def site(url: str) -> str:
-    """The site of a URL; the host where it has none, as for an address; all of what is no URL."""
+    """The registrable domain of a URL, else its host, else the whole string."""
     host = _host(url)
     return url if host is None else _site_of_host(host)
 
 
 def same_site(one: str, other: str) -> bool:
-    """Whether two URLs are of one site. Reading the list takes a while: equal hosts spare it."""
+    """Whether two URLs belong to one site; the suffix list is only needed if the hosts differ."""
     host = _host(one)
     return (host is not None and host == _host(other)) or site(one) == site(other)
 
 
 @lru_cache(maxsize=4096)
 def _host(url: str) -> str | None:
-    """The host of a URL; None where it is none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -50,31 +49,29 @@ def _site_of_host(host: str) -> str:
     return _domains(host).top_domain_under_public_suffix or host
 
 
-#: Longer addresses, and those of more parameters, have no parts: there is no end to what a hostile
-#: site can make.
-_LONGEST, _MOST = 2000, 16
+# Longer URLs, and those with more parameters, are not taken apart: hostile sites make any number.
+_MAX_LENGTH, _MAX_PARAMETERS = 2000, 16
 
-_YEAR = r"(?:19|20|21)\d\d"
-_DATE = rf"/{_YEAR}(?:-?\d\d){{1,2}}|/{_YEAR}(?:/\d{{1,2}}){{0,2}}"
-_FACET = r"/[^/=:]+[=:][^/]+"
-#: What calendars and facets put at the end of a path: /2031/05, /2031-05-03, /color=red.
-_TAIL = re.compile(rf"(?:{_DATE}|{_FACET})+/?$")
+# What calendars and facets append to a path: /2031/05, /2031-05-03, /color=red.
+_YEAR = re.compile(r"(?:19|20|21)\d\d")
+_DATE_OR_FACET = re.compile(rf"{_YEAR.pattern}(?:-?\d\d){{0,2}}|[^=:]+[=:].+", re.DOTALL)
+_MONTH_OR_DAY = re.compile(r"\d{1,2}")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address, taken apart.
+    """A URL, taken apart.
 
-    A part has a name that says where it stands: "shop.example/coats/?color" is the parameter
-    `color` of addresses below that folder, "town.example/events/*" a date or facet at the end of a
-    path there. The folder is the first one; "*" where its name has a digit, as it may be a part
-    itself. A page directly below the root is a place of its own.
+    The name of a part says where it stands: "shop.example/coats/?color" is the parameter `color`
+    of URLs below that folder, "town.example/events/*" a date or facet at the end of a path there.
+    The folder is the first one, or "*" if its name has a digit, as it may be a date itself. A page
+    directly below the root is a place of its own.
 
     Attributes:
         site: scheme and host.
-        path: what comes before the tail.
+        path: the path without the tail.
         tail: the dates and facets at the end of the path; most often empty.
-        query: the parameters as they are written, sorted, each after the name of its part.
+        query: the parameters as written, sorted, each with the name of its part before it.
         place: the host and the folder.
     """
 
@@ -86,20 +83,20 @@ class Address:
 
     @classmethod
     def of(cls, url: str) -> Address | None:
-        """The address that a URL says; None for what has no parts that could be told."""
-        if len(url) > _LONGEST:
+        """Take a URL apart; None if it is not an HTTP URL, or too long."""
+        if len(url) > _MAX_LENGTH:
             return None
         try:
             split = urlsplit(url)
         except ValueError:
             return None
         given = sorted(filter(None, split.query.split("&")))
-        if split.scheme not in {"http", "https"} or not split.netloc or len(given) > _MOST:
+        is_web = split.scheme in {"http", "https"} and split.netloc
+        if not is_web or len(given) > _MAX_PARAMETERS:
             return None
         path = split.path or "/"
-        found = _TAIL.search(path)
-        # A path that is nothing else leaves no place to look at.
-        start = found.start() if found and found.start() else len(path)
+        # A path that consists of dates and facets has no folder.
+        start = _start_of_tail(path) or len(path)
         host = split.netloc.rpartition("@")[2].lower()
         first = path[:start].split("/", 2)[1]
         folder = "*" if any(map(str.isdigit, first)) else first
@@ -113,8 +110,28 @@ class Address:
         return [*found, f"{self.place}*"] if self.tail else found
 
     def without(self, parts: Collection[str]) -> str:
-        """The address without some of its parts, as a text that is equal for equal ones."""
+        """The URL without some of its parts, in a form that is equal for equal URLs."""
         tail = "" if f"{self.place}*" in parts else self.tail
         query = "&".join([given for part, given in self.query if part not in parts])
-        # With and without a slash at the end a folder is the same place.
+        # A folder is the same page with and without a slash at the end.
         return f"{self.site}{(self.path + tail).rstrip('/')}?{query}"
+
+
+def _start_of_tail(path: str) -> int:
+    """The index at which the dates and facets at the end of a path start; its length if none."""
+    segments = path.removesuffix("/").split("/")
+    tails = [True]  # whether the last 0, 1, 2, ... segments are dates and facets
+    for place in range(len(segments) - 1, 0, -1):
+        segment, days = segments[place], 0
+        is_tail = tails[-1] and _DATE_OR_FACET.fullmatch(segment) is not None
+        if not is_tail and _YEAR.fullmatch(segment):
+            for following in segments[place + 1 : place + 3]:
+                if not _MONTH_OR_DAY.fullmatch(following):
+                    break
+                days += 1
+                is_tail |= tails[-1 - days]
+        tails.append(is_tail)
+        if not any(tails[-3:]):  # no date has more segments
+            break
+    count = max(length for length, is_tail in enumerate(tails) if is_tail)
+    return len("/".join(segments[:-count])) if count else len(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from operator import index
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ __all__ = [
     "hamming",
     "jaccard",
     "limits",
-    "near",
     "similarity",
     "similarity_at",
 ]
@@ -87,34 +86,6 @@ def hamming(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint16]:
     for part in range(ours.shape[-1]):
         total += np.bitwise_count(ours[..., part] ^ others[..., part])
     return total
-
-
-@overload
-def near(distance: int, size: int, other_size: int, limit: int) -> bool: ...
-@overload
-def near(
-    distance: NDArray[Any],
-    size: int | NDArray[Any],
-    other_size: int | NDArray[Any],
-    limit: int,
-) -> NDArray[np.bool_]: ...
-def near(distance: Any, size: Any, other_size: Any, limit: int) -> Any:
-    """Whether two documents are near-duplicates: the one rule by which everything here decides.
-
-    They are if their fingerprints differ in no more bits than allowed, and if both have enough
-    features for their distance to say anything; if not, if their fingerprints are equal.
-
-    Args:
-        distance: The Hamming distance of their fingerprints; or an array of distances.
-        size: How many distinct features one of them has; or an array that is broadcast.
-        other_size: The same of the other one.
-        limit: The largest distance of a near-duplicate, 0 or more.
-
-    Returns:
-        True or False; or an array of them.
-    """
-    has_enough = (size >= FEW_FEATURES) & (other_size >= FEW_FEATURES)
-    return (distance <= limit) & (has_enough | (distance == 0))
 
 
 def jaccard(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:

@@ -14,7 +14,17 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-__all__ = ["META", "PROPERTIES", "READ", "VALUE", "Markup", "read_markup", "said", "short"]
+__all__ = [
+    "META",
+    "PAGE_FACTS",
+    "PROPERTIES",
+    "READ",
+    "VALUE",
+    "Markup",
+    "read_markup",
+    "said",
+    "short",
+]
 
 # The bounds of what is looked at, far above what a page made for readers holds.
 _ELEMENTS = 4096  # of all tags below, and of meta and script, in the order of the page
@@ -47,6 +57,16 @@ META = {
     "book:isbn": "page:isbn",
     "og:title": "page:headline",
 }
+#: The names of all facts of a page.
+PAGE_FACTS = tuple(
+    dict.fromkeys(
+        [
+            *("page:title", "page:heading", "page:language", "page:time"),
+            *PROPERTIES.values(),
+            *META.values(),
+        ]
+    )
+)
 _METAS = {*META, "og:site_name", "content-language"}
 
 _TAGS = [f"{{*}}{tag}" for tag in ("title", "h1", "h2", "time")]

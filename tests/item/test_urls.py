@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from scrapy_simhash.item.urls import Address, same_site, site
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simhash.item.urls import Address, _start_of_tail, same_site, site
 
 
 @pytest.mark.parametrize(
@@ -78,3 +82,22 @@ def test_what_is_too_much_of_an_address_has_no_parts():
 
 def test_a_path_of_many_dates_takes_no_long_time():
     assert Address.of("http://a.test/" + "2031/05/" * 240 + "x").parts() == []
+
+
+# What a tail is. It takes the square of the length of a path to search for it like this.
+YEAR = r"(?:19|20|21)\d\d"
+DATE = rf"/{YEAR}(?:-?\d\d){{1,2}}|/{YEAR}(?:/\d{{1,2}}){{0,2}}"
+TAIL = re.compile(rf"(?:{DATE}|/[^/=:]+[=:][^/]+)+/?$")
+segments = st.sampled_from(
+    [
+        *("2031", "1999-05", "20310503", "2031-05-03", "2031-5", "05", "3", "123", "11", "", "a"),
+        *("a=b", "c:d", "=b", "a=", "a=b=c", "x:y=z"),
+    ]
+)
+
+
+@given(st.lists(segments, max_size=9).map("/".join), st.sampled_from(["", "/"]))
+def test_the_tail_of_a_path_is_its_dates_and_facets(path: str, end: str) -> None:
+    path = f"/{path}{end}"
+    found = TAIL.search(path)
+    assert _start_of_tail(path) == (found.start() if found else len(path))

@@ -1,13 +1,12 @@
-"""The rule of what a near-duplicate is, and the distances it is asked about."""
+"""Distances of many fingerprints, and the similarity of sets."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.simhash.measure import FEW_FEATURES, distance, hamming, jaccard, near
+from scrapy_simhash.simhash.measure import distance, hamming, jaccard
 
 
 def packed(values: list[int], width: int) -> np.ndarray:
@@ -27,37 +26,6 @@ def test_distances_of_many_fingerprints_are_those_of_each_pair(data, width: int)
 def test_all_bits_of_the_widest_fingerprints_may_differ() -> None:
     ones, zeros = np.full((1, 64), 255, np.uint8), np.zeros((1, 64), np.uint8)
     assert hamming(ones, zeros).tolist() == [512]
-
-
-@pytest.mark.parametrize(
-    ("apart", "size", "other", "expected"),
-    [
-        (0, 1, 1, True),
-        (3, FEW_FEATURES, FEW_FEATURES, True),
-        (4, FEW_FEATURES, FEW_FEATURES, False),
-        (1, FEW_FEATURES - 1, 1000, False),
-        (1, 1000, FEW_FEATURES - 1, False),
-        (0, 1, 1000, True),
-    ],
-)
-def test_few_features_are_near_only_where_fingerprints_are_equal(
-    apart: int, size: int, other: int, expected: bool
-) -> None:
-    assert near(apart, size, other, 3) is expected
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 9), st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=9
-    ),
-    st.integers(0, 9),
-)
-def test_the_rule_is_the_same_for_one_pair_and_for_many(
-    pairs: list[tuple[int, int, int]], limit: int
-) -> None:
-    found = near(*np.array(pairs).T, limit)
-    assert found.dtype == bool
-    assert found.tolist() == [near(*pair, limit) for pair in pairs]
 
 
 @given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)))
