@@ -171,7 +171,7 @@
     same: "the same",
     differs: "another value",
     missing: "no such field",
-    "": "compared as text, or not compared",
+    "": "not compared as a field",
   };
   const table = (heads, lines) => {
     const head = make("tr");
