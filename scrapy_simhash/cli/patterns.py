@@ -1,4 +1,4 @@
-"""``scrapy simhash patterns``: show which parts of addresses only repeat what is known."""
+"""``scrapy simhash patterns``: show which parts of addresses only lead to known pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-# What the patterns of addresses in rules, and in the URLs that they match, mean something else by.
+# Characters with a meaning of their own in the URL patterns of rules.
 _SPECIAL = frozenset("*|?#")
 
 
@@ -39,10 +39,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=positive,
         metavar="N",
         default=history.LEAST,
-        help=f"pages that must have repeated what is known ({history.LEAST})",
+        help="show a part from N duplicate pages on, and write a rule for it from N different "
+        f"pages on ({history.LEAST})",
     )
     parser.add_argument(
-        "--rules", metavar="FILE", help="write rules for the package duplicate-url-discarder there"
+        "--rules",
+        metavar="FILE",
+        help="write rules for duplicate-url-discarder, which drops such requests, to FILE",
     )
 
 
@@ -51,37 +54,38 @@ def run(project: Project, options: Namespace) -> None:
     with project.namespace() as (database, namespace), progress_bar() as progress:
         progress.add_task("Reading addresses", total=None)
         found = history.patterns(database, namespace)
-    nothing, empty = history.repeating(found, options.least)
-    rules = _rules(nothing, found)
+    irrelevant, empty = history.repeating(found, options.least)
+    rules = _rules([one for one in irrelevant if one.groups >= options.least], found)
     if options.rules is not None:
         _write(Path(options.rules), rules)
     if options.json:
         print_json(
             {
                 "namespace": namespace.name,
-                "says_nothing": [one._asdict() | {"spared": one.repeats} for one in nothing],
-                "nothing_new": [one._asdict() | {"spared": one.empty} for one in empty],
+                "irrelevant": [one._asdict() | {"saved": one.repeats} for one in irrelevant],
+                "nothing_new": [one._asdict() | {"saved": one.empty} for one in empty],
                 "rules": rules,
             }
         )
         return
-    _print_nothing(nothing, options.least)
+    _print_irrelevant(irrelevant, options.least)
     _print_empty(empty)
     if options.rules is not None:
-        print(f"{len(rules)} {plural(len(rules), 'rule')} written to {visible(options.rules)}")
+        print(f"{len(rules)} {plural(len(rules), 'rule')} written to {visible(options.rules)}.")
 
 
-def _print_nothing(found: Sequence[Pattern], least: int) -> None:
+def _print_irrelevant(found: Sequence[Pattern], least: int) -> None:
     if not found:
         print(
-            f"No part of an address is known to say nothing: that takes {least:,} "
-            f"{plural(least, 'page')} with what is known already, and none with anything else."
+            f"No irrelevant part was found. Each needs {least:,} {plural(least, 'page')} that only "
+            "repeat the page without it, and no page that does not."
         )
         return
-    table = Table(title="Parts that say nothing", title_justify="left")
-    for name in ("part", "differ only in it", "of them repeat", "pages there are"):
-        table.add_column(name, justify="left" if name == "part" else "right", overflow="fold")
-    table.add_column("for example", overflow="fold")
+    table = Table(title="Irrelevant parts of addresses", title_justify="left")
+    table.add_column("part", overflow="fold")
+    for name in ("addresses", "duplicates", "different pages"):
+        table.add_column(name, justify="right")
+    table.add_column("example", overflow="fold")
     for one in found:
         table.add_row(
             Text(shortened(one.part, 200)),
@@ -90,16 +94,16 @@ def _print_nothing(found: Sequence[Pattern], least: int) -> None:
         )
     open_console().print(table)
     total = sum(one.repeats for one in found)
-    print(f"Without them up to {total:,} {plural(total, 'download')} would have been spared.")
+    print(f"Without these parts, up to {total:,} {plural(total, 'download')} would be saved.")
 
 
 def _print_empty(found: Sequence[Pattern]) -> None:
     if not found:
         return
-    table = Table(title="Pages that gave nothing new", title_justify="left")
-    table.add_column("addresses with", overflow="fold")
-    table.add_column("all duplicates", justify="right")
-    table.add_column("for example", overflow="fold")
+    table = Table(title="Addresses that led to duplicates only", title_justify="left")
+    table.add_column("part", overflow="fold")
+    table.add_column("duplicates", justify="right")
+    table.add_column("example", overflow="fold")
     for one in found:
         table.add_row(
             Text(shortened(one.part, 200)), f"{one.empty:,}", Text(shortened(one.example, 200))
@@ -107,23 +111,23 @@ def _print_empty(found: Sequence[Pattern]) -> None:
     open_console().print(table)
 
 
-def _rules(nothing: Iterable[Pattern], found: Iterable[Pattern]) -> list[dict[str, Any]]:
+def _rules(proven: Iterable[Pattern], found: Iterable[Pattern]) -> list[dict[str, Any]]:
     """Rules that remove parameters, one for each place.
 
-    Whoever applies them does not tell cases, nor hosts with "www." from others. A date at the end
-    of a path can't be told from another folder there, so that there are none for these.
+    A rule ignores case, "www." and default ports, so a contradiction at such a place prevents it.
+    Dates and facets in paths have no rule: no pattern tells them from other folders.
     """
     contradicted = {_matched(one.part) for one in found if one.contradicted}
     names: dict[str, list[str]] = {}
-    for one in nothing:
+    for one in proven:
         place, is_parameter, name = one.part.partition("?")
         is_plain = not _SPECIAL & set(place) and _matched(one.part) not in contradicted
         if is_parameter and name and is_plain:
             names.setdefault(place, []).append(name)
     return [
         {
-            # A folder stands for all below it, a page for itself.
-            "urlPattern": {"include": [place if _is_folder(place) else f"{place}|"]},
+            # "|" matches this page only; a folder matches everything in it.
+            "urlPattern": {"include": [place if place.count("/") > 1 else f"{place}|"]},
             "processor": "queryRemoval",
             "args": sorted(given),
             "order": 100,
@@ -132,12 +136,10 @@ def _rules(nothing: Iterable[Pattern], found: Iterable[Pattern]) -> list[dict[st
     ]
 
 
-def _is_folder(place: str) -> bool:
-    return place.count("/") > 1
-
-
 def _matched(part: str) -> str:
-    return part.lower().removeprefix("www.")
+    """A part in the form that equals that of all parts a rule for it would match."""
+    host, slash, rest = part.lower().removeprefix("www.").partition("/")
+    return f"{host.removesuffix(':80').removesuffix(':443')}{slash}{rest}"
 
 
 def _write(path: Path, rules: Sequence[dict[str, Any]]) -> None:
@@ -145,4 +147,4 @@ def _write(path: Path, rules: Sequence[dict[str, Any]]) -> None:
         with open_new(path) as stream:
             stream.write(json.dumps(rules, indent=2).encode() + b"\n")
     except FileExistsError as error:
-        raise CommandError(f"{path} is there already; remove it, or name another one") from error
+        raise CommandError(f"{path} exists; remove it, or choose another name") from error

@@ -1,4 +1,4 @@
-"""Which parts of addresses only repeat what is found without them."""
+"""Parts of addresses that only lead to pages already known."""
 
 from __future__ import annotations
 
@@ -27,28 +27,29 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAST", "Pattern", "patterns", "repeating"]
 
-#: From so many pages that repeat what is known a part of addresses is shown.
+#: The number of duplicate pages from which a part is shown.
 LEAST = 20
 
-# Rows that are read at once; parts of addresses that are told apart; what is looked at in all, of
-# 28 bytes each, whatever a hostile site makes.
+# Rows read at once; then limits on what a hostile site can make: the parts, and the parts of all
+# addresses together (28 bytes each).
 _PAGE, _MOST_PARTS, _MOST = 10_000, 100_000, 8_000_000
 
 
 class Pattern(NamedTuple):
-    """A part of addresses, and what has become of the pages whose addresses have it.
+    """A part of addresses, and the content of the pages that have it.
 
-    Pages fell together if what they gave was the same: what one stored, the others repeated. An
-    item that was kept because it says something else is not the same.
+    A group is all addresses that differ in nothing but this part, including the one without it. Its
+    pages are equal if the duplicates among them are duplicates of the others' items, and of nothing
+    else. An item kept because a field differs is not equal.
 
     Attributes:
         part: its name, see :class:`~scrapy_simhash.item.urls.Address`.
-        pages: addresses with it.
-        new: those of them that gave something new.
-        compared: addresses of which there are others that differ in nothing but this part.
-        groups: what those are the addresses of, if the part says nothing.
-        contradicted: how many of these groups did not fall together.
-        example: one of the addresses, cut to 2,000 characters.
+        pages: the number of addresses with it.
+        new: how many of them had a new item.
+        compared: the number of addresses in groups of two or more.
+        groups: the number of these groups.
+        contradicted: the number of these groups whose pages are not equal.
+        example: an address, cut to 2,000 characters.
     """
 
     part: str
@@ -61,46 +62,38 @@ class Pattern(NamedTuple):
 
     @property
     def repeats(self) -> int:
-        """Downloads that would have been spared without the part: none if it ever said anything."""
+        """Downloads that ignoring the part would have saved: none if it ever made a difference."""
         return 0 if self.contradicted else self.compared - self.groups
 
     @property
     def empty(self) -> int:
-        """Downloads of pages with the part: none if one of them gave something new."""
+        """Downloads of pages with the part: none if one of them had a new item."""
         return 0 if self.new else self.pages
 
 
 def patterns(database: Database, namespace: NamespaceRow, *, limit: int = 500_000) -> list[Pattern]:
-    """The parts of the addresses that were met, those that repeat most first.
-
-    Takes memory for the rows that are read, about 30 bytes for each part of an address.
+    """The parts of the addresses in a namespace, those with most repeats first.
 
     Args:
         database: where they are.
-        namespace: in which one.
-        limit: the newest so many claims, and as many duplicates.
+        namespace: the namespace.
+        limit: reads the newest so many claims, and as many duplicates, into memory: about 30 bytes
+            for each part of an address.
     """
-    met = _Met()
-    for row in _claims(database, namespace, limit):
-        met.add(row.url, row.claim, is_new=True)
-    here = drop_columns.namespace == namespace.id
-    for row in _newest(
-        database, schema.duplicates, drop_columns.claim, (here, ~is_orphan()), limit
-    ):
-        met.add(row.url, row.claim, is_new=False)
-    found = met.patterns()
-    return sorted(found, key=lambda one: (-one.repeats, -one.empty, one.part))
+    seen = _Seen()
+    of_claims = (claim_columns.namespace == namespace.id, is_valid())
+    of_drops = (drop_columns.namespace == namespace.id, ~is_orphan())
+    for row in _newest(database, schema.claims, claim_columns.id, of_claims, limit):
+        seen.add(row.url, row.claim, is_new=True)
+    for row in _newest(database, schema.duplicates, drop_columns.claim, of_drops, limit):
+        seen.add(row.url, row.claim, is_new=False)
+    return sorted(seen.patterns(), key=lambda one: (-one.repeats, -one.empty, one.part))
 
 
 def repeating(found: Sequence[Pattern], least: int = LEAST) -> tuple[list[Pattern], list[Pattern]]:
-    """Those that say nothing; and others whose pages gave nothing new, though not all the same."""
-    nothing = [one for one in found if one.repeats >= least]
-    return nothing, [one for one in found if one.empty >= least and one not in nothing]
-
-
-def _claims(database: Database, namespace: NamespaceRow, limit: int) -> Iterator[Any]:
-    here = claim_columns.namespace == namespace.id
-    return _newest(database, schema.claims, claim_columns.id, (here, is_valid()), limit)
+    """The irrelevant parts; and others whose pages had nothing new, though not all are equal."""
+    irrelevant = [one for one in found if one.repeats >= least]
+    return irrelevant, [one for one in found if one.empty >= least and one not in irrelevant]
 
 
 def _newest(
@@ -110,18 +103,14 @@ def _newest(
     conditions: tuple[ColumnElement[bool], ...],
     limit: int,
 ) -> Iterator[Any]:
-    """Address and claim of each row of a table, the newest first, a page of rows at a time."""
-    columns = table.c
-    query = (
-        select(columns.id, func.substr(url_of(table), 1, LONGEST_URL + 1).label("url"))
-        .add_columns(claim.label("claim"))
-        .where(*conditions)
-        .order_by(columns.id.desc())
-    )
+    """The address and claim of each row, the newest first."""
+    row = table.c
+    url = func.substr(url_of(table), 1, LONGEST_URL + 1).label("url")
+    query = select(row.id, url, claim.label("claim")).where(*conditions).order_by(row.id.desc())
     last: int | None = None
     while limit > 0:
         page = query.limit(min(limit, _PAGE))
-        page = page if last is None else page.where(columns.id < last)
+        page = page if last is None else page.where(row.id < last)
         rows = database.read(lambda connection, page=page: connection.execute(page).all())  # type: ignore[misc]
         yield from rows
         if len(rows) < _PAGE:
@@ -130,13 +119,13 @@ def _newest(
         limit -= len(rows)
 
 
-class _Met:
-    """What was met where, as numbers: addresses are known by their hashes."""
+class _Seen:
+    """Addresses and claims as columns of numbers; an address is its hash."""
 
     def __init__(self) -> None:
-        # What each address gave.
+        # A row for each address and claim.
         self._addresses, self._claims, self._is_new = array("q"), array("q"), array("b")
-        # Which part of which address, and what is left without it.
+        # A row for each address and part: the part, the address without it, the address.
         self._parts, self._rests, self._having = array("i"), array("q"), array("q")
         self._numbers: dict[str, int] = {}
         self._examples: list[str] = []
@@ -166,47 +155,48 @@ class _Met:
     def patterns(self) -> list[Pattern]:
         if not self._parts:
             return []
-        gave, is_new = self._pages()
-        parts, rests, having = (
-            np.frombuffer(column, kind)
-            for column, kind in (
-                (self._parts, np.int32),
-                (self._rests, np.int64),
-                (self._having, np.int64),
-            )
+        addresses, content, is_new = self._pages()
+        columns = (
+            np.frombuffer(self._parts, np.int32),
+            np.frombuffer(self._rests, np.int64),
+            np.frombuffer(self._having, np.int64),
         )
-        # An address that was met several times counts once.
-        order = np.lexsort((having, rests, parts))
-        parts, rests, having = parts[order], rests[order], having[order]
+        # An address that was seen several times counts once.
+        order = np.lexsort(columns[::-1])
+        parts, rests, having = (column[order] for column in columns)
         once = _first_of((parts, rests, having))
         parts, rests, having = parts[once], rests[once], having[once]
         starts = np.flatnonzero(_first_of((parts, rests)))
         sizes = np.diff(np.append(starts, len(parts)))
-        page = np.searchsorted(distinct(np.sort(self._addresses)), having)
-        least, most = (bound.reduceat(gave[page], starts) for bound in (np.minimum, np.maximum))
+        page = np.searchsorted(addresses, having)
+        least, most = (bound.reduceat(content[page], starts) for bound in (np.minimum, np.maximum))
+        # The address without the part, if it was seen, is in the group as well.
+        bare = np.minimum(np.searchsorted(addresses, rests[starts]), len(addresses) - 1)
+        has_bare = addresses[bare] == rests[starts]
+        sizes += has_bare
+        least = np.where(has_bare, np.minimum(least, content[bare]), least)
+        most = np.where(has_bare, np.maximum(most, content[bare]), most)
         several = sizes > 1
         of_group = parts[starts]
-        length = len(self._examples)
 
         def sums(of: NDArray[Any], weights: NDArray[Any] | None = None) -> list[int]:
-            counted = np.bincount(of, weights, minlength=length)
-            return [int(count) for count in counted]
+            return [int(one) for one in np.bincount(of, weights, minlength=len(self._examples))]
 
-        columns = (
+        counted = zip(
             sums(parts),
             sums(parts, is_new[page]),
             sums(of_group[several], sizes[several]),
             sums(of_group[several]),
             sums(of_group[several & (least != most)]),
+            strict=True,
         )
-        rows = zip(self._numbers, *columns, self._examples, strict=True)
         return [
-            Pattern(part, pages, new, compared, groups, contradicted, example[:LONGEST_URL])
-            for part, pages, new, compared, groups, contradicted, example in rows
+            Pattern(part, *counts, example[:LONGEST_URL])
+            for part, counts, example in zip(self._numbers, counted, self._examples, strict=True)
         ]
 
-    def _pages(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """What each address gave, as a number; whether something of it was new. Sorted by hash."""
+    def _pages(self) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.bool_]]:
+        """The addresses, sorted; the content of each as a number; whether an item was new."""
         addresses = np.frombuffer(self._addresses, np.int64)
         claims = np.frombuffer(self._claims, np.uint64)
         order = np.lexsort((claims, addresses))
@@ -214,13 +204,13 @@ class _Met:
         is_new = np.frombuffer(self._is_new, np.bool_)[order]
         starts = np.flatnonzero(_first_of((addresses,)))
         news = np.logical_or.reduceat(is_new, starts)
-        # The sum of mixed numbers stands for a set of them.
+        # The sum of mixed numbers identifies a set of claims.
         mixed = mix64(claims) * _first_of((addresses, claims))
-        return np.add.reduceat(mixed, starts), news
+        return distinct(addresses), np.add.reduceat(mixed, starts), news
 
 
 def _first_of(columns: tuple[NDArray[Any], ...]) -> NDArray[np.bool_]:
-    """Where, in sorted columns, something begins that is not what stands before it."""
+    """Where, in sorted columns, a row differs from the one before it."""
     first = np.ones(len(columns[0]), np.bool_)
     first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return first

@@ -7,7 +7,9 @@ import json
 import pytest
 from loopback import answering, crawl
 from repeating_site import EverythingSpider, RepeatingSite
+from scrapy import Request
 from scrapy.utils.defer import deferred_f_from_coro_f
+from scrapy.utils.test import get_crawler
 from stored import meet
 
 from scrapy_simhash.index.index import Index
@@ -19,11 +21,11 @@ SITE = RepeatingSite(products=16, sessions=6, months=15, per_page=4, pages=2)
 def seen(tmp_path):
     """Sessions and months that repeat, and ids that do not; a site that writes to terminals."""
     path = tmp_path / "seen.db"
-    pages = [(f"http://www.a.test/p/{n}?id={n}&sid={s}", n) for n in (1, 2) for s in range(3)]
-    pages += [(f"http://a.test/p/{n}?id={n}", n) for n in (3, 4)]
+    pages = [(f"http://www.a.test/p/{n}?id={n}&sid={s}", n) for n in range(4) for s in range(3)]
+    pages += [(f"http://a.test/p/{n}?id={n}", n) for n in (5, 6)]
     pages += [(f"http://a.test/events/2031/{month}", "events") for month in range(1, 6)]
     pages += [(f"http://evil.test/\x1b[31m?\u202esid={session}", "evil") for session in range(5)]
-    pages += [(f"http://evil.test/a|b/?sid={session}", "evil") for session in range(5)]
+    pages += [(f"http://evil.test/a|b/{n}?sid={s}", f"evil {n}") for n in range(4) for s in "ab"]
     with Index(f"sqlite:///{path}", namespace="n") as index:
         meet(index, pages)
     return path
@@ -33,7 +35,7 @@ def test_what_says_nothing_is_shown_with_its_counts(call, seen):
     code, out, err = call("patterns", "--database", seen, "--least", 4)
     assert (code, err) == (0, "")
     (row,) = [line for line in out.splitlines() if "www.a.test/p/?sid" in line]
-    assert [cell.strip() for cell in row.split("│")[1:5]] == ["www.a.test/p/?sid", "6", "4", "2"]
+    assert [cell.strip() for cell in row.split("│")[1:5]] == ["www.a.test/p/?sid", "12", "8", "4"]
     assert "a.test/events/*" in out
     assert "?id" not in out.replace("?id=", "")
     assert not set("\x1b\u202e") & set(out)
@@ -42,8 +44,8 @@ def test_what_says_nothing_is_shown_with_its_counts(call, seen):
 def test_fewer_pages_than_asked_for_show_nothing(call, seen):
     out = call("patterns", "--database", seen, "--least", 40)[1]
     assert out == (
-        "No part of an address is known to say nothing: that takes 40 pages with what is known "
-        "already, and none with anything else.\n"
+        "No irrelevant part was found. Each needs 40 pages that only repeat the page without it, "
+        "and no page that does not.\n"
     )
 
 
@@ -51,9 +53,10 @@ def test_for_programs(call, seen, tmp_path):
     path = tmp_path / "rules.json"
     out = call("patterns", "--database", seen, "--least", 4, "--json", "--rules", path)[1]
     found = json.loads(out)
-    by_part = {one["part"]: one for one in found["says_nothing"]}
-    assert by_part["www.a.test/p/?sid"]["spared"] == 4
-    # Neither a date nor a place that would match others has a rule.
+    by_part = {one["part"]: one for one in found["irrelevant"]}
+    assert by_part["www.a.test/p/?sid"]["saved"] == 8
+    assert by_part["evil.test/a|b/?sid"]["groups"] == 4
+    # Neither a date, nor a place that would match others, nor a single page has a rule.
     (rule,) = [rule for rule in found["rules"] if "a.test" in str(rule["urlPattern"])]
     assert rule == {
         "urlPattern": {"include": ["www.a.test/p/"]},
@@ -65,7 +68,7 @@ def test_for_programs(call, seen, tmp_path):
     assert json.loads(path.read_text("utf-8")) == found["rules"]
     code, _, err = call("patterns", "--database", seen, "--rules", path)
     assert code == 2
-    assert "is there already" in err
+    assert f"{path} exists" in err
 
 
 def test_no_rule_for_a_place_that_another_one_contradicts_whom_rules_do_not_tell_apart(call, seen):
@@ -75,9 +78,45 @@ def test_no_rule_for_a_place_that_another_one_contradicts_whom_rules_do_not_tell
     assert "www.a.test/p/" not in str(json.loads(out)["rules"])
 
 
+def test_many_addresses_of_few_pages_are_shown_and_have_no_rule(call, tmp_path):
+    """Of other pages nothing is known: the parameter may choose what a list shows."""
+    path = tmp_path / "seen.db"
+    pages = [(f"http://a.test/list/{n}?page={p}", n) for n in range(19) for p in range(4)]
+    with Index(f"sqlite:///{path}", namespace="n") as index:
+        meet(index, pages)
+    found = json.loads(call("patterns", "--database", path, "--json")[1])
+    assert [one["part"] for one in found["irrelevant"]] == ["a.test/list/?page"]
+    assert found["rules"] == []
+    with Index(f"sqlite:///{path}", namespace="n") as index:
+        meet(index, [(f"http://a.test/list/19?page={p}", 19) for p in range(2)])
+    assert json.loads(call("patterns", "--database", path, "--json")[1])["rules"]
+
+
+@pytest.mark.usefixtures("no_list")
+def test_pages_with_and_without_a_session_id_are_one_request_with_the_rules(call, tmp_path):
+    discarder = pytest.importorskip("duplicate_url_discarder")
+    path, rules = tmp_path / "seen.db", tmp_path / "rules.json"
+    items = [f"http://a.test/item/{n}" for n in range(30)]
+    lists = [f"http://a.test/list/?page={n}" for n in range(30)]
+    repeats = [f"{url}?sid={number * 7}" for number, url in enumerate(items)]
+    # The same name elsewhere, and a page that it makes another one.
+    others = ["http://a.test/ticket/1?sid=1", "http://a.test/ticket/1?sid=2"]
+    pages = [(url, url.partition("?sid")[0]) for url in items + repeats]
+    with Index(f"sqlite:///{path}", namespace="n") as index:
+        meet(index, pages + [(url, url) for url in lists + others])
+    code, out, err = call("patterns", "--database", path, "--rules", rules)
+    assert (code, err) == (0, "")
+    assert "1 rule written" in out
+    crawler = get_crawler(settings_dict={"DUD_LOAD_RULE_PATHS": [str(rules)]})
+    of = discarder.Fingerprinter.from_crawler(crawler).fingerprint
+    unique = {of(Request(url)) for url in items + lists + others}
+    assert len(unique) == len(items + lists + others)
+    assert [of(Request(url)) for url in repeats] == [of(Request(url)) for url in items]
+
+
 @pytest.fixture
 def no_list(monkeypatch):
-    """What matches the rules asks the network for the list of public suffixes otherwise."""
+    """Without it, the library downloads the list of public suffixes."""
     extractor = pytest.importorskip("tldextract.tldextract").TLD_EXTRACTOR
     monkeypatch.setattr(extractor, "suffix_list_urls", ())
 

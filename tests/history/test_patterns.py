@@ -41,6 +41,26 @@ def test_a_session_id_repeats(patterns_of):
     assert found.example in {url for url, _ in pages}
 
 
+def test_the_address_without_the_part_is_compared_too(patterns_of):
+    items = [(f"http://a.test/item/{number}", number) for number in range(60)]
+    repeats = [(f"{url}?sid={number}", number) for url, number in items]
+    (found,) = patterns_of(items + repeats).values()
+    assert (found.part, found.pages, found.new) == ("a.test/item/?sid", 60, 0)
+    assert (found.compared, found.groups, found.repeats) == (120, 60, 60)
+
+
+def test_an_address_without_the_part_that_is_another_page_contradicts(patterns_of):
+    pages = [("http://a.test/list/1", "first"), ("http://a.test/list/1?page=2", "second")]
+    (found,) = patterns_of(pages).values()
+    assert (found.compared, found.contradicted, found.repeats) == (2, 1, 0)
+
+
+def test_a_calendar_is_compared_with_its_own_page(patterns_of):
+    months = [(f"http://a.test/events/2031/{month}", "events") for month in range(1, 13)]
+    found = patterns_of([*months, ("http://a.test/events/", "start")])["a.test/events/*"]
+    assert (found.compared, found.contradicted) == (13, 1)
+
+
 def test_one_page_that_is_another_contradicts(patterns_of):
     found = patterns_of([*sessions(9), ("http://a.test/p/1?sid=9", 7)])
     assert (found["a.test/p/?sid"].contradicted, found["a.test/p/?sid"].repeats) == (1, 0)
