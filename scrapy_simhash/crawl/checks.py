@@ -1,4 +1,4 @@
-"""What the value of a setting may be: functions that return it ready for use, or raise."""
+"""The checks of settings: functions that return a value ready for use, or raise."""
 
 from __future__ import annotations
 
@@ -20,44 +20,28 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.item.quality import Criterion
 
-__all__ = [
-    "COMPARE",
-    "Compare",
-    "criteria",
-    "flag",
-    "mapping",
-    "name",
-    "names",
-    "namespace",
-    "number",
-    "number_of_bytes",
-    "one_of",
-    "optional_name",
-    "optional_whole",
-    "report_file",
-    "secret",
-    "whole",
-]
-
 Compare = Literal["auto", "page", "item"]
 
-#: What of an item is compared; see SIMHASH_COMPARE.
+#: The values of SIMHASH_COMPARE.
 COMPARE: tuple[Compare, ...] = ("auto", "page", "item")
 
-
-#: What SIMHASH_QUARANTINE = True keeps, in bytes.
+#: Bytes that SIMHASH_QUARANTINE = True keeps.
 _QUARANTINE = 1 << 30
+
+_TRUE, _FALSE = ("True", "true", "1"), ("False", "false", "0", "")
+#: The command line has no None.
+_NONE = (None, "", "None")
 
 
 def name(given: Any) -> str:
-    """A name or an import path; what it may be depends on other settings."""
+    """A name or an import path; which ones exist depends on other settings."""
     if not isinstance(given, str) or not given:
-        raise ValueError("a name, or an import path as a string, is wanted")
+        raise ValueError("must be a name or an import path")
     return given
 
 
 def flag(given: Any) -> bool:
-    """A truth value, in any of the forms that Scrapy knows."""
+    """True or False, in any of the forms that Scrapy accepts."""
     if given in ("True", "true"):
         return True
     if given in ("False", "false"):
@@ -65,7 +49,7 @@ def flag(given: Any) -> bool:
     try:
         return bool(int(given))
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError("allowed are True and False") from error
+        raise ValueError("must be True or False") from error
 
 
 def mapping(given: Any) -> dict[str, Any]:
@@ -73,7 +57,7 @@ def mapping(given: Any) -> dict[str, Any]:
     try:
         return dict(json.loads(given) if isinstance(given, str) else given)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError("a dictionary is wanted") from error
+        raise ValueError("must be a dictionary") from error
 
 
 def one_of(*allowed: str) -> Callable[[Any], str]:
@@ -81,7 +65,7 @@ def one_of(*allowed: str) -> Callable[[Any], str]:
 
     def check(given: Any) -> str:
         if given not in allowed:
-            raise ValueError(f"allowed are {', '.join(map(repr, allowed))}")
+            raise ValueError(f"must be one of {', '.join(map(repr, allowed))}")
         return str(given)
 
     return check
@@ -93,31 +77,31 @@ def number(low: float, high: float) -> Callable[[Any], float]:
     def check(given: Any) -> float:
         value = _float(given)
         if not low <= value <= high:
-            raise ValueError(f"a number {_range(low, high)} is allowed")
+            raise ValueError(f"must be a number {_range(low, high)}")
         return value
 
     return check
 
 
 def whole(low: int, high: float = math.inf) -> Callable[[Any], int]:
-    """A whole number in a closed range, also as text."""
+    """An integer in a closed range, also as text."""
 
     def check(given: Any) -> int:
         value = _float(given)
         if not low <= value <= high or value % 1 != 0:
-            raise ValueError(f"a whole number {_range(low, high)} is allowed")
+            raise ValueError(f"must be an integer {_range(low, high)}")
         return int(value)
 
     return check
 
 
 def optional_whole(low: int, high: float = math.inf) -> Callable[[Any], int | None]:
-    """A whole number, or None, which the command line can only give as text."""
+    """An integer, or None."""
     check = whole(low, high)
 
     def check_or_none(given: Any) -> int | None:
         try:
-            return None if given in (None, "", "None") else check(given)
+            return None if given in _NONE else check(given)
         except ValueError as error:
             raise ValueError(f"{error}, or None") from None
 
@@ -125,7 +109,7 @@ def optional_whole(low: int, high: float = math.inf) -> Callable[[Any], int | No
 
 
 def _float(given: Any) -> float:
-    """What it is as a number; one that is in no range where it is none."""
+    """The value as a number, NaN if it is none."""
     try:
         return math.nan if isinstance(given, bool) else float(given)
     except (TypeError, ValueError, OverflowError):
@@ -133,57 +117,53 @@ def _float(given: Any) -> float:
 
 
 def _range(low: float, high: float) -> str:
-    return f"from {low:g} upwards" if math.isinf(high) else f"from {low:g} to {high:,.0f}"
+    return f"of at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:,.0f}"
 
 
 def number_of_bytes(given: Any) -> int:
-    """A number of bytes; True for the usual one, False for none."""
-    allowed = "allowed are True, False or a number of bytes"
-    if given in (True, "True", "true", "1", 1):
+    """A number of bytes; True for the default, False for none."""
+    if given in (True, *_TRUE):
         return _QUARANTINE
-    if given in (False, "False", "false", "0", "", None):
+    if given in (False, None, *_FALSE):
         return 0
     try:
         size = int(given)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(allowed) from error
+    except (TypeError, ValueError, OverflowError):
+        size = -1
     if size < 0:
-        raise ValueError(allowed)
+        raise ValueError("must be True, False or a number of bytes")
     return size
 
 
-def names(given: Any) -> tuple[str, ...]:
-    """A list of names, on the command line separated by commas."""
-    if isinstance(given, str):
-        given = list(filter(None, map(str.strip, given.split(","))))
-    if not isinstance(given, Iterable) or not all(isinstance(name, str) for name in given):
-        raise ValueError("a list of names is wanted")
-    return tuple(given)
-
-
 def optional_name(given: Any) -> str | None:
-    """A name, or None, which the command line can only give as text."""
-    return None if given in (None, "", "None") else name(given)
+    """A name, or None."""
+    return None if given in _NONE else name(given)
 
 
 def criteria(given: Any) -> tuple[Criterion, ...]:
-    """What copies are preferred by; none for None, which the command line gives as text."""
-    return () if given in (None, "", "None") else criteria_of(names(given))
+    """What makes one copy better than another, separated by commas on the command line."""
+    if given in _NONE:
+        return ()
+    if isinstance(given, str):
+        given = list(filter(None, map(str.strip, given.split(","))))
+    if not isinstance(given, Iterable) or not all(isinstance(one, str) for one in given):
+        raise ValueError("must be a list of names")
+    return criteria_of(tuple(given))
 
 
 def namespace(given: Any) -> str:
     """The name of a namespace, in which {spider} stands for that of the spider."""
     if not isinstance(given, str) or not given:
-        raise ValueError("a name is wanted; {spider} in it stands for the spider's")
+        raise ValueError("must be a name; {spider} in it stands for the spider's")
     if set(given.replace("{spider}", "")) & {"{", "}"}:
-        raise ValueError("the only placeholder is {spider}")
+        raise ValueError("must have no placeholder but {spider}")
     check_name(given.replace("{spider}", "x"))
     return given
 
 
 def secret(given: Any) -> str | None:
-    """A secret, or None, which the command line can only give as text."""
-    if given in (None, "", "None"):
+    """A secret, or None."""
+    if given in _NONE:
         return None
     secret_of(given)
     return str(given)
@@ -194,13 +174,12 @@ def report_file(given: Any) -> Path | None:
     if not given:
         return None
     if not isinstance(given, str | PathLike):
-        raise ValueError("the path of a file is wanted")  # noqa: TRY004 - as all that is wrong
+        raise ValueError("must be the path of a file")  # noqa: TRY004 - as in all checks
     path = Path(given)
     try:
-        is_there = path.parent.is_dir()
+        exists = path.parent.is_dir()
     except OSError:  # a name that is too long, a link that leads to itself
-        is_there = False
-    if not is_there:
-        folder = shortened(str(path.parent))
-        raise ValueError(f"there is no folder {folder!r} to write the report to")
+        exists = False
+    if not exists:
+        raise ValueError(f"there is no folder {shortened(str(path.parent))!r} for the report")
     return path

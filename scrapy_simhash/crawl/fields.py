@@ -70,7 +70,7 @@ def _names(given: Any) -> tuple[str, ...]:
     names = tuple(given) if isinstance(given, Iterable) else ()
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ValueError(
-            "a list of field names is wanted, or a dictionary of item class to such a list"
+            "must be a list of field names, or a dictionary of item class to such a list"
         )
     return names
 

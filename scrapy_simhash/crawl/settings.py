@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
@@ -46,18 +46,16 @@ if TYPE_CHECKING:
     from scrapy_simhash.simhash.scheme import Scheme
     from scrapy_simhash.text.extractor import Extractor
 
-__all__ = ["DAY", "DEFAULTS", "Setting", "Settings"]
-
 #: Seconds; SIMHASH_EXPIRE is in days.
 DAY = 86400
 
 _PREFIX = "SIMHASH_"
 
-# Characters of what is wrong with a value, in which a long one may stand again.
-_WHY = 1000
+#: Characters of an error, which may repeat a long value.
+_LONGEST_ERROR = 1000
 
-# One letter of it is another, missing, too many, or in its neighbour's place.
-_SLIP = re.compile(
+#: The prefix with one typo: a letter that is wrong, missing, repeated, or swapped with the next.
+_TYPO = re.compile(
     "|".join(
         f"{_PREFIX[:at]}(.?{after}|.{letter}{after}|{after[:1]}{letter}{after[1:]})"
         for at, letter in enumerate(_PREFIX)
@@ -66,80 +64,22 @@ _SLIP = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting.
+# The calls are evaluated once, as they must be.
+# ruff: noqa: RUF009
+def _setting(default: Any, check: Callable[[Any], Any], *, is_secret: bool = False) -> Any:
+    """A setting, named after its field.
 
-    Attributes:
-        name: as it is written in a project's settings.
-        default: what it is where nothing, or None, is given.
-        check: from what is given to what is used; raises where it can't be.
+    Args:
+        default: used where the setting is missing or None.
+        check: returns the value to use, or raises.
+        is_secret: never show the value.
     """
-
-    name: str
-    default: Any
-    check: Callable[[Any], Any]
-
-    @property
-    def field(self) -> str:
-        """What it is called in :class:`Settings`."""
-        return self.name.removeprefix(_PREFIX).lower()
-
-    def read(self, settings: BaseSettings) -> Any:
-        """Read and check it.
-
-        Raises:
-            SettingError: its value is wrong.
-        """
-        given = settings.get(self.name, self.default)
-        with _blamed_on(self.name, given):
-            return self.check(given)
+    metadata = {"default": default, "check": check, "is_secret": is_secret}
+    return field(repr=not is_secret, metadata=metadata)
 
 
 def _fields(given: Any) -> Fields | None:
     return None if given is None else Fields(given)
-
-
-_TABLE = (
-    Setting("SIMHASH_ENABLED", True, checks.flag),
-    Setting("SIMHASH_DATABASE_URL", None, lambda given: check_url(given) if given else None),
-    Setting("SIMHASH_ENGINE_OPTIONS", {}, checks.mapping),
-    Setting("SIMHASH_SECRET", None, checks.secret),
-    Setting("SIMHASH_NAMESPACE", "{spider}", checks.namespace),
-    Setting("SIMHASH_ON_DUPLICATE", "drop", checks.one_of("drop", "skip", "report")),
-    Setting("SIMHASH_COMPARE", "auto", checks.one_of(*checks.COMPARE)),
-    Setting("SIMHASH_FIELDS", None, _fields),
-    Setting("SIMHASH_IGNORE_FIELDS", None, _fields),
-    Setting("SIMHASH_KEY", None, _fields),
-    Setting("SIMHASH_FACTS", "auto", checks.one_of("auto", "always", "never")),
-    Setting("SIMHASH_SIMILARITY", 0.9, checks.number(0.7, 1)),
-    Setting("SIMHASH_DISTANCE", None, checks.optional_whole(0, 160)),
-    Setting("SIMHASH_CANDIDATES", "auto", checks.one_of("auto", "bands", "blocks")),
-    Setting("SIMHASH_SCHEME", "shingles", checks.name),
-    Setting("SIMHASH_SCHEME_OPTIONS", {}, checks.mapping),
-    Setting("SIMHASH_EXTRACTOR", "density", load_extractor),
-    Setting("SIMHASH_MIN_FEATURES", 8, checks.whole(1, 10_000)),
-    Setting("SIMHASH_MAX_TEXT", 1_000_000, checks.whole(1, 100_000_000)),
-    Setting("SIMHASH_SAME_URL", "pass", checks.one_of("pass", "drop")),
-    Setting("SIMHASH_ON_CRASH", "release", checks.one_of("release", "keep")),
-    Setting("SIMHASH_ON_ERROR", "pass", checks.one_of("pass", "close")),
-    Setting("SIMHASH_TIMEOUT", 10.0, checks.number(0.1, 3600)),
-    Setting("SIMHASH_QUARANTINE", True, checks.number_of_bytes),
-    Setting("SIMHASH_PREFER", None, checks.criteria),
-    Setting("SIMHASH_GROUP_FIELD", None, checks.optional_name),
-    Setting("SIMHASH_TEXT_BUDGET", 256 << 20, checks.whole(0)),
-    Setting("SIMHASH_EXPECTED_SIZE", 1_000_000, checks.whole(1, 10**12)),
-    Setting("SIMHASH_EXPIRE", None, checks.optional_whole(0)),
-    Setting("SIMHASH_RESET", False, checks.flag),
-    Setting("SIMHASH_REPORT", None, checks.report_file),
-    Setting(
-        "SIMHASH_LOG_LEVEL", "DEBUG", checks.one_of("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
-    ),
-)
-
-DEFAULTS: Mapping[str, Any] = {setting.name: setting.default for setting in _TABLE}
-
-_ENDS = [name.removeprefix(_PREFIX) for name in DEFAULTS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,42 +88,50 @@ class Settings:
 
     _of: ClassVar[WeakKeyDictionary[Crawler, Settings]] = WeakKeyDictionary()
 
-    enabled: bool
-    # These may hold passwords.
-    database_url: URL | None = field(repr=False)
-    engine_options: Mapping[str, Any] = field(repr=False)
-    secret: str | None = field(repr=False)
-    namespace: str
-    on_duplicate: Literal["drop", "skip", "report"]
-    compare: Compare
-    fields: Fields | None
-    ignore_fields: Fields | None
-    key: Fields | None
-    facts: FactsMode
-    similarity: float
-    distance: int | None
-    candidates: Literal["auto", "bands", "blocks"]
-    scheme: Scheme
-    extractor: Extractor
-    min_features: int
-    max_text: int
-    same_url: Literal["pass", "drop"]
-    on_crash: Literal["release", "keep"]
-    on_error: Literal["pass", "close"]
-    timeout: float
-    quarantine: int
-    prefer: tuple[Criterion, ...]
-    group_field: str | None
-    text_budget: int
-    expected_size: int
-    expire: int | None
-    reset: bool
-    report: Path | None
-    log_level: str
+    enabled: bool = _setting(True, checks.flag)
+    database_url: URL | None = _setting(
+        None, lambda given: check_url(given) if given else None, is_secret=True
+    )
+    engine_options: Mapping[str, Any] = _setting({}, checks.mapping, is_secret=True)
+    secret: str | None = _setting(None, checks.secret, is_secret=True)
+    namespace: str = _setting("{spider}", checks.namespace)
+    on_duplicate: Literal["drop", "skip", "report"] = _setting(
+        "drop", checks.one_of("drop", "skip", "report")
+    )
+    compare: Compare = _setting("auto", checks.one_of(*checks.COMPARE))
+    fields: Fields | None = _setting(None, _fields)
+    ignore_fields: Fields | None = _setting(None, _fields)
+    key: Fields | None = _setting(None, _fields)
+    facts: FactsMode = _setting("auto", checks.one_of("auto", "always", "never"))
+    similarity: float = _setting(0.9, checks.number(0.7, 1))
+    distance: int | None = _setting(None, checks.optional_whole(0, 160))
+    candidates: Literal["auto", "bands", "blocks"] = _setting(
+        "auto", checks.one_of("auto", "bands", "blocks")
+    )
+    scheme: Scheme = _setting("shingles", checks.name)
+    scheme_options: Mapping[str, Any] = _setting({}, checks.mapping)
+    extractor: Extractor = _setting("density", load_extractor)
+    min_features: int = _setting(8, checks.whole(1, 10_000))
+    max_text: int = _setting(1_000_000, checks.whole(1, 100_000_000))
+    same_url: Literal["pass", "drop"] = _setting("pass", checks.one_of("pass", "drop"))
+    on_crash: Literal["release", "keep"] = _setting("release", checks.one_of("release", "keep"))
+    on_error: Literal["pass", "close"] = _setting("pass", checks.one_of("pass", "close"))
+    timeout: float = _setting(10.0, checks.number(0.1, 3600))
+    quarantine: int = _setting(True, checks.number_of_bytes)
+    prefer: tuple[Criterion, ...] = _setting(None, checks.criteria)
+    group_field: str | None = _setting(None, checks.optional_name)
+    text_budget: int = _setting(256 << 20, checks.whole(0))
+    expected_size: int = _setting(1_000_000, checks.whole(1, 10**12))
+    expire: int | None = _setting(None, checks.optional_whole(0))
+    reset: bool = _setting(False, checks.flag)
+    report: Path | None = _setting(None, checks.report_file)
+    log_level: str = _setting(
+        "DEBUG", checks.one_of("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
+    )
 
     @classmethod
     def of(cls, crawler: Crawler) -> Settings:
-        """The settings of this crawler, read once; raises as :meth:`read` does."""
+        """The settings of this crawl, read once; raises as :meth:`read` does."""
         if crawler not in cls._of:
             cls._of[crawler] = cls.read(crawler.settings)
         return cls._of[crawler]
@@ -196,12 +144,14 @@ class Settings:
             SettingError: a value is wrong, or a name is unknown; names the setting, the value and
                 what is allowed.
         """
-        unknown = [
-            name for name in map(str, settings) if name not in DEFAULTS and _is_meant_for_us(name)
-        ]
+        unknown = [name for name in map(str, settings) if name not in DEFAULTS and _is_ours(name)]
         if unknown:
             raise SettingError(f"there is no setting {', nor '.join(map(_with_hint, unknown))}")
-        values = {setting.field: setting.read(settings) for setting in _TABLE}
+        values = {}
+        for name, one in _BY_NAME.items():
+            given = settings.get(name, one.metadata["default"])
+            with _blamed_on(name, given):
+                values[one.name] = one.metadata["check"](given)
         return cls(**_together(values))
 
     @property
@@ -225,7 +175,7 @@ class Settings:
 
     @property
     def compared(self) -> str:
-        """What is compared, in words: claims that were made otherwise may not be recognised."""
+        """What is compared, in words; claims made otherwise may not be recognised."""
         extractor = getattr(self.extractor, "__qualname__", type(self.extractor).__qualname__)
         given = {
             "COMPARE": self.compare,
@@ -237,33 +187,33 @@ class Settings:
         return " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
 
     def ignored(self, item: Any) -> Sequence[str]:
-        """The fields that say nothing of an item."""
+        """The irrelevant fields of an item."""
         ignored = () if self.ignore_fields is None else self.ignore_fields.of(item)
         return ignored if self.group_field is None else (*ignored, self.group_field)
 
     def leaves_out(self, verdict: Verdict) -> bool:
-        """Whether what this verdict is on is not to be stored."""
+        """Whether an item with this verdict is not to be stored."""
         if verdict.kind == "same":
             return self.same_url == "drop" and verdict.claim is None
         return verdict.kind == "duplicate" and self.on_duplicate != "report"
 
     def namespace_of(self, spider: Spider | None) -> str:
-        """The namespace of a spider's pages, unless their requests say otherwise."""
+        """The namespace of a spider's pages, unless their requests name another."""
         return self.namespace.replace("{spider}", spider.name if spider else "")
 
     def locate_database(self, *, make_folder: bool = False) -> URL:
-        """Where the database is; by default it is a file in the folder of the project's data.
+        """The URL of the database; by default a file in the data folder of the project.
 
         Raises:
-            IndexUnusable: that folder can't be made.
+            IndexUnusable: that folder can't be created.
         """
         if self.database_url is not None:
             return self.database_url
-        return URL.create("sqlite", database=str(_own_file(make_folder=make_folder)))
+        return URL.create("sqlite", database=str(_default_file(make_folder=make_folder)))
 
     @property
     def shown_database(self) -> str:
-        """Where the database is, for people: a path, or the URL without its password."""
+        """The path of the database, or its URL without the password."""
         url = self.locate_database()
         if (path := sqlite_file(url)) is not None:
             return str(path.absolute())
@@ -294,52 +244,58 @@ class Settings:
         )
 
 
-def _own_file(*, make_folder: bool) -> Path:
-    """The file of the project; where there is no scrapy.cfg, one in the current folder."""
+_BY_NAME = {f"{_PREFIX}{one.name.upper()}": one for one in fields(Settings)}
+
+DEFAULTS: Mapping[str, Any] = {name: one.metadata["default"] for name, one in _BY_NAME.items()}
+
+_ENDS = [one.name.upper() for one in fields(Settings)]
+
+
+def _default_file(*, make_folder: bool) -> Path:
+    """The file of the project; without a scrapy.cfg, one in the current folder."""
     folder = Path(".scrapy", "simhash")
     try:
-        # With settings, and no scrapy.cfg to say where their project lies, Scrapy knows of none.
+        # Raised where there are settings, but no scrapy.cfg.
         with suppress(NotConfigured):
             folder = Path(data_path(folder.name))
         folder = folder.absolute()
         if make_folder:
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=0o700, exist_ok=True)
-            # The file's own name is synced by SQLite.
+            # SQLite syncs the name of its file itself.
             sync_folders([folder])
     except OSError as error:
         raise IndexUnusable(
-            f"the folder {folder} can't be made ({error.strerror}): say in SIMHASH_DATABASE_URL "
-            "where the database is to be"
+            f"the folder {folder} can't be created ({error.strerror}): set SIMHASH_DATABASE_URL"
         ) from error
-    # Scrapyd runs all projects in one folder, and says which one it is.
+    # Scrapyd runs all projects in one folder, and names the project.
     project = "" if closest_scrapy_cfg() else os.environ.get("SCRAPY_PROJECT", "")
     return folder / (f"index-{quote(project, safe='')}.db" if project else "index.db")
 
 
-def _is_meant_for_us(name: str) -> bool:
-    """Whether a name begins as ours do, or is near to one of ours with a slip in its beginning.
+def _is_ours(name: str) -> bool:
+    """Whether a name has our prefix, or a typo in it before the name of one of our settings.
 
-    What others call their settings is no business of ours: MINHASH_SCHEME is two slips away.
+    Settings of others are not: MINHASH_SCHEME is two typos away.
     """
     if name.startswith(_PREFIX):
         return True
-    loud = name.upper()
+    upper = name.upper()
     return any(
-        _SLIP.fullmatch(loud, endpos=cut) and difflib.get_close_matches(loud[cut:], _ENDS, 1, 0.8)
+        _TYPO.fullmatch(upper, endpos=cut) and difflib.get_close_matches(upper[cut:], _ENDS, 1, 0.8)
         for cut in range(len(_PREFIX) - 1, len(_PREFIX) + 2)
     )
 
 
 def _with_hint(name: str) -> str:
-    """A name that no setting has, and the nearest that one has."""
+    """An unknown name, and the nearest setting."""
     close = difflib.get_close_matches(name.upper(), DEFAULTS, 1)
     return f"{name} (did you mean {close[0]}?)" if close else name
 
 
 def _together(values: dict[str, Any]) -> dict[str, Any]:
     """Check what depends on several settings: a scheme on its options, limits on the scheme."""
-    name, options = values["scheme"], values.pop("scheme_options")
+    name, options = values["scheme"], values["scheme_options"]
     blamed, given = "SIMHASH_SCHEME", name
     if options:
         blamed, given = f"{blamed} with SIMHASH_SCHEME_OPTIONS", (name, options)
@@ -357,12 +313,11 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _blamed_on(name: str, given: Any) -> Iterator[None]:
-    """Turn what is wrong with a value into an error that names the setting."""
+    """Turn an error raised inside into one that names the setting."""
     try:
         yield
     except (ValueError, TypeError, ArithmeticError, ImportError, NameError) as error:
-        # What these are may hold a password, or is one.
-        is_secret = name in {"SIMHASH_DATABASE_URL", "SIMHASH_ENGINE_OPTIONS", "SIMHASH_SECRET"}
+        is_secret = name in _BY_NAME and _BY_NAME[name].metadata["is_secret"]
         shown = "" if is_secret else f" = {shortened(repr(given))}"
-        why = shortened(str(error), _WHY)
+        why = shortened(str(error), _LONGEST_ERROR)
         raise SettingError(f"{name}{shown}: {why}") from None if is_secret else error

@@ -754,6 +754,6 @@ def test_nothing_of_a_crawl_is_kept_alive_when_it_is_over():
 @pytest.mark.parametrize("name", ["{spider.name}", "{spider:>1000000000}", "{job}", "{", "a}"])
 def test_a_namespace_is_no_format_string(name):
     with pytest.raises(
-        SettingError, match=r"SIMHASH_NAMESPACE.*the only placeholder is \{spider\}"
+        SettingError, match=r"SIMHASH_NAMESPACE.*must have no placeholder but \{spider\}"
     ):
         Settings.read(get_crawler(PageSpider, {"SIMHASH_NAMESPACE": name}).settings)
