@@ -1,4 +1,4 @@
-"""What an item says: its text, its facts, its own address, and whether two items conflict."""
+"""Items: their text, facts and address, and whether two items conflict."""
 
 from __future__ import annotations
 

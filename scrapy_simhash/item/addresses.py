@@ -1,4 +1,4 @@
-"""Addresses in an item: the page's, its own, those of others."""
+"""Addresses in an item: that of its page, its own, and those of other pages."""
 
 from __future__ import annotations
 
@@ -13,18 +13,12 @@ from scrapy_simhash.item.values import item_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "is_address",
-    "is_other_page",
-    "is_page",
-    "own_address",
-    "without_addresses",
-]
+__all__ = ["is_address", "is_other_page", "is_page", "own_address", "without_addresses"]
 
 _ADDRESS = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
-_LENGTH = 8192  # what is longer is data
+_LENGTH = 8192  # longer values are data
 _NAMED = ("url", "link", "href", "permalink")
-# Words in the name of an address that leads to something else than the item.
+# Words in the name of a field whose address leads to something else than the item.
 _ELSEWHERE = re.compile(
     r"author|avatar|base|brand|canonical|category|company|home|icon|image|img|logo|next|parent|"
     r"photo|picture|prev|publisher|refer|seller|shop|site|source|src|store|thumb|user|video|audio",
@@ -35,11 +29,11 @@ _ON_WEB = re.compile("https?://[^#]+$")
 _SCRIPTS = ("javascript:", "mailto:", "tel:")
 # A path without a host, and without dots that lead upwards.
 _PATH = re.compile(r"/?\w(?!\S*(?:/\.|//|:))\S*+")
-# Where nothing is quoted and there is no query the end of the path can be had without much ado.
+# The last segment of an address without quoted characters and without a query.
 _PLAIN_PAGE = re.compile(
     r"https?://[\w.-]+(?::\d+)?/(?:[\w./~!$&'()*+,=:@-]*/)?([\w.~!$&'()*+,=:@-]+)/*", re.ASCII
 )
-# What begins like this, and is longer, has a path or a host.
+# Addresses that begin like this, and are longer than the second, have a path or a host.
 _BEGINNINGS, _HOST = ("http://", "https://", "/"), len("https:///")
 _MEDIA = re.compile(
     r"\.(?:avif|bmp|css|gif|ico|jpe?g|js|mp[34]|png|svg|webp)(?:[?#]|$)", re.IGNORECASE
@@ -47,7 +41,7 @@ _MEDIA = re.compile(
 
 
 def is_address(name: Name, text: str) -> bool:
-    """Whether a value is the address of something on the web. Those of e-mail are not."""
+    """Whether a value is a web address; e-mail addresses are not."""
     if len(text) > _LENGTH:
         return False
     if name.address:
@@ -58,16 +52,16 @@ def is_address(name: Name, text: str) -> bool:
 def is_page(address: str, page_url: str) -> bool:
     """Whether an address is that of the page.
 
-    What does not count: whether it is http or https, the case of the host, a default port, a slash
-    at the end, how characters are quoted, and the fragment, unless it is a route ("#!/a", "#/a").
-    Relative addresses are those of the page's site.
+    Not compared are: http or https, the case of the host, a default port, a slash at the end, how
+    characters are quoted, and the fragment unless it is a route ("#!/a", "#/a"). Relative addresses
+    are resolved against the page.
     """
     if address == page_url:
         return True
     if address.startswith("#") and _ON_WEB.match(page_url):
-        # An anchor, of which contents of long pages consist, or a route.
+        # An anchor, as in tables of contents, or a route.
         return not address.startswith(("#!", "#/"))
-    # Items that list hundreds of links are common, and reading an address takes a while.
+    # Resolving an address takes a while, and items with hundreds of links are common.
     if _leads_elsewhere(address, _tail(page_url)):
         return False
     return _place(_absolute(address, page_url)) == _place(page_url)
@@ -86,7 +80,7 @@ def is_other_page(name: Name, value: Any, page_url: str) -> bool:
 
 
 def _leads_elsewhere(address: str, tail: str) -> bool:
-    """Whether an address is surely not that of the page whose address ends like this."""
+    """Whether an address is obviously not that of the page whose address has this tail."""
     if not tail:
         return False
     if not address.startswith(_BEGINNINGS):
@@ -94,24 +88,21 @@ def _leads_elsewhere(address: str, tail: str) -> bool:
             return True
         if not _PATH.fullmatch(address):
             return False
-    elif (
-        "//#" in address or "//?" in address or (len(address) <= _HOST and not _is_rooted(address))
-    ):
-        # The path may be that of the page.
-        return False
-    said = unquote(address) if "%" in address else address
-    if tail not in said:
+    elif "//#" in address or "//?" in address or (len(address) <= _HOST and not _is_path(address)):
+        return False  # the path may be that of the page
+    plain = unquote(address) if "%" in address else address
+    if tail not in plain:
         return True
-    # It may also end in a query or the like, or climb up its path.
-    return not (_BEHIND.search(said) or said.rstrip("/").endswith((tail, ".")))
+    # It may also end in a query or the like, or in dots that lead upwards.
+    return not (_BEHIND.search(plain) or plain.rstrip("/").endswith((tail, ".")))
 
 
-def _is_rooted(address: str) -> bool:
+def _is_path(address: str) -> bool:
     return address.startswith("/") and not address.startswith("//")
 
 
 def without_addresses(name: Name, values: list[Any]) -> list[Any]:
-    """The values of a list that are no addresses, as they stand and without any tags."""
+    """The values of a list that are not plain addresses; one with tags stays."""
     return [
         value
         for value in values
@@ -122,25 +113,23 @@ def without_addresses(name: Name, values: list[Any]) -> list[Any]:
 def own_address(
     fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | None
 ) -> str | None:
-    """Return the address of the item itself, by which it is known again.
+    """The address of the item itself, which identifies it in later crawls.
 
     Args:
-        fields: The item's fields, flat.
-        page_url: The address of the page.
-        key: The fields that identify an item, if that is known; their values are joined, a line
-            each, and need not be addresses. Otherwise the address in `url`, `link`, `href` or
-            `permalink`, or the only one the item has on its first level; pictures and the pages
-            of authors, shops and the like do not count.
+        fields: the item's fields, flat.
+        page_url: the URL of the page.
+        key: the fields that identify an item, if known: their values, one a line, which need not
+            be addresses. Otherwise the address in `url`, `link`, `href` or `permalink`, or the
+            only one on the first level, not counting pictures, authors, shops and the like.
 
     Returns:
-        None where there is none, or only that of the page.
+        None if there is none, or only that of the page.
     """
     if key is not None:
         parts = [" ".join(_text(fields, name).split()) for name in key]
-        joined = "\n".join(parts)
         if not any(parts) or (len(parts) == 1 and is_page(parts[0], page_url)):
             return None
-        return joined
+        return "\n".join(parts)
     found: dict[str, str] = {}
     for name, value in fields.items():
         address = _address(name, value)
@@ -166,7 +155,7 @@ def _address(name: str, value: Any) -> str | None:
 
 
 def _text(fields: Mapping[str, Any], key: str) -> str:
-    """The text of a field, or of all that is nested in it."""
+    """The text of a field and of all fields inside it."""
     inside = {name: value for name, value in fields.items() if is_inside(name, {key})}
     return item_text(inside, list(inside))
 
@@ -181,7 +170,7 @@ def _absolute(address: str, page_url: str) -> str:
 
 @lru_cache(maxsize=16)
 def _tail(page_url: str) -> str:
-    """What stands in every address that says the page's path: its end, or else the query."""
+    """The last segment of the path, or else the query: every address of the page has it."""
     if plain := _PLAIN_PAGE.fullmatch(page_url):
         return plain[1]
     _, path, query, _ = _place(page_url)
@@ -190,6 +179,7 @@ def _tail(page_url: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _place(url: str) -> tuple[str, ...]:
+    """The parts of a URL that `is_page` compares; of an invalid one the URL, the rest empty."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What an item says: the text that is compared, the facts, its own address, and all of it."""
+"""The content of an item: the text to compare, its facts, its own address, and a digest of all."""
 
 from __future__ import annotations
 
@@ -35,19 +35,15 @@ if TYPE_CHECKING:
 
 __all__ = ["MIN_PROSE", "ItemContent", "digest_on", "read_facts", "read_item"]
 
-#: Distinct shingles from which on a value is prose. 20 to 64 gave the same on stories, offers and
-#: rows; 8 to 16 take long headlines for prose.
+#: Distinct shingles from which on a value is prose. 20 to 64 gave the same results on stories,
+#: offers and rows; 8 to 16 take long headlines for prose.
 MIN_PROSE = 32
-#: Shingles that a line of a list has on average where the list is prose: paragraphs, not tags.
+# Mean number of shingles a line from which on a list is prose: paragraphs, not tags.
 _MIN_LINE = 8
-#: Seconds by which clocks may differ.
+# Seconds by which clocks may differ.
 _SLACK = 60.0
-#: Characters in which most prose shows already.
-_GLANCE = 512
-#: Characters in which nearly all does.
-_START = 2048
-#: Characters in which prose must show.
-_LOOK = 65_536
+# Prose shows in the first 512 characters of most values, in 2,048 of nearly all, or not at all.
+_GLANCE, _START, _LOOK = 512, 2048, 65_536
 _TEXTS = (str, Printed)
 _EMPTY = (None, "", b"")
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
@@ -55,20 +51,20 @@ _TOKEN = re.compile(r"[A-Za-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class ItemContent:
-    """What an item says.
+    """The content of an item.
 
     Attributes:
-        text: The prose, a line each, the longest value first; "" where the item has none.
-        facts: Its short values.
-        address: The item's own address; None where it has none but that of the page.
-        digest: 16 bytes of all it says, in facts or not; equal ones mean equal items. The address
-            of the page and moments of the crawl do not count, nor the order of fields and lists.
-            None where the item could not be read to its end: it is then equal to no other.
-        names_page: Whether the address of the page stands in the item.
-        is_empty: Whether it says nothing, that address aside.
-        published: When the thing itself was published, in seconds since the epoch, as far as it
-            says so on its first level.
-        canonical: Whether it says that its address, or that of the page, is the canonical one.
+        text: the prose, one value a line, the longest first; "" if there is none.
+        facts: the short values.
+        address: the item's own address; None if it has none, or only that of the page.
+        digest: 16 bytes, equal for equal items. Everything in the item counts but the address of
+            the page, times during the crawl, and the order of fields and lists. None for an item
+            that could not be read completely: it equals no other.
+        names_page: whether the item holds the address of its page.
+        is_empty: whether it holds nothing else.
+        published: when the thing itself was published, in seconds since the epoch, if a field of
+            the first level has it.
+        canonical: whether the item declares its address, or that of the page, the canonical one.
     """
 
     text: str
@@ -81,20 +77,12 @@ class ItemContent:
     canonical: bool = False
 
 
-def digest_on(said: ItemContent, page_url: str) -> bytes | None:
-    """What equal items have in common: one that names its page is another on another page.
-
-    Args:
-        said: What the item says.
-        page_url: The address of its page.
-
-    Returns:
-        16 bytes; None where the item could not be read to its end.
-    """
-    if said.digest is None or not said.names_page:
-        return said.digest
+def digest_on(content: ItemContent, page_url: str) -> bytes | None:
+    """The digest, with the URL of the page if the item holds it: elsewhere it is another item."""
+    if content.digest is None or not content.names_page:
+        return content.digest
     page = page_url.encode("utf-8", "surrogatepass")
-    return blake2b(said.digest + page, digest_size=16).digest()
+    return blake2b(content.digest + page, digest_size=16).digest()
 
 
 def read_item(
@@ -108,49 +96,48 @@ def read_item(
     now: float,
     secret: bytes = b"",
 ) -> ItemContent:
-    """Read what an item says.
+    """Read the content of an item.
 
     Args:
-        item: A dict, Scrapy item, dataclass, attrs or pydantic object, or whatever else itemadapter
-            knows.
-        fields: The fields that alone say what the item is, markup and bytes included; None for
-            all. That of a nested field is its path, as in "offer.price".
-        ignore: Fields that say nothing.
-        key: The fields that identify the item, for `ItemContent.address`.
-        page_url: The address of the page it comes from.
-        since: When the crawl started, in seconds since the epoch.
-        now: The time, likewise. Moments between the two, with a minute to spare, say when something
+        item: a dict, Scrapy item, dataclass, attrs or pydantic object, or another item that
+            itemadapter supports.
+        fields: the only fields to read, including markup and bytes in them; None for all. The
+            name of a nested field is its path, as in "offer.price".
+        ignore: fields to leave out.
+        key: the fields that identify the item, for `ItemContent.address`.
+        page_url: the URL of its page.
+        since: when the crawl started, in seconds since the epoch.
+        now: the current time. Times between the two, give or take a minute, tell when something
             was fetched.
-        secret: Up to 64 bytes with which facts and digest are hashed; those of another secret are
-            others.
+        secret: up to 64 bytes that key the hashes of facts and digest.
 
     Raises:
-        TypeError: If the item is of another type, or `fields`, `ignore` or `key` are one str.
-            Nothing inside an item raises.
+        TypeError: the item is of another type, or `fields`, `ignore` or `key` is a str. Nothing
+            inside an item raises.
     """
     for names in (fields, ignore, key):
         if isinstance(names, str):
             raise TypeError(f"fields must be a list of names, not the single str {names!r}")
     read = read_fields(item)
     everything = flat(read.tree)
-    item_part = _ItemPart(_window(since, now), page_url, frozenset(ignore))
-    said = {}
+    own = _OwnContent(_window(since, now), page_url, frozenset(ignore))
+    kept = {}
     for name, value in everything.items():
         if fields is None or is_inside(name, fields):
-            kept = item_part.keep(name, value if fields is None else _as_text(value))
-            if kept is not None:
-                said[name] = kept
+            rest = own.keep(name, value if fields is None else _decoded(value))
+            if rest is not None:
+                kept[name] = rest
     prose = _Prose(markup=fields is not None)
-    for name, value in said.items():
+    for name, value in kept.items():
         prose.read(name, value)
     address = own_address(everything, page_url=page_url, key=key)
     return ItemContent(
         text=prose.text(),
         facts=Facts.of(prose.facts, secret),
         address=address,
-        digest=_digest(type(item).__name__, said, secret) if read.complete else None,
-        names_page=item_part.names_page,
-        is_empty=not said,
+        digest=_digest(type(item).__name__, kept, secret) if read.complete else None,
+        names_page=own.names_page,
+        is_empty=not kept,
         published=published_first(everything),
         canonical=is_canonical(everything, (page_url, address)),
     )
@@ -159,19 +146,11 @@ def read_item(
 def read_facts(
     values: Mapping[str, str], *, page_url: str, since: float, now: float, secret: bytes = b""
 ) -> Facts:
-    """The facts that an item with these values has by `read_item`, and nothing else of it.
-
-    Args:
-        values: By their names, in which there are no dots.
-        page_url: As for `read_item`.
-        since: As for `read_item`.
-        now: As for `read_item`.
-        secret: As for `read_item`.
-    """
-    item_part = _ItemPart(_window(since, now), page_url, frozenset())
+    """The facts that `read_item` finds in an item with these values, whose names have no dots."""
+    own = _OwnContent(_window(since, now), page_url, frozenset())
     prose = _Prose(markup=False)
     for name, value in values.items():
-        if item_part.keep(name, value) is not None:
+        if own.keep(name, value) is not None:
             prose.read(name, value)
     return Facts.of(prose.facts, secret)
 
@@ -180,15 +159,15 @@ def _window(since: float, now: float) -> Window:
     return Window(since - _SLACK, now + _SLACK)
 
 
-def _as_text(value: Any) -> Any:
-    """The value with bytes as text, as somebody wants them who names the field."""
+def _decoded(value: Any) -> Any:
+    """Decode bytes: who names a field wants its text."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return [_as_text(inner) for inner in value] if isinstance(value, list) else value
+    return [_decoded(inner) for inner in value] if isinstance(value, list) else value
 
 
-class _ItemPart:
-    """Tells what an item says itself from what belongs to the crawl that found it."""
+class _OwnContent:
+    """Tells what belongs to an item from what belongs to the crawl that found it."""
 
     def __init__(self, window: Window, page_url: str, ignore: frozenset[str]) -> None:
         self.names_page = False
@@ -197,7 +176,7 @@ class _ItemPart:
         self._ignore = ignore
 
     def keep(self, name: str, value: Any) -> Any:
-        """A value without what is ignored or empty, moments of the crawl, the page's address.
+        """A value without ignored fields, empty values, times of the crawl and the page's URL.
 
         Returns:
             None if nothing is left.
@@ -235,13 +214,12 @@ class _ItemPart:
 
 
 def _digest(kind: str, fields: Mapping[str, Any], secret: bytes) -> bytes:
-    written = f"{kind}:{_written(fields)}"
-    said = written.encode("utf-8", "surrogatepass")
-    return blake2b(said, key=secret, digest_size=16).digest()
+    written = f"{kind}:{_written(fields)}".encode("utf-8", "surrogatepass")
+    return blake2b(written, key=secret, digest_size=16).digest()
 
 
 def _written(value: Any) -> str:
-    """A value with its type, exactly, lists as sets; no two values are written alike."""
+    """A value with its type, lists as sets, in a form that no two values share."""
     kind = type(value)
     if kind is str:
         return f"str:{len(value)}:{value}"
@@ -249,22 +227,16 @@ def _written(value: Any) -> str:
         fields = sorted(value.items())
         return f"d({''.join([f'{len(key)}:{key}={_written(inner)}' for key, inner in fields])})"
     if kind is list:
-        return _texts(value) or f"l({''.join(sorted(set(map(_written, value))))})"
+        if set(map(type, value)) == {str}:  # hundreds of links are common: no loop in Python
+            texts = sorted(set(value))
+            return f"t({','.join(map(str, map(len, texts)))}:{''.join(texts)})"
+        return f"l({''.join(sorted(set(map(_written, value))))})"
     text = value.hex() if kind is bytes else str(value)
     return f"{value.kind if kind is Printed else kind.__name__}:{len(text)}:{text}"
 
 
-def _texts(values: list[Any]) -> str | None:
-    """What `_written` makes of a list of nothing but texts; None of any other."""
-    # Lists of hundreds of links are common; no step here is a loop in Python.
-    if set(map(type, values)) != {str}:
-        return None
-    texts = sorted(set(values))
-    return f"t({','.join(map(str, map(len, texts)))}:{''.join(texts)})"
-
-
 class _Prose:
-    """Parts the values of an item into prose and facts."""
+    """Divides the values of an item into prose and facts."""
 
     def __init__(self, *, markup: bool) -> None:
         self.facts: dict[str, Folded] = {}
@@ -272,9 +244,9 @@ class _Prose:
         self._values: list[str] = []
 
     def text(self) -> str:
-        # The length depends neither on the names nor on the order of fields, which two spiders
-        # choose differently; and a person who reads it sees the body first.
-        if len(self._values) == 1:  # to hash a long text takes a while
+        # Sorted by length: two spiders choose other names and orders for the same fields. And
+        # readers of the report see the body first.
+        if len(self._values) == 1:  # a long text takes a while to hash
             return self._values[0]
         return "\n".join(sorted(set(self._values), key=lambda text: (-len(text), text)))
 
@@ -288,10 +260,11 @@ class _Prose:
             self._add(name, value)
 
     def _read_list(self, name: str, values: list[Any]) -> None:
-        """Read a list as one value; of mappings in it, such as offers or comments, each field."""
-        # Addresses are neither prose nor facts. Lists of hundreds of links are common.
+        """Read a list as one value, and each field of the mappings in it, such as offers."""
+        # Addresses are neither prose nor facts.
         values = without_addresses(name_of(name), values)
-        columns = _columns(name, values)
+        columns: dict[str, list[Any]] = {}
+        _collect(columns, name, values)
         for column, cells in list(columns.items()):
             texts = [cell for cell in cells if type(cell) in _TEXTS]
             if text := self._prose(column, texts):
@@ -301,7 +274,7 @@ class _Prose:
             return
         self._add(name, _only(columns, name, values))
         for column, cells in columns.items():
-            # Across sites only amounts count, so they have to be known as such.
+            # Across sites only amounts count, so they need facts of their own.
             if column != name:
                 self._add(column, cells, at_least=AMOUNT)
 
@@ -311,36 +284,25 @@ class _Prose:
             self.facts[name] = folded
 
     def _prose(self, name: str, texts: list[str | Printed]) -> str:
-        """The text of a value that is prose, "" where it is not."""
+        """The text of a value if it is prose, else ""."""
         if sum(map(len, texts)) <= MIN_PROSE or name_of(name).silent:
             return ""
         lines = [line for text in texts if (line := self._line(name, str(text)))]
         return "\n".join(lines) if lines and _is_prose(lines) else ""
 
     def _line(self, name: str, text: str) -> str:
-        """The text of a value that may be prose, or ""."""
+        """The text of a value if it may be prose, else ""."""
         if len(text) > 64 and is_markup(text):
             if not self._markup:
                 return ""
             text = without_tags(text)
         text = text.strip()
-        if is_encoded(text) or _is_json(text) or is_address(name_of(name), text):
-            return ""
-        return text
-
-
-def _is_json(text: str) -> bool:
-    return text[:1] + text[-1:] in ("{}", "[]") and '"' in text
-
-
-def _columns(name: str, values: list[Any]) -> dict[str, list[Any]]:
-    """The scalars inside a list, by the path of their field."""
-    columns: dict[str, list[Any]] = {}
-    _collect(columns, name, values)
-    return columns
+        is_json = text[:1] + text[-1:] in ("{}", "[]") and '"' in text
+        return "" if is_json or is_encoded(text) or is_address(name_of(name), text) else text
 
 
 def _collect(columns: dict[str, list[Any]], path: str, value: Any) -> None:
+    """Collect the scalars inside a list by the path of their field."""
     if isinstance(value, list):
         for inner in value:
             _collect(columns, path, inner)
@@ -351,8 +313,8 @@ def _collect(columns: dict[str, list[Any]], path: str, value: Any) -> None:
         columns.setdefault(path, []).append(value)
 
 
-def _only(columns: Collection[str], name: str, value: Any) -> Any:
-    """A value less the scalars of other columns than these."""
+def _only(columns: Mapping[str, Any], name: str, value: Any) -> Any:
+    """A value without the scalars of other columns."""
     if isinstance(value, list):
         return [_only(columns, name, inner) for inner in value]
     if isinstance(value, dict):
@@ -361,13 +323,13 @@ def _only(columns: Collection[str], name: str, value: Any) -> Any:
 
 
 def _is_prose(lines: list[str]) -> bool:
-    """Whether these lines of one value are prose: enough of it, and in paragraphs, not tags."""
+    """Whether the lines of one value have enough shingles, in paragraphs rather than in tags."""
     longest = lines[0] if len(lines) == 1 else max(lines, key=len)
-    # Of ASCII no more than the last token, and its one pair, change with what follows.
+    # In ASCII only the last token, and its one pair, change with the text behind the cut.
     if (
         len(longest) > _GLANCE
-        and (begun := longest[:_GLANCE]).isascii()
-        and _count(begun) > MIN_PROSE
+        and (glance := longest[:_GLANCE]).isascii()
+        and _count(glance) > MIN_PROSE
     ):
         return True
     if _count(longest[:_START]) >= MIN_PROSE:
@@ -378,8 +340,8 @@ def _is_prose(lines: list[str]) -> bool:
 
 
 def _count(text: str) -> int:
-    """The distinct shingles of a text; 0 where it can't have enough of them."""
-    # So many tokens take two characters each, one in Chinese. Counting shingles takes longer.
+    """The number of distinct shingles; 0 if there are obviously not enough."""
+    # Counting tokens takes less time: one needs two characters in ASCII, one in Chinese.
     if len(text) <= MIN_PROSE * (2 if text.isascii() else 1):
         return 0
     if text.isascii() and len(text) < 400 and len(_TOKEN.findall(text)) <= MIN_PROSE:

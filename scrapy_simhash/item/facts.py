@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_FIELDS", "PAGE", "RECORD_SIZE", "Facts", "conflict", "numbers"]
 
-#: Fields that are stored of an item, with `(others)` and `(numbers)`.
+#: Fields that are stored of an item, including `(others)` and `(numbers)`.
 MAX_FIELDS = 64
 #: Bytes of a field: hash of the name (4), kind (1), hash of the value (7), little-endian.
 RECORD_SIZE = 12
 
-#: What the name of a fact of a page begins with.
+#: The prefix of the names of facts of a page.
 PAGE = "page:"
 
-_NUMBERS = "(numbers)"  # of the text that is compared
+_NUMBERS = "(numbers)"  # of the compared text
 _OTHERS = "(others)"  # all fields beyond the limit, as one
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What an item says in short values.
+    """The short values of an item.
 
     Attributes:
-        records: For each field the 32-bit hash of its name, its kind and the 56-bit hash of its
-            value, in the order of the hashes.
-        names: The names by their hashes; empty for facts that were stored.
+        records: for each field the 32-bit hash of its name, its kind and the 56-bit hash of its
+            value, sorted by the first.
+        names: the names by their hashes; empty for facts that were stored.
     """
 
     records: tuple[tuple[int, int, int], ...] = ()
@@ -42,14 +42,13 @@ class Facts:
 
     @classmethod
     def of(cls, fields: Mapping[str, Folded], secret: bytes = b"") -> Self:
-        """Collect the facts of fields.
+        """The facts of fields.
 
-        56 bits are few enough to find another value that has those of a given one. With a secret
-        nobody can who does not know it. (Names need none: who wants the hash of a name can have
-        the name.)
+        Without the secret, a second value with the same 56-bit hash could be found. Names need no
+        secret: whoever wants the hash of a name can use the name.
 
-        Of more than `MAX_FIELDS` - 1, amounts go first, then the order of the names; the rest
-        becomes one fact that differs where any of them does.
+        Of more than `MAX_FIELDS` - 1 fields, amounts come first, then the order of names; the rest
+        becomes one fact that differs if any of them does.
         """
         values: dict[int, Folded] = {}
         names: dict[int, str] = {}
@@ -60,15 +59,15 @@ class Facts:
         for name in chosen:
             _add(values, names, name, fields[name])
         if rest:
-            said = (f"{name_of(name).key}={fields[name].text}" for name in rest)
-            _add(values, names, _OTHERS, Folded(TEXT, "\x1f".join(said)))
-        records = [(key, said.kind, _hash(said.text, secret)) for key, said in values.items()]
+            texts = (f"{name_of(name).key}={fields[name].text}" for name in rest)
+            _add(values, names, _OTHERS, Folded(TEXT, "\x1f".join(texts)))
+        records = [(key, value.kind, _hash(value.text, secret)) for key, value in values.items()]
         return cls(tuple(sorted(records)), names)
 
     def with_numbers(self, text: str, secret: bytes = b"") -> Self:
-        """These facts, and as one more the numbers of the text that is compared.
+        """Add the numbers of the compared text, in place of those of another text.
 
-        Replaces those of another text. A text without numbers has no such fact.
+        A text without numbers has no such fact.
         """
         key = name_of(_NUMBERS).key
         records = [record for record in self.records if record[0] != key]
@@ -77,7 +76,7 @@ class Facts:
         return type(self)(tuple(sorted(records)), {**self.names, key: _NUMBERS})
 
     def joined(self, other: Facts) -> Self:
-        """These facts and others, of other names."""
+        """These facts and others, with other names."""
         records = sorted({*self.records, *other.records})
         return type(self)(tuple(records), {**other.names, **self.names})
 
@@ -90,10 +89,10 @@ class Facts:
 
     @classmethod
     def unpack(cls, packed: bytes) -> Self:
-        """Unpack facts; their names are gone.
+        """Unpack facts, without names.
 
         Raises:
-            ValueError: If these are no packed facts.
+            ValueError: these are not packed facts.
         """
         if len(packed) % RECORD_SIZE:
             raise ValueError(f"facts take {RECORD_SIZE} bytes a field, not {len(packed)} bytes")
@@ -111,21 +110,20 @@ def conflict(
     same_site: bool,
     mode: Literal["always", "auto", "never"] = "auto",
 ) -> str | None:
-    """Tell whether facts say that two items are different things, however near their texts are.
+    """Whether facts make two items different things, however similar their texts are.
 
     Args:
-        new: The facts of the item in hand.
-        stored: Those of the item it may be a copy of.
-        same_site: Whether both come from one site.
-        mode: With "always" all sites are one. With "auto" only amounts of money count across
-            sites: a copy has another headline, author, date and number there by nature. With
-            "never" nothing conflicts.
+        new: the facts of the new item.
+        stored: those of the item it may be a copy of.
+        same_site: whether both come from one site.
+        mode: "always" treats all sites as one. "auto" compares only amounts of money across sites:
+            a copy there has another headline, author, date and number by nature. "never" finds no
+            conflict.
 
     Returns:
-        The name of the field that makes the difference, of several the first in alphabetical
-        order, numbers of the text last; the hash of the name, as in "#0badcafe", where it is not
-        known. None where the new item says nothing that the stored one does not. What only the
-        stored one says is no conflict.
+        The name of the field that differs, the first of several in alphabetical order, numbers of
+        the text last; the hash of the name, as in "#0badcafe", if the name is not known. None if
+        the stored item has all facts of the new one. It may have more.
     """
     if mode == "never":
         return None
@@ -135,7 +133,7 @@ def conflict(
     for name, kind, value in new.records:
         other = held.get(name)
         if other is None:
-            # A print view has fewer of the facts of a page; an item that says more says something.
+            # A print view has fewer facts of a page; an item with more fields is another item.
             differs = everything and not new.names.get(name, "").startswith(PAGE)
         else:
             differs = _differ((kind, value), other) and (everything or _is_money(kind, other[0]))
@@ -145,7 +143,7 @@ def conflict(
 
 
 def numbers(text: str, secret: bytes = b"") -> int:
-    """Hash the numbers of a text, as often as each stands there, to 56 bits; 0 if it has none."""
+    """A 56-bit hash of the numbers of a text, with repetitions; 0 if it has none."""
     found = numbers_in(text)
     return _hash("\x1f".join(found), secret) if found else 0
 
@@ -154,7 +152,7 @@ def _differ(one: tuple[int, int], other: tuple[int, int]) -> bool:
     (kind, value), (other_kind, other_value) = one, other
     if value != other_value:
         return True
-    # Of an amount without a sign the currency is not known; it may be the same.
+    # An amount without a sign may be in any currency.
     return kind > AMOUNT and other_kind > AMOUNT and kind != other_kind
 
 
@@ -163,15 +161,14 @@ def _is_money(kind: int, other: int) -> bool:
     return max(kind, other) >= AMOUNT and min(kind, other) >= NUMBER
 
 
-def _add(values: dict[int, Folded], names: dict[int, str], name: str, said: Folded) -> None:
+def _add(values: dict[int, Folded], names: dict[int, str], name: str, value: Folded) -> None:
     key = name_of(name).key
     if key in values:  # "datePublished" and "date_published"
-        said = Folded(TEXT, f"{values[key].text}\x1f{said.text}")
-    values[key] = said
+        value = Folded(TEXT, f"{values[key].text}\x1f{value.text}")
+    values[key] = value
     names.setdefault(key, name)
 
 
 def _hash(text: str, secret: bytes) -> int:
-    said = text.encode("utf-8", "surrogatepass")
-    digest = blake2b(said, key=secret, digest_size=7).digest()
-    return int.from_bytes(digest, "little")
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, key=secret, digest_size=7).digest(), "little")

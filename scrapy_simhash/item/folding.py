@@ -1,4 +1,4 @@
-"""Values of fields, folded: what is a fact, and in one notation whatever the spider's."""
+"""Values of fields as facts, in one notation whatever spelling the spider chose."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ __all__ = [
     "without_tags",
 ]
 
-# Kinds of facts. They are stored; what is above AMOUNT is an amount in a known currency.
+# Kinds of facts, as stored. Those above AMOUNT are amounts in a known currency.
 TEXT, NUMBER, NUMBERS, AMOUNT = 0, 1, 2, 16
 
-#: Characters of a value that are looked at. Longer values that are no prose are rare, and data.
+#: Characters of a value that count. Longer values that are not prose are rare, and data.
 _LOOK = 65_536
-# Characters of text in markup that is still a fact, such as a title with its tags.
+# Characters of text that markup may have to be a fact, such as a title with its tags.
 _SHORT = 200
 
 _TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
-# Python refuses to read numbers of so many digits. No character has one of more than seven.
+# Python refuses to read numbers of so many digits; no character needs more than seven.
 _NO_REFERENCE = re.compile(r"&#\d{100,};?")
 _LONG_WORD = re.compile(r"\s*\S{60}")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{65,}={0,2}")
@@ -49,19 +49,19 @@ _SUBTAG = re.compile("[-_]")
 
 
 class Folded(NamedTuple):
-    """The value of a field in one notation; equal ones say the same. Stable for ever."""
+    """The value of a field in one notation, which must never change: hashes of it are stored."""
 
     kind: int
     text: str
 
 
 def is_markup(text: str) -> bool:
-    """Whether a value is markup: has two tags or more."""
+    """Whether a value has two tags or more."""
     return "<" in text and len(list(islice(_TAG.finditer(text[:_LOOK]), 2))) > 1
 
 
 def without_tags(text: str) -> str:
-    """Markup as text, roughly: tags are left out, references to characters are resolved."""
+    """The text of markup: without tags, with character references resolved."""
     return html.unescape(_NO_REFERENCE.sub("\ufffd", _TAG.sub(" ", text)))
 
 
@@ -85,14 +85,10 @@ def is_encoded(text: str) -> bool:
 
 
 def fold(name: Name, value: Any) -> Folded | None:
-    """Fold the value of a field; None where it is no fact.
+    """Fold a value from `read_fields`; None if it is not a fact.
 
     Text is folded by NFKC and case, white space collapsed. Lists are sets, and a list of one is
-    its value. Mappings inside lists are what their fields say.
-
-    Args:
-        name: The name of the field.
-        value: Its value, plain, as `read_fields` gives it, without moments of the crawl.
+    its value. Mappings inside lists count by their fields.
     """
     if name.silent:
         return None
@@ -137,25 +133,25 @@ def _text(name: Name, text: str) -> Folded | None:
 
 
 def _list(name: Name, values: list[Any]) -> Folded | None:
-    said = {folded for value in values if (folded := fold(name, value)) is not None}
-    if len(said) < 2:
-        return said.pop() if said else None
-    kinds = {folded.kind for folded in said}
+    facts = {folded for value in values if (folded := fold(name, value)) is not None}
+    if len(facts) < 2:
+        return facts.pop() if facts else None
+    kinds = {folded.kind for folded in facts}
     kind = TEXT
     if len(kinds) == 1:
         kind = kinds.pop()
     elif min(kinds) >= NUMBER and max(kinds) >= AMOUNT:
         kind = AMOUNT
-    return Folded(kind, "l:" + "\x1f".join(sorted({folded.text for folded in said})))
+    return Folded(kind, "l:" + "\x1f".join(sorted({folded.text for folded in facts})))
 
 
 def _dict(name: Name, fields: dict[str, Any]) -> Folded | None:
-    said = [
+    facts = [
         f"{key}={folded.text}"
         for key, value in fields.items()
         if (folded := fold(name_of(f"{name.text}.{key}"), value)) is not None
     ]
-    return Folded(TEXT, "d:" + "\x1e".join(said)) if said else None
+    return Folded(TEXT, "d:" + "\x1e".join(facts)) if facts else None
 
 
 def _fold(text: str) -> str:
@@ -174,7 +170,7 @@ def _number(name: Name, value: float | Decimal) -> Folded:
 
 
 def _numeric(name: Name, text: str) -> Folded | None:
-    """What a folded text says if it is a number or an amount."""
+    """A folded text as an amount or a number, if it is one."""
     if len(text) > 64 or not _DIGIT.search(text):
         return None
     if not name.no_amount and not is_moment(text):

@@ -1,7 +1,7 @@
-"""What the name of a field says about its value.
+"""What the name of a field tells about its value.
 
-Names of schema.org and of zyte-common-items are taken at their word, and so are the common names
-of prices, languages, addresses and fetch times. Of all other names nothing is assumed.
+Known are the names of schema.org and zyte-common-items, and common names of prices, languages,
+addresses and fetch times. Other names tell nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PRICES = {
 _PRICE_ENDS = ("price", "preis", "prijs")  # also glued to another word: saleprice, Endpreis
 # 评价 is a rating, 价值 the value of something.
 _PRICE_CJK = re.compile("(?<![评評])[价價](?!值)|価格|値段|金[额額]|[费費]用|薪|租金|가격")
-# Numbers of these are no amounts, whatever they look like. The list wins over the one above.
+# Their numbers are never amounts. Takes precedence over the prices above.
 _NO_AMOUNTS = {
     *("author", "authors", "code", "count", "currency", "date", "description", "gtin"),
     *("headline", "id", "ids", "index", "isbn", "lat", "latitude", "lng", "lon", "longitude"),
@@ -41,8 +41,8 @@ _NO_AMOUNTS = {
 }
 _LANGUAGES = {"hreflang", "inlanguage", "lang", "language", "languagecode", "locale", "语言"}
 _ADDRESSES = {"href", "hrefs", "link", "links", "permalink", "src", "uri", "url", "urls"}
-_LENGTH = 256  # of a name, the last characters, which are read
-# What stands beside a thing rather than in it: its pictures, its place in the site, how it came.
+_LENGTH = 256  # characters of a name that are read: the last
+# Not the thing itself, but its pictures, its place in the site, how it was downloaded.
 _SILENT = {
     *("audios", "breadcrumb", "breadcrumbs", "canonicalurl", "charset", "contentencoding"),
     *("datedownloaded", "encoding", "image", "images", "logo", "mainimage", "thumbnail"),
@@ -53,7 +53,7 @@ _FETCHES = {
     *("crawl", "crawled", "download", "downloaded", "fetch", "fetched", "ingested", "retrieved"),
     *("scrape", "scraped", "抓取时间", "爬取时间", "采集时间"),
 }
-# Moments that belong to the thing, also when they fall into the crawl.
+# Moments of the thing itself, even if they fall into the crawl.
 _PUBLISHED = {
     *("datecreated", "dateposted", "datepublished", "datepublishedraw", "enddate", "posted"),
     *("postedat", "pubdate", "published", "publishedat", "publishdate", "startdate"),
@@ -64,20 +64,19 @@ _CANONICAL = {"canonical", "canonicalurl"}
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The name of a field, and what it says.
+    """The name of a field.
 
     Attributes:
-        text: The name; that of a nested field is its path.
-        key: 32-bit hash of the name, without its case, `_` and `-`.
-        silent: Whether the field is no fact, whatever its value.
-        address: Whether the value is an address, even without a host.
-        language: Whether the value is the code of a language.
-        price: Whether a number here is an amount.
-        no_amount: Whether a number here is no amount, whatever it looks like.
-        fetched: Whether a moment here is that of a download.
-        published: Whether a moment here is the thing's own.
-        canonical: Whether an address here, on the first level, is that by which the item wants to
-            be known.
+        text: the name; of a nested field the path.
+        key: 32-bit hash of the name without case, `_` and `-`.
+        silent: whether the field is never a fact.
+        address: whether the value is an address, even without a host.
+        language: whether the value is the code of a language.
+        price: whether a number is an amount.
+        no_amount: whether a number is never an amount.
+        fetched: whether a moment is that of a download.
+        published: whether a moment is the thing's own.
+        canonical: whether an address on the first level is the canonical one.
     """
 
     text: str
@@ -94,7 +93,7 @@ class Name:
 
 @lru_cache(maxsize=4096)
 def name_of(text: str) -> Name:
-    """Read a name."""
+    """Parse a name."""
     plain = unicodedata.normalize("NFKC", stream_safe(_shortened(text)))
     listed = [word.casefold() for word in _WORD.findall(plain)]
     words = set(listed)
@@ -119,7 +118,7 @@ def name_of(text: str) -> Name:
 
 
 def _shortened(text: str) -> str:
-    """The path of what lies deep in lists, its beginning as a hash: it is in the name of each."""
+    """Hash the beginning of a long path: every field that is nested deep repeats it."""
     if len(text) <= _LENGTH:
         return text
     before = text[:-_LENGTH].encode("utf-8", "surrogatepass")
@@ -127,7 +126,7 @@ def _shortened(text: str) -> str:
 
 
 def is_inside(name: str, outer: Collection[str]) -> bool:
-    """Whether one of these names is that of the field, or of a field it is nested in."""
+    """Whether a field, or one that it is nested in, is among these names."""
     if not outer:
         return False
     if name in outer:

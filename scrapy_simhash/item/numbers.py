@@ -1,4 +1,4 @@
-"""Numbers and amounts in text, whatever their notation."""
+"""Numbers and amounts in text, in one notation."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Amount", "amount", "bare_amount", "number", "numbers_in"]
 #: Characters of a text whose numbers count.
 MAX_TEXT = 1_000_000
 
-#: Currencies that are told apart. Their places are stored: only ever add to the end. The first
-#: is no currency, or one of which nothing is known but its sign.
+#: Currencies that are told apart. Their indexes are stored: only append. The first stands for no
+#: currency, or for a sign that several share.
 CURRENCIES = (
     *("", "usd", "eur", "gbp", "cny", "chf", "inr", "krw", "rub", "brl", "cad", "aud", "nzd"),
     *("hkd", "twd", "sgd", "mxn", "sek", "nok", "dkk", "pln", "czk", "huf", "ron", "try", "uah"),
     *("ils", "zar", "thb", "vnd", "php", "idr", "aed", "sar", "bgn"),
 )
-# Yen and yuan share a sign, and are one here.
+# Yen and yuan share a sign, and count as one.
 _SIGNS = {
     sign: signs[0]
     for signs in map(
@@ -38,7 +38,7 @@ _SIGNS = {
 }
 _PLACES = {code: place for place, code in enumerate(CURRENCIES)}
 _PLACES.update({sign: _PLACES[code] for sign, code in _SIGNS.items()})
-# "Try 3" and "Euro 2024" are no amounts: words stand behind the number, codes on either side.
+# Words stand behind the number, codes on either side: "Try 3" and "Euro 2024" are not amounts.
 _CODES = [code for code in CURRENCIES[1:] if code != "try"]
 _CURRENCY = re.compile(
     r"(?<![a-z])(?:us|ca|c|au|a|nz|hk|nt|s|mx|r)?\$|[£¥€₠-⃏฿]|人民币"
@@ -57,26 +57,26 @@ _SPACES = re.compile("[ '’]")
 _WORD = re.compile(r"[\w%/]+")
 _AMOUNT_LENGTH = 64
 
-# Letters of scripts that put spaces between words; a number right behind one belongs to a word.
+# Letters of scripts with spaces between words; digits right behind one belong to the word.
 _LETTERS = "A-Za-z_ªµºÀ-ჿሀ-῿Ⱡ-ⷿꙀ-ꯥ"
 _IN_TEXT = re.compile(
-    # Most characters begin no number; to see that first halves the time.
+    # The lookahead rejects most characters at once, which halves the time.
     rf"(?=[0-9−-])(?<![0-9{_LETTERS}])(?<![{_LETTERS}]-)(?<![0-9][.,:'’])(?:(?<![^\s(])[-−])?\d+(?:[.,:'’]\d+)*",
     re.ASCII,
 )
 _GROUPED = re.compile(r"(-?\d{1,3})((?:[,'’]\d{3})+)(\.\d+)?", re.ASCII)
-# What NFKC makes of the punctuation that most texts have which it changes at all.
+# Most texts that NFKC changes have no other characters that it changes.
 _PUNCTUATION = {
     "\u2026": "...",
     **dict(zip("\uff0c\uff1a\uff1b\uff01\uff1f\uff08\uff09", ",:;!?()", strict=True)),
 }
-# Says when it was read, not when it was.
+# Times relative to the download, as in "5 minutes ago".
 _AGO = re.compile(
-    # Possessive, and begun where the digits begin: a long row of them is read once.
+    # Possessive and anchored where the digits begin, so that a long run is read once.
     r"(?<!\d)\d++ ?"
     r"(?:(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?) ago|(?:秒|分钟|小时|天)前)"
 )
-# Says when the page was made anew, not what it is about; what has no word for a page may be news.
+# When the page was last modified. Without a word for "page" it may be news.
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _MADE_ANEW = re.compile(
     r"(?:\bpage (?:was )?last (?:changed|edited|modified|updated)|页面?最后(?:更新|编辑|修改|修订))"
@@ -85,21 +85,21 @@ _MADE_ANEW = re.compile(
     r"(?:(?:T|,? (?:at )?)\d+:\d\d(?::\d\d)?)?",
     re.ASCII | re.IGNORECASE,
 )
-# To look for these takes far less time.
+# Faster to search for.
 _SIGNS_OF_THAT = ("age last ", "age was last ", "页最后", "面最后")
 
 
 class Amount(NamedTuple):
-    """An amount of money: its numbers and words in one notation, and a place in `CURRENCIES`."""
+    """An amount of money: its numbers and words, and the index of its currency."""
 
     text: str
     currency: int
 
 
 def number(text: str) -> str | None:
-    """One notation for a text that is a number and nothing else; None for any other.
+    """One notation for a text that is nothing but a number, else None.
 
-    Numbers with leading zeros are codes, and "1,5" may be two numbers: both are None.
+    Leading zeros make it a code, and "1,5" may be two numbers: None.
     """
     if not _PLAIN.fullmatch(text):
         return None
@@ -107,7 +107,7 @@ def number(text: str) -> str | None:
 
 
 def bare_amount(text: str) -> str | None:
-    """One notation for a number with two decimals and nothing else, as prices have them."""
+    """One notation for a text that is nothing but a number with two decimals, like a price."""
     return _sign(text) + _canonical(text.lstrip("+-−")) if _TWO_DECIMALS.fullmatch(text) else None
 
 
@@ -115,11 +115,11 @@ def amount(text: str, *, expected: bool) -> Amount | None:
     """Read an amount of money.
 
     Args:
-        text: A value, folded.
-        expected: Whether its field is one of prices; then no currency is needed.
+        text: a folded value.
+        expected: whether its field holds prices; then no currency is needed.
 
     Returns:
-        None where the text has no number, is longer than an amount is, or says other things.
+        None if the text has no number, is too long, or has other words.
     """
     if len(text) > _AMOUNT_LENGTH:
         return None
@@ -142,7 +142,7 @@ def _sign(text: str) -> str:
 
 
 def _canonical(digits: str) -> str:
-    """One notation for the number of an amount, with or without separators of either kind."""
+    """One notation for the number of an amount, with or without separators."""
     if digits.isdecimal():
         return digits.lstrip("0") or "0"
     digits = _SPACES.sub("", digits)
@@ -163,12 +163,11 @@ def _trim(digits: str) -> str:
 
 
 def numbers_in(text: str) -> list[str]:
-    """The numbers of a text, each in one notation, sorted, as often as they stand there.
+    """The numbers in the first `MAX_TEXT` characters of a text, sorted, with repetitions.
 
-    A number starts outside a word: there is none in "w123". Ideographs, kana and hangul are no
-    part of a word here. Times of day and versions are one number each. What tells how long ago
-    something was does not count, nor when the page was last modified. Looks at `MAX_TEXT`
-    characters at most.
+    A number does not start inside a word, as in "w123"; ideographs, kana and hangul are not parts
+    of words. A time of day or a version is one number. Left out are times relative to now, as in
+    "5 minutes ago", and when the page was last modified.
     """
     text = text[:MAX_TEXT]
     if not text.isascii():
@@ -182,10 +181,10 @@ def numbers_in(text: str) -> list[str]:
 
 def _normal(text: str) -> str:
     """A text in NFKC."""
-    # Python sees at once that nothing is to be done, which is so of most texts after this.
+    # Python is fast at finding that nothing is left to do, as in most texts after this.
     for sign, plain in _PUNCTUATION.items():
         text = text.replace(sign, plain)
-    # NFKC makes eighteen characters of this word, and eight of that, and none is a digit.
+    # NFKC turns the first into eighteen characters and the second into eight, none a digit.
     text = text.replace("\ufdfa", "\u0645").replace("\ufdfb", "\u0647")
     return unicodedata.normalize("NFKC", stream_safe(text))
 

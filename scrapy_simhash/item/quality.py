@@ -1,7 +1,6 @@
-"""Which of two copies is the better one.
+"""Quality signals: which of two copies is the better one.
 
-Each criterion gives a number, the less the better; the first one decides, the next where it says
-the same.
+Each criterion ranks a copy by a number, lower is better; the next criterion breaks ties.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ __all__ = [
 ]
 
 _LAST = (1 << 62) - 1
-# Characters of what can be a moment, or an address.
+# Characters of a value that may be a moment, or an address.
 _MOMENT, _ADDRESS = 64, 8192
 _OWN_SITE = "own-site="
 _PACKED = struct.Struct("<qI?")
@@ -43,8 +42,8 @@ class QualitySignals(NamedTuple):
     Attributes:
         url: its address; "" if it has none.
         length: characters of its text.
-        published: when, in seconds since the epoch; None where it does not say.
-        canonical: whether it says that its address is the canonical one.
+        published: seconds since the epoch; None if unknown.
+        canonical: whether it declares its address the canonical one.
     """
 
     url: str = ""
@@ -53,14 +52,14 @@ class QualitySignals(NamedTuple):
     canonical: bool = False
 
     def packed(self) -> bytes:
-        """All but the address."""
+        """All but the address, as bytes."""
         published = _LAST if self.published is None else self.published
         return _PACKED.pack(published, min(self.length, 0xFFFFFFFF), self.canonical)
 
     @classmethod
     def unpack(cls, packed: bytes, url: str) -> Self:
-        """The reverse."""
-        if len(packed) != _PACKED.size:  # as in a damaged database
+        """The reverse of `packed`; only the address where the bytes are damaged."""
+        if len(packed) != _PACKED.size:
             return cls(url)
         published, length, canonical = _PACKED.unpack(packed)
         return cls(url, length, None if published == _LAST else published, canonical)
@@ -68,11 +67,11 @@ class QualitySignals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """Something that a copy is preferred by.
+    """What a copy is preferred by.
 
     Attributes:
-        name: as it is asked for.
-        rank: of a copy, in 63 bits: the less the better.
+        name: as the user wrote it.
+        rank: from a copy to a number of 63 bits, lower is better.
     """
 
     name: str
@@ -83,40 +82,40 @@ def criteria_of(names: Iterable[str]) -> tuple[Criterion, ...]:
     """The criteria of names such as "own-site=news.example", "https", "longest".
 
     Raises:
-        ValueError: one of them is unknown; names it, and those there are.
+        ValueError: a name is unknown; lists the known ones.
     """
     return tuple(_criterion(name.strip()) for name in names)
 
 
-def ranks_of(criteria: Sequence[Criterion], merits: QualitySignals) -> tuple[int, ...]:
-    """What the criteria say of a copy: of two copies the better one has less."""
-    return tuple(criterion.rank(merits) for criterion in criteria)
+def ranks_of(criteria: Sequence[Criterion], signals: QualitySignals) -> tuple[int, ...]:
+    """The ranks of a copy; the better copy has the lower tuple."""
+    return tuple(criterion.rank(signals) for criterion in criteria)
 
 
 def better_by(
-    criteria: Sequence[Criterion], merits: QualitySignals, others: QualitySignals
+    criteria: Sequence[Criterion], signals: QualitySignals, others: QualitySignals
 ) -> str | None:
     """The criterion by which a copy is better than another one; None if it is not."""
     for criterion in criteria:
-        mine, theirs = criterion.rank(merits), criterion.rank(others)
+        mine, theirs = criterion.rank(signals), criterion.rank(others)
         if mine != theirs:
             return criterion.name if mine < theirs else None
     return None
 
 
 def address_of(key: str, url: str) -> str:
-    """The address of who has that owner key and was found at that URL.
-
-    The key of what a page lists is its own address, if it has one; other keys are no addresses.
-    """
+    """The address of an item: its identity key, if that is an address, else the URL of its page."""
     return key if key.startswith(("http://", "https://")) else url
 
 
 def published_first(fields: Mapping[str, Any]) -> int | None:
-    """The first moment of an item's own, on its first level, in seconds since the epoch.
+    """The earliest date in the fields that hold dates of publication, on the first level.
 
     Args:
-        fields: The item's fields, flat.
+        fields: the item's fields, flat.
+
+    Returns:
+        Seconds since the epoch.
     """
     own = [name for name in fields if name_of(name).published and "." not in name]
     moments = (_seconds(_only(fields[name])) for name in own)
@@ -124,53 +123,52 @@ def published_first(fields: Mapping[str, Any]) -> int | None:
 
 
 def is_canonical(fields: Mapping[str, Any], addresses: Iterable[str | None]) -> bool:
-    """Whether an item says that one of these, which are its own, is the canonical address."""
-    said = next((_only(fields[name]) for name in fields if name_of(name).canonical), None)
-    if not isinstance(said, str) or len(said) > _ADDRESS:
+    """Whether an item declares one of its own addresses the canonical one."""
+    declared = next((_only(fields[name]) for name in fields if name_of(name).canonical), None)
+    if not isinstance(declared, str) or len(declared) > _ADDRESS:
         return False
-    return any(is_page(said.strip(), one) for one in addresses if one)
+    return any(is_page(declared.strip(), address) for address in addresses if address)
 
 
 def _criterion(name: str) -> Criterion:
-    if name.startswith(_OWN_SITE) and (own := name.removeprefix(_OWN_SITE)):
-        return Criterion(name, _OwnSite(site(own if "://" in own else f"http://{own}/")))
+    if name.startswith(_OWN_SITE) and (given := name.removeprefix(_OWN_SITE)):
+        own = site(given if "://" in given else f"http://{given}/")
+        return Criterion(name, _OwnSite(own))
     if name not in _RANKS:
         allowed = ", ".join([f"{_OWN_SITE}example.com", *_RANKS])
-        raise ValueError(f"{name!r} is nothing to prefer a copy by; allowed are {allowed}")
+        raise ValueError(f"unknown criterion {name!r}; allowed are {allowed}")
     return Criterion(name, _RANKS[name])
 
 
 @dataclass(frozen=True, slots=True)
 class _OwnSite:
-    """First what is from a site."""
-
     own: str
 
-    def __call__(self, merits: QualitySignals) -> int:
-        return int(not merits.url or site(merits.url) != self.own)
+    def __call__(self, signals: QualitySignals) -> int:
+        return int(not signals.url or site(signals.url) != self.own)
 
 
-def _https(merits: QualitySignals) -> int:
-    return int(not merits.url.lower().startswith("https://"))
+def _https(signals: QualitySignals) -> int:
+    return int(not signals.url.lower().startswith("https://"))
 
 
-def _canonical(merits: QualitySignals) -> int:
-    return int(not merits.canonical)
+def _canonical(signals: QualitySignals) -> int:
+    return int(not signals.canonical)
 
 
-def _longest(merits: QualitySignals) -> int:
-    return -merits.length
+def _longest(signals: QualitySignals) -> int:
+    return -signals.length
 
 
-def _earliest(merits: QualitySignals) -> int:
-    """Last what does not say when."""
-    return _LAST if merits.published is None else merits.published
+def _earliest(signals: QualitySignals) -> int:
+    return _LAST if signals.published is None else signals.published
 
 
-def _shortest_url(merits: QualitySignals) -> int:
-    return len(merits.url) or _LAST
+def _shortest_url(signals: QualitySignals) -> int:
+    return len(signals.url) or _LAST
 
 
+# Functions with names: criteria are pickled for the workers of a corpus.
 _RANKS: dict[str, Callable[[QualitySignals], int]] = {
     "https": _https,
     "canonical": _canonical,
@@ -186,7 +184,7 @@ def _only(value: Any) -> Any:
 
 
 def _seconds(value: Any) -> int | None:
-    """A moment or a date in seconds since the epoch, in UTC where it names no zone."""
+    """A moment or a date in seconds since the epoch, in UTC unless it has a time zone."""
     try:
         moment = value
         if isinstance(value, str) and len(value) <= _MOMENT:

@@ -1,4 +1,4 @@
-"""Moments in the values of an item, to tell when something was fetched from what it says."""
+"""Moments in the values of an item, to tell times of the crawl from those of the thing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Window", "is_moment", "is_within"]
 _ISO = re.compile(r"\d{4}([-/])\d\d\1\d\d[T ]\d\d:\d\d")
 _ISO_DATE = re.compile(r"\d{4}([-/])\d\d\1\d\d")
 _HTTP = re.compile(r"[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4} ")
-# One look that rules out most values.
+# Rules out most values.
 _MOMENT = re.compile(r"\d{4}[-/\d]|[A-Z][a-z]{2}, ")
 _EPOCH = re.compile(r"\d{10,19}(?:\.\d{1,9})?")
 _EPOCH_UNITS = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
@@ -29,14 +29,11 @@ class Window(NamedTuple):
 
 
 def is_within(value: Any, window: Window) -> bool:
-    """Whether a value is a moment of this span.
+    """Whether a value is a moment in a window.
 
-    Args:
-        value: A datetime, ISO 8601 with date and time (also with a space, with slashes, or
-            followed by "UTC"), an HTTP date, or an epoch in s, ms, µs or ns. What names no time
-            zone counts as UTC and as local time. A date alone is no moment: it is the date of
-            many things that were not fetched then.
-        window: The span.
+    A moment is a datetime, ISO 8601 with date and time (also with a space, with slashes, or
+    followed by "UTC"), an HTTP date, or an epoch in s, ms, µs or ns. Without a time zone it counts
+    as UTC and as local time. A date alone does not count: many things have it.
     """
     moments = _moments(value)
     return bool(moments) and any(window.start <= moment <= window.stop for moment in moments)
@@ -52,7 +49,7 @@ def is_moment(value: Any) -> bool:
 
 
 def _moments(value: Any) -> Sequence[float]:
-    """The seconds since the epoch that a value may mean."""
+    """The seconds since the epoch that a value may stand for."""
     kind = type(value)
     if kind is str:
         return _moments_of_text(value) if _MOMENT.match(value) and len(value) <= 40 else ()
@@ -80,5 +77,5 @@ def _seconds(moment: dt.datetime) -> Sequence[float]:
         if moment.utcoffset() is not None:
             return (moment.timestamp(),)
         return (moment.timestamp(), moment.replace(tzinfo=dt.UTC).timestamp())
-    except (ValueError, OverflowError, OSError):  # years that the platform has no clock for
+    except (ValueError, OverflowError, OSError):  # years beyond those of the platform
         return ()

@@ -1,8 +1,4 @@
-"""An item of any kind as plain values: by name, bounded, and safe to look at.
-
-Whatever a spider puts into an item, what `read_fields` returns consists of `dict` with names as
-keys, `list`, and scalars. Everything else in this folder works on that.
-"""
+"""Items of any kind as plain values: dicts with names as keys, lists and scalars, within bounds."""
 
 from __future__ import annotations
 
@@ -18,18 +14,18 @@ from typing import Any, NamedTuple
 
 __all__ = ["MAX_DEPTH", "MAX_VALUES", "Fields", "Printed", "flat", "item_text", "read_fields"]
 
-#: Levels of nesting that are read: JSON-LD of shops has about six. Ends what contains itself.
+#: Levels of nesting that are read; JSON-LD of shops has about six. Ends self-references.
 MAX_DEPTH = 16
-#: Values that are read of an item, in all its levels: some 50 ms of work at most.
+#: Values that are read of an item, on all levels: at most 50 ms of work.
 MAX_VALUES = 10_000
 
 _SCALARS = frozenset({str, bool, float, NoneType, bytes, dt.date, dt.time, dt.timedelta, Decimal})
-_NAME_LENGTH = 256  # of a dotted name; a longer one ends in its hash
+_NAME_LENGTH = 256  # of a dotted name; a longer one ends in a hash
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A value of any other type: the name of the type, and what `str` makes of the value."""
+    """A value of any other type: the name of the type and the `str` of the value."""
 
     kind: str
     text: str
@@ -48,11 +44,10 @@ class Fields(NamedTuple):
     """The fields of an item.
 
     Attributes:
-        tree: Names to values, in the order of the names. A value is a dict of the same kind, a
-            list of values, None, str, bytes, bool, int, float, Decimal, a date or a time of
-            `datetime`, or `Printed`.
-        complete: Whether that is all the item holds. False where a value could not be read, or
-            where there is more than `MAX_DEPTH` and `MAX_VALUES` allow.
+        tree: values by name, sorted. A value is such a dict, a list of values, None, str, bytes,
+            bool, int, float, Decimal, a date or time of `datetime`, or `Printed`.
+        complete: False if a value could not be read, or there are more than `MAX_DEPTH` and
+            `MAX_VALUES` allow.
     """
 
     tree: dict[str, Any]
@@ -60,14 +55,10 @@ class Fields(NamedTuple):
 
 
 def read_fields(item: Any) -> Fields:
-    """Read the fields of an item.
-
-    Args:
-        item: A dict, Scrapy item, dataclass, attrs or pydantic object, or whatever else itemadapter
-            knows.
+    """Read the fields of an item of any type that itemadapter supports.
 
     Raises:
-        TypeError: If the item is of another type. Nothing inside an item raises.
+        TypeError: the item is of another type. Nothing inside an item raises.
     """
     if type(item) is not dict:
         _check_item(item)
@@ -77,11 +68,11 @@ def read_fields(item: Any) -> Fields:
 
 
 def flat(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Name nested fields by their path, as in `offer.price`; lists stay as they are."""
+    """Name nested fields by their path, as in `offer.price`; lists stay lists."""
     fields: dict[str, list[Any]] = {}
     _flatten(tree, "", fields)
     # A field may itself be called "offer.price".
-    return {name: said[0] if len(said) == 1 else said for name, said in fields.items()}
+    return {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
 
 
 def _flatten(tree: Mapping[str, Any], path: str, fields: dict[str, list[Any]]) -> None:
@@ -89,8 +80,8 @@ def _flatten(tree: Mapping[str, Any], path: str, fields: dict[str, list[Any]]) -
         name = path + key
         if type(value) is dict:
             _flatten(value, f"{name}.", fields)
-            continue
-        fields.setdefault(_shortened(name), []).append(value)
+        else:
+            fields.setdefault(_shortened(name), []).append(value)
 
 
 def _shortened(name: str) -> str:
@@ -101,7 +92,7 @@ def _shortened(name: str) -> str:
 
 
 class _Copier:
-    """Copies an item into plain values, and notes what had to be left out."""
+    """Copies an item into plain values and notes whether anything was left out."""
 
     __slots__ = ("complete", "left")
 
@@ -114,15 +105,15 @@ class _Copier:
         if kind in _SCALARS:
             return value
         if kind is int:
-            # Python refuses to print what is longer than 4,300 digits.
+            # Python refuses to print integers of more than 4,300 digits.
             return value if value.bit_length() < 1024 else Printed("int", hex(value))
         try:
             return self._copy(value, depth)
-        except Exception:  # noqa: BLE001 - anything may happen in the code of a value's class
+        except Exception:  # noqa: BLE001 - the class of a value may raise anything
             return self._unreadable(value)
 
     def _copy(self, value: Any, depth: int) -> Any:
-        # What is common goes without the questions that abstract classes ask.
+        # The common types come first: checks against abstract classes are slow.
         if type(value) is dict:
             return self._dict(value, depth)
         if isinstance(value, str):
@@ -130,7 +121,7 @@ class _Copier:
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value)
         if type(value) is dt.datetime:
-            value.isoformat()  # a time zone is code of others
+            value.isoformat()  # a time zone may be of any class, and raise
             return value
         if isinstance(value, (list, tuple, AbstractSet)):
             return self._list(value, depth)
@@ -138,7 +129,7 @@ class _Copier:
             return self._dict(value, depth)
         if _is_item(value):
             return self._dict(_adapter(value), depth)
-        if _prints_its_place(type(value)):
+        if _prints_its_id(type(value)):
             return self._unreadable(value)
         return Printed(type(value).__name__, str(value))
 
@@ -149,7 +140,7 @@ class _Copier:
         if set(map(type, copies)) != {str}:
             copies = [self.copy(inner, depth + 1) for inner in copies]
         if isinstance(value, AbstractSet):
-            # Only the order of text matters, later.
+            # Only the order of texts matters later.
             copies.sort(key=lambda copy: copy if isinstance(copy, str) else "")
         return copies
 
@@ -185,19 +176,14 @@ class _Copier:
 
 
 def item_text(item: Any, fields: Sequence[str]) -> str:
-    """Return the text of some fields of an item, one value a line, in the order of the fields.
+    """The text of some fields of an item, one value a line, in the order of the fields.
 
     Lists, tuples, mappings and nested items give their values in turn, sets theirs in sorted
     order. Bytes are read as UTF-8, other values by `str`. Fields that are missing, None or empty
     are left out.
 
-    Args:
-        item: A dict, Scrapy item, dataclass, attrs or pydantic object, or whatever else itemadapter
-            knows.
-        fields: The names of the fields.
-
     Raises:
-        TypeError: If the item is of another type, or the fields are one str.
+        TypeError: itemadapter does not support the item, or `fields` is a str.
     """
     if isinstance(fields, str):
         raise TypeError(f"fields must be a list of names, not the single str {fields!r}")
@@ -208,26 +194,23 @@ def item_text(item: Any, fields: Sequence[str]) -> str:
 
 
 def _lines(value: Any) -> Iterable[str]:
-    """Yield the values inside a field's value as text, skipping what is empty."""
+    """Yield the values inside a field's value as text, without empty ones."""
     if isinstance(value, str):
         if value:
             yield value
     elif isinstance(value, (bytes, bytearray)):
         yield from _lines(value.decode("utf-8", "replace"))
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _lines(inner)
     elif isinstance(value, AbstractSet):
         yield from sorted(line for inner in value for line in _lines(inner))
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
+    elif isinstance(value, (list, tuple, Mapping)):
+        for inner in value.values() if isinstance(value, Mapping) else value:
             yield from _lines(inner)
     elif value is not None:
         yield from _lines(_adapter(value)) if _is_item(value) else [str(value)]
 
 
-def _prints_its_place(kind: type[Any]) -> bool:
-    """Whether objects of a class have no text but their place in memory."""
+def _prints_its_id(kind: type[Any]) -> bool:
+    """Whether objects of a class print nothing but their place in memory."""
     methods: tuple[Any, ...] = (kind.__str__, kind.__repr__)
     return methods == (object.__str__, object.__repr__)
 
@@ -240,7 +223,7 @@ def _check_item(item: Any) -> None:
         )
 
 
-# itemadapter imports Scrapy, which takes a while and which plain values do not need.
+# itemadapter imports Scrapy, which takes a while and is not needed for plain values.
 _PLAIN = frozenset({dict, list, tuple, set, frozenset, int})
 
 

@@ -628,8 +628,8 @@ def test_most_links_are_obviously_other_pages() -> None:
 def test_of_a_list_stays_what_stays_of_each_of_its_values(
     page: str, values: list[object], name: str
 ) -> None:
-    def part() -> content._ItemPart:
-        return content._ItemPart(Window(1767225000, 1767226000), page, frozenset())
+    def part() -> content._OwnContent:
+        return content._OwnContent(Window(1767225000, 1767226000), page, frozenset())
 
     one_by_one, together = part(), part()
     kept = [one_by_one._keep(name_of(name), value) for value in values]
