@@ -17,7 +17,7 @@ import numpy as np
 from scrapy_simhash.corpus.meeting import meet
 from scrapy_simhash.index.batch import crowd_key
 from scrapy_simhash.index.decide import apart, decide, met_with
-from scrapy_simhash.index.reader import CROWD
+from scrapy_simhash.index.queries import CROWD
 from scrapy_simhash.simhash.measure import hamming, jaccard, similarity_at
 
 if TYPE_CHECKING:

@@ -66,7 +66,7 @@ class CrawlDatabase:
             options=settings.engine_options,
             # Its own error comes before those who wait give up.
             timeout=0.8 * settings.timeout,
-            signs=liveness,
+            liveness=liveness,
             secret=settings.secret,
         )
         self._indexes: dict[str, Index] = {}

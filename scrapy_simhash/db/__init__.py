@@ -1,1 +1,1 @@
-"""How SQL is run: engines, transactions, statements, the tables. Not a word about duplicates."""
+"""SQL: engines, transactions, compiled statements and the tables. Knows nothing of duplicates."""

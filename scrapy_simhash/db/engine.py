@@ -1,9 +1,8 @@
-"""Engines: what a database URL stands for, and the options of each kind of server."""
+"""Database URLs and the engine options of each kind of server."""
 
 from __future__ import annotations
 
 import time
-from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,31 +21,35 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from sqlalchemy.engine import URL
 
-__all__ = ["check_url", "clock", "engine_options", "missing_driver", "split_hosts", "sqlite_file"]
-
 
 def check_url(url: str | URL) -> URL:
-    """Read a database URL.
+    """Parse a database URL.
 
     Raises:
-        ValueError: it can't be read, or there is no such database or driver. Does not repeat the
-            URL, which may hold a password.
+        ValueError: it can't be parsed, or names an unknown database or driver. The message does
+            not repeat the URL, which may hold a password.
     """
     try:
         parsed = make_url(url)
         parsed.get_dialect()
     except NoSuchModuleError as error:
-        raise ValueError(f"no database driver of that name: {error}") from error
+        raise ValueError(f"unknown database driver: {error}") from error
     except (SQLAlchemyError, ValueError):
         raise ValueError(
-            "not a database URL that SQLAlchemy can read; wanted is, for instance, "
-            "sqlite:///seen.db or postgresql+psycopg://user:password@host/database"
+            "not a database URL that SQLAlchemy can read; examples: sqlite:///seen.db, "
+            "postgresql+psycopg://user:password@host/database"
         ) from None
+    if parsed.get_driver_name() == "pymysql" and "host" in parsed.query:
+        raise ValueError(
+            "PyMySQL connects to one host, given before the database: "
+            "mariadb+pymysql://user:password@host/database. For failover between several hosts "
+            "use a proxy such as MaxScale or HAProxy"
+        )
     return parsed
 
 
 def sqlite_file(url: URL) -> Path | None:
-    """The file of an SQLite database; None for one in memory, or named by a URI of SQLite's."""
+    """The file of an SQLite database; None if it is in memory or given as an SQLite URI."""
     path = url.database or ":memory:"
     if url.get_backend_name() != "sqlite" or path == ":memory:" or path.startswith("file:"):
         return None
@@ -54,34 +57,19 @@ def sqlite_file(url: URL) -> Path | None:
 
 
 def missing_driver(url: URL, error: ModuleNotFoundError) -> str:
-    """What to say where the driver of a URL is not installed."""
+    """The error message for a URL whose driver is not installed."""
     extra = {"postgresql": "postgresql", "mysql": "mariadb", "mariadb": "mariadb"}.get(
         url.get_backend_name()
     )
     hint = f"; install it with: pip install 'scrapy-simhash[{extra}]'" if extra else ""
+    if url.get_driver_name() == "psycopg2":
+        hint += " and use a URL that starts with postgresql+psycopg://"
     return f"the driver for {url.drivername} is not installed ({error.name}){hint}"
 
 
-def split_hosts(url: URL) -> tuple[URL, deque[tuple[str, int]]]:
-    """The URL without the several hosts in its query, and these, for drivers that know but one."""
-    given = url.query.get("host", ())
-    if url.get_driver_name() != "pymysql" or not given:
-        return url, deque()
-    names = [given] if isinstance(given, str) else given
-    hosts = deque[tuple[str, int]]()
-    for name in ",".join(names).split(","):
-        host, _, port = name.strip().rpartition(":") if ":" in name else (name.strip(), "", "3306")
-        if not host or not port.isdecimal():
-            raise ValueError(f"host {name!r}: a host is wanted, or host:port")
-        hosts.append((host, int(port)))
-    return url.difference_update_query(["host"]), hosts
-
-
-def engine_options(
-    url: URL, timeout: float, timeout_of_host: float, given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Options for :func:`sqlalchemy.create_engine`, with those given on top."""
-    # An error that is logged must not show the secret, or what a text says.
+def engine_options(url: URL, timeout: float, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options for :func:`sqlalchemy.create_engine`; the given ones take precedence."""
+    # Errors are logged: they must show neither the secret nor any text.
     options: dict[str, Any] = {"hide_parameters": True}
     connect: dict[str, Any] = {}
     match url.get_backend_name():
@@ -98,15 +86,15 @@ def engine_options(
         case "mysql" | "mariadb":
             options["isolation_level"] = "READ COMMITTED"
             if url.get_driver_name() == "pymysql":
-                connect["connect_timeout"] = max(1, int(timeout_of_host))
-                # Longer than the least that MariaDB waits for a lock.
+                connect["connect_timeout"] = max(1, int(timeout))
+                # Longer than the shortest time that MariaDB waits for a lock.
                 connect["read_timeout"] = connect["write_timeout"] = max(3, int(timeout))
     connect = {name: value for name, value in connect.items() if name not in url.query}
     return {**options, **given, "connect_args": {**connect, **given.get("connect_args", {})}}
 
 
 def _libpq(timeout: float) -> dict[str, Any]:
-    """What notices a host that has vanished; by itself the system does so after a quarter hour."""
+    """Keepalives that detect a vanished host; the system's default takes a quarter of an hour."""
     seconds = max(2, int(timeout))
     return {
         "connect_timeout": seconds,
@@ -126,5 +114,5 @@ def clock(connection: Connection) -> float:
         case "mysql" | "mariadb":
             return float(connection.scalar(text("SELECT unix_timestamp(now(6))")))
         case _:
-            # SQLite has the clock of the machine; how to ask others is not known.
+            # SQLite uses the clock of this machine; other engines are not supported.
             return time.time()

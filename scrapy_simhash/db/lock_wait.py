@@ -1,7 +1,7 @@
-"""How long a transaction waits: for others as long as they get on, for what is stuck not so long.
+"""How long a transaction waits for a lock: while others get through, not if nobody does.
 
-A lock that many want is no trouble: each gets it in turn. So what is bounded is the time in which
-nobody gets through. Whether somebody does is read without a lock.
+A lock that many processes want is normal: each gets it in turn. So the timeout limits the time in
+which nobody gets through, which is observed without taking a lock.
 """
 
 from __future__ import annotations
@@ -23,47 +23,45 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-__all__ = ["SLICES", "Liveness", "LockWait"]
-
-#: A wait for a lock is cut into so many within the timeout, to look in between whether others move.
+#: A wait for a lock is interrupted this many times per timeout, to see whether others get through.
 SLICES = 4
 
 
 @dataclass(slots=True)
 class Liveness:
-    """What shows that a database works. One thread writes, any reads.
+    """Shows that a database works. One thread writes, any thread reads.
 
     Attributes:
-        last: when it did last what it was asked for, or others were seen to get through, by
+        last: when it last answered, or others were seen to get through, by
             :func:`time.monotonic`.
-        waited: seconds that were spent waiting for others.
+        waited: seconds spent waiting for other writers.
     """
 
     last: float = float("-inf")
     waited: float = 0.0
 
     def note(self) -> None:
-        """It works at this moment."""
+        """The database works at this moment."""
         self.last = time.monotonic()
 
 
 class LockWait:
-    """The patience with which one transaction is tried. Use it as a context manager.
+    """Decides how often one transaction is tried. Use it as a context manager.
 
     Args:
-        engine: whose database is waited for.
-        timeout: seconds without anybody getting through, after which it is at its end.
-        signs: where it is noted how it goes.
-        namespace: whose lock is waited for. SQLite has one lock for all; of another server's locks
-            without a namespace nobody knows whether they move.
+        engine: of the database.
+        timeout: seconds without anybody getting through, after which it gives up.
+        liveness: updated here.
+        namespace: whose lock is waited for. SQLite has one lock for all. Without a namespace,
+            progress on a server can't be observed.
     """
 
     def __init__(
-        self, engine: Engine, timeout: float, signs: Liveness, namespace: int | None = None
+        self, engine: Engine, timeout: float, liveness: Liveness, namespace: int | None = None
     ) -> None:
         self._engine = engine
         self._timeout = timeout
-        self._signs = signs
+        self._liveness = liveness
         self._namespace = namespace
         self._since = time.monotonic()
         self._deadline = self._since + timeout
@@ -79,14 +77,14 @@ class LockWait:
             self._watch.close()
 
     def tries_again(self, error: SQLAlchemyError) -> bool:
-        """Whether it is worth another try after an error; pauses before that."""
+        """Whether to try again after an error; if so, it pauses before it returns."""
         if not is_transient(error):
             return False
         now = time.monotonic()
         if is_busy(error):
-            self._signs.waited += now - self._since
+            self._liveness.waited += now - self._since
             if isinstance(error, DBAPIError) and has_waited_for_several(error):
-                self._note_others()
+                self._extend()
             else:
                 self._look()
         self._since = now
@@ -98,33 +96,33 @@ class LockWait:
         return True
 
     def note_lock(self) -> None:
-        """It has got the lock: it waits for nobody any more."""
+        """The transaction has the lock and waits for nobody any more."""
         now = time.monotonic()
-        self._signs.waited += now - self._since
+        self._liveness.waited += now - self._since
         self._since = now
-        self._signs.note()
+        self._liveness.note()
 
     def _look(self) -> None:
-        """Wait longer if others got through since the last look."""
+        """Extend the wait if others got through since the last look."""
         try:
             found = self._progress()
         except SQLAlchemyError:
             return
         if found is not None and self._seen is None:
-            # There has to be another look, however late the first one is.
+            # The first look only gives a base to compare with: allow for a second one.
             self._deadline = max(self._deadline, time.monotonic() + self._timeout / SLICES)
         elif found != self._seen:
-            self._note_others()
+            self._extend()
         self._seen = found
 
-    def _note_others(self) -> None:
+    def _extend(self) -> None:
         self._deadline = time.monotonic() + self._timeout
-        self._signs.note()
+        self._liveness.note()
 
     def _progress(self) -> int | None:
-        """A number that changes whenever somebody gets through."""
+        """A number that changes whenever another transaction gets through."""
         if self._engine.dialect.name == "sqlite":
-            # Changes with each commit of another connection, as one and the same sees it.
+            # Changes with each commit of another connection, as seen by one and the same.
             if self._watch is None:
                 self._watch = self._engine.connect()
             return self._watch.exec_driver_sql("PRAGMA data_version").scalar()

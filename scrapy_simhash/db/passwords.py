@@ -1,4 +1,4 @@
-"""What nobody is to see of a database's URL and options, nor of what its driver says of them."""
+"""Hides the passwords of a database URL and its options in messages, also those of the driver."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import URL
 
-__all__ = ["Passwords", "shown_url"]
-
 
 def shown_url(url: URL) -> str:
-    """A URL without its passwords, wherever they stand."""
+    """A URL without any of its passwords."""
     return without_passwords(url.render_as_string(hide_password=False))
 
 
@@ -31,16 +29,16 @@ class Passwords:
         found |= {*_passwords(url.query), *_passwords(options)} - {""}
         forms = {form for one in found for form in (one, quote(one, safe=""), quote_plus(one))}
         forms |= {repr(one)[1:-1] for one in found}
-        any_of_them = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
-        # A password that is a part of a word is none: "a" may be one, and is in most words.
-        self._found = re.compile(rf"(?<!\w)(?:{any_of_them})(?!\w)" if forms else r"(?!)")
+        alternatives = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
+        # Whole words only: a password may be "a", which occurs in most words.
+        self._found = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)" if forms else r"(?!)")
 
     def hide(self, text: str) -> str:
-        """A text in which they are asterisks."""
+        """The text with asterisks in place of passwords."""
         return without_passwords(self._found.sub("***", text))
 
     def cause(self, error: BaseException) -> BaseException | None:
-        """An error, as the cause of another; None where it, or what led to it, says one of them."""
+        """The error, to be raised from; None if it or one of its causes shows a password."""
         seen: list[BaseException] = []
         left: list[object] = [error]
         while left:
@@ -55,7 +53,7 @@ class Passwords:
 
 
 def _passwords(given: object, *, inside: bool = False) -> Iterator[str]:
-    """The values that have a name to be hidden, or are inside of one that has."""
+    """The values whose name, or the name of a mapping they are in, sounds like a password."""
     if isinstance(given, Mapping):
         for name, value in given.items():
             yield from _passwords(value, inside=inside or is_secret(str(name)))

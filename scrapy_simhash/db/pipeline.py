@@ -1,8 +1,8 @@
-"""Statements as the drivers execute them: at once, or sent one behind the other to PostgreSQL.
+"""Executes statements past SQLAlchemy's overhead; on PostgreSQL several without waiting.
 
-Under a lock every answer that is waited for costs whoever wants it next the way to the server and
-back. PostgreSQL is sent all that does not hang on an answer together, and carries it out in order,
-so what follows the statement that takes a lock reads what was committed before it was got.
+Under a lock, every answer that is waited for costs the next writer a round trip. PostgreSQL is
+sent all statements that do not depend on an answer at once and executes them in order, so a
+statement that follows the one that takes the lock sees everything committed before.
 """
 
 from __future__ import annotations
@@ -19,35 +19,33 @@ if TYPE_CHECKING:
     import psycopg
     from sqlalchemy import Connection
 
-__all__ = ["Answer", "Told", "execute", "pipelined"]
-
-#: The name under which a connection has the pipeline that it is in.
+# The key in `Connection.info` of the pipeline that a connection is in.
 _PIPELINE = "simhash_pipeline"
 
 
 class Answer(Protocol):
-    """What a statement gave."""
+    """The result of a statement."""
 
     @property
     def rows(self) -> Sequence[tuple[Any, ...]]:
-        """Those that a query found."""
+        """The rows of a query."""
         ...
 
     @property
     def changed(self) -> int:
-        """How many rows it changed, as the driver says."""
+        """How many rows were changed, according to the driver."""
         ...
 
 
-class Told(NamedTuple):
-    """An answer that is there."""
+class Result(NamedTuple):
+    """An answer that has been received."""
 
     rows: Sequence[tuple[Any, ...]]
     changed: int
 
 
-class _Awaited:
-    """An answer that may be on its way."""
+class _Pending:
+    """An answer that may not have been received yet."""
 
     __slots__ = ("_connection", "_cursor", "_statement")
 
@@ -71,18 +69,22 @@ class _Awaited:
             try:
                 self._connection.info[_PIPELINE].sync()
             except self._connection.dialect.loaded_dbapi.Error as error:
-                raise _raised(self._connection, self._statement, error) from error
+                raise _wrapped(self._connection, self._statement, error) from error
 
 
 def execute(
     connection: Connection, statement: str, parameters: Any, *, replans: bool = False
 ) -> Answer:
-    """Execute a statement in the driver's own form; with a list of parameters once for each.
+    """Execute a statement in the driver's own form, or once for each of a list of parameters.
 
-    With `replans` PostgreSQL plans it each time, as the table may have grown since it was prepared.
+    SQLite and PostgreSQL are called directly: SQLAlchemy's overhead is several times the time of
+    most statements, and it does not support pipelines.
 
-    SQLite and PostgreSQL are asked past SQLAlchemy: what that does around a statement takes
-    several times as long as most statements, and it knows no pipeline.
+    Args:
+        connection: in a transaction.
+        statement: in the form of the driver.
+        parameters: likewise; a list of them for many executions.
+        replans: PostgreSQL plans it each time, for a table that grows while it is prepared.
 
     Raises:
         DBAPIError: as SQLAlchemy would raise it.
@@ -90,7 +92,7 @@ def execute(
     dialect = connection.dialect
     if dialect.driver not in {"pysqlite", "psycopg"}:
         result = connection.exec_driver_sql(statement, parameters)
-        return Told(result.fetchall() if result.returns_rows else (), result.rowcount)
+        return Result(result.fetchall() if result.returns_rows else (), result.rowcount)
     driver: Any = connection.connection.dbapi_connection
     cursor = driver.cursor()
     try:
@@ -100,17 +102,17 @@ def execute(
             how = {"prepare": False} if replans and dialect.driver == "psycopg" else {}
             cursor.execute(statement, parameters, **how)
         if dialect.driver == "psycopg":
-            return _Awaited(connection, cursor, statement)
-        return Told(cursor.fetchall(), cursor.rowcount)
+            return _Pending(connection, cursor, statement)
+        return Result(cursor.fetchall(), cursor.rowcount)
     except dialect.loaded_dbapi.Error as error:
-        raise _raised(connection, statement, error) from error
+        raise _wrapped(connection, statement, error) from error
 
 
 @contextmanager
 def pipelined(connection: Connection) -> Iterator[None]:
-    """Inside, PostgreSQL is sent statements without waiting for the answers of those before them.
+    """Within this context, psycopg sends statements without waiting for earlier answers.
 
-    Only what :func:`execute` executes, a commit and a rollback. With other drivers nothing changes.
+    Only :func:`execute`, commit and rollback may be used inside. Other drivers are not affected.
     """
     if connection.dialect.driver != "psycopg":
         yield
@@ -118,12 +120,12 @@ def pipelined(connection: Connection) -> Iterator[None]:
     driver = cast("psycopg.Connection[Any]", connection.connection.dbapi_connection)
     driver_error, info = connection.dialect.loaded_dbapi.Error, connection.info
     failed: BaseException | None = None
-    # When it ends all is committed, or what went wrong is known; psycopg would log it once more.
+    # At its end everything is committed or the error is known; psycopg would log it once more.
     with suppress(driver_error), ExitStack() as stack:
         try:
             info[_PIPELINE] = stack.enter_context(driver.pipeline())
         except driver_error as error:
-            raise _raised(connection, "BEGIN", error) from error
+            raise _wrapped(connection, "BEGIN", error) from error
         try:
             yield
         except BaseException as error:  # noqa: BLE001 - it is raised again below
@@ -134,12 +136,12 @@ def pipelined(connection: Connection) -> Iterator[None]:
         raise failed
 
 
-def _raised(connection: Connection, statement: str, error: Any) -> DBAPIError:
-    """An error of the driver as SQLAlchemy would raise it."""
+def _wrapped(connection: Connection, statement: str, error: Any) -> DBAPIError:
+    """A driver's error as SQLAlchemy would raise it."""
     dialect = connection.dialect
     driver = connection.connection.dbapi_connection
     is_lost = dialect.is_disconnect(error, driver, None)
-    raised = DBAPIError.instance(
+    wrapped = DBAPIError.instance(
         statement,
         None,
         error,
@@ -150,4 +152,4 @@ def _raised(connection: Connection, statement: str, error: Any) -> DBAPIError:
     )
     if is_lost:
         connection.invalidate(error)
-    return cast("DBAPIError", raised)
+    return cast("DBAPIError", wrapped)

@@ -1,4 +1,4 @@
-"""Statements that are compiled once, and what they are given: texts, lists of integers."""
+"""Statements that are compiled once, and their parameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from sqlalchemy import ARRAY, BigInteger, Integer, bindparam, func, insert, select
 
-from scrapy_simhash.db.pipeline import Told, execute
+from scrapy_simhash.db.pipeline import Result, execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,22 +21,14 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.pipeline import Answer
 
-__all__ = [
-    "CompiledStatement",
-    "Insertion",
-    "is_in",
-    "list_parameter",
-    "storable",
-]
-
-# Drivers that take and give what the tables hold as it is.
+# Drivers whose parameters and results need no conversion for the types of these tables.
 _DIRECT = frozenset({"pysqlite", "psycopg", "pymysql"})
 
 
 def is_in(dialect: str, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
-    """The condition that `column` is among the integers bound as `name`, in the engine's best form.
+    """The condition that `column` is one of the integers bound as `name`.
 
-    Each form binds one parameter whatever the number of values, so that a statement is
+    On SQLite and PostgreSQL it binds one parameter for any number of values, so that a statement is
     prepared once. :func:`list_parameter` makes the parameter.
     """
     if dialect == "sqlite":
@@ -50,20 +42,20 @@ def is_in(dialect: str, column: ColumnElement[int], name: str) -> ColumnElement[
 
 def list_parameter(dialect: str, numbers: Iterable[int]) -> str | list[int]:
     """The parameter for :func:`is_in`."""
-    # In JSON a list of integers is written as Python writes it.
+    # Python prints a list of integers as JSON does.
     return str(list(numbers)) if dialect == "sqlite" else list(numbers)
 
 
 def storable(text: str, length: int | None = None) -> str:
-    """What every engine can store of a text: neither NUL nor lone surrogates, cut to a length."""
+    """The text without NUL and lone surrogates, cut to a length: every engine can store it."""
     return text[:length].replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 class CompiledStatement:
-    """A statement that is compiled once for each engine: doing that costs more than running it.
+    """A statement that is compiled once per engine, since compiling costs more than executing.
 
     Args:
-        statement: without anything that needs SQLAlchemy to convert its parameters or its result.
+        statement: must not need SQLAlchemy to convert its parameters or its result.
         replans: see :func:`~scrapy_simhash.db.pipeline.execute`.
     """
 
@@ -77,12 +69,12 @@ class CompiledStatement:
     ) -> Answer:
         """Execute it, once or with many sets of parameters.
 
-        In a pipeline it is on its way when this returns, and waited for when its answer is read.
+        In a pipeline this does not wait for the answer; reading the answer does.
         """
         form = self.form(connection)
         if form is None:
             result = connection.execute(self._statement, parameters)
-            return Told(result.fetchall() if result.returns_rows else (), result.rowcount)
+            return Result(result.fetchall() if result.returns_rows else (), result.rowcount)
         if isinstance(parameters, Mapping):
             return execute(connection, form.sql, form.bind(parameters), replans=self._replans)
         return execute(connection, form.sql, list(map(form.bind, parameters)))
@@ -90,11 +82,11 @@ class CompiledStatement:
     def rows(
         self, connection: Connection, parameters: Mapping[str, Any]
     ) -> Sequence[tuple[Any, ...]]:
-        """The rows that a query gives."""
+        """Execute a query and return its rows."""
         return self.ask(connection, parameters).rows
 
     def form(self, connection: Connection) -> _Form | None:
-        """What the driver is given; None where SQLAlchemy has to see to each execution."""
+        """The driver's own form; None if SQLAlchemy has to process each execution."""
         dialect = connection.dialect
         if dialect.driver not in self._forms:
             self._forms[dialect.driver] = _form(self._statement, dialect)
@@ -102,15 +94,11 @@ class CompiledStatement:
 
 
 class Insertion:
-    """The insertion of rows into a table, in one statement wherever that is possible.
+    """Inserts rows into a table, in one statement wherever possible.
 
-    PostgreSQL is given a list for each column, since its driver sends rows singly. That of SQLite
-    gives the interpreter away for each statement, and where the event loop is busy has it back
-    5 ms later.
-
-    Args:
-        dialect: of the database.
-        table: that is inserted into.
+    PostgreSQL gets a list for each column, since its driver sends rows one by one. The SQLite
+    driver releases the GIL for each statement; re-acquiring it while the event loop is busy can
+    take 5 ms.
     """
 
     def __init__(self, dialect: str, table: Table) -> None:
@@ -121,7 +109,7 @@ class Insertion:
         )
 
     def rows(self, connection: Connection, rows: Sequence[Sequence[Any]]) -> None:
-        """Insert rows, each of all columns in the order of the table."""
+        """Insert rows, each with all columns in the order of the table."""
         if not rows:
             return
         form = self._statement.form(connection)
@@ -166,9 +154,9 @@ class _Form(NamedTuple):
 
 
 def _form(statement: Executable, dialect: Dialect) -> _Form | None:
-    """The driver's own form; None where SQLAlchemy has to see to each execution."""
+    """The driver's own form; None if SQLAlchemy has to process each execution."""
     compiled: Any = cast("ClauseElement", statement).compile(dialect=dialect)
-    # A list may have to be spelt out anew; what other drivers need converted is not known.
+    # Expanding lists are rendered for each execution; other drivers may need conversions.
     if compiled.post_compile_params or dialect.driver not in _DIRECT:
         return None
     constants = {name: value for name, value in compiled.params.items() if value is not None}

@@ -1,21 +1,19 @@
-"""A database that keeps its promises: engines, their settings, and transactions that are retried.
+"""A database whose transactions are retried.
 
-One rule makes concurrent writers safe on every engine, a Galera cluster included: READ COMMITTED,
-and the first statement of a writing transaction locks the row of the namespace it writes to, on
-PostgreSQL as it is, elsewhere by an update. Who comes second waits there, or fails and is retried,
-before having read anything.
+One rule makes concurrent writers safe on every engine, including a Galera cluster: isolation level
+READ COMMITTED, and the first statement of each writing transaction locks the row of its namespace.
+The second writer waits there, or fails and is retried, before it has read anything.
 """
 
 from __future__ import annotations
 
-import logging
 import random
 import time
 from contextlib import contextmanager, nullcontext
 from itertools import count
 from typing import TYPE_CHECKING
 
-from sqlalchemy import create_engine, event, insert, inspect, select, update
+from sqlalchemy import create_engine, event, insert, inspect, select
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
@@ -24,10 +22,9 @@ from scrapy_simhash.db.engine import (
     clock,
     engine_options,
     missing_driver,
-    split_hosts,
     sqlite_file,
 )
-from scrapy_simhash.db.errors import is_creation_race, is_helpless, note_end, unavailable
+from scrapy_simhash.db.errors import is_creation_race, is_read_only, note_end, unavailable
 from scrapy_simhash.db.lock import ON_LOCK
 from scrapy_simhash.db.lock_wait import SLICES, Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords, shown_url
@@ -46,41 +43,37 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from sqlalchemy import Connection
-    from sqlalchemy.engine import URL, Dialect
+    from sqlalchemy.engine import URL
     from sqlalchemy.engine.interfaces import DBAPIConnection
 
     T = TypeVar("T")
-
-__all__ = ["Database", "drop_tables"]
-
-logger = logging.getLogger(__name__)
 
 _version = select(schema.meta.c.value).where(schema.meta.c.name == "version")
 
 
 class Database:
-    """An engine with its tables.
+    """An engine with its tables, which are created if there are none.
 
     Args:
-        url: any SQLAlchemy URL. Tested: SQLite, PostgreSQL (psycopg), MariaDB (PyMySQL) alone and
-            as a Galera cluster. The last two take several hosts, the next of which is asked when
-            one does not answer: ``mariadb+pymysql://user@/database?host=a:3306&host=b:3306``.
+        url: an SQLAlchemy URL. Tested: SQLite, PostgreSQL (psycopg), MariaDB (PyMySQL) alone and
+            as a Galera cluster.
         options: passed to :func:`sqlalchemy.create_engine`.
         timeout: seconds without anybody getting through, after which a transaction is given up.
-        signs: where it is noted that the database works, and how long others were waited for.
-        secret: what it must have been made with, or is to be made with, see :func:`secret_of`;
-            without one it keeps that which it has, or draws one.
-        makes_tables: in one that has none of ours. Without that somebody else's is left as it is.
+        liveness: updated whenever the database answers or others are waited for.
+        secret: for a new database; an existing one must have been made with it. By default, an
+            existing one keeps its secret and a new one draws one. See :func:`secret_of`.
+        makes_tables: whether to create tables in a database that has none of ours. If not, and
+            there are none, opening fails and the database is not changed.
 
     Attributes:
-        secret: 16 bytes that what is hashed for it is hashed with. Who knows them can make texts
+        secret: the 16 bytes that all hashes stored in it depend on. With them, texts can be made
             whose fingerprint is near that of another text.
 
     Raises:
         ValueError: the URL can't be read, its driver is not installed, or the secret is too short.
         IndexUnavailable: no answer.
-        IndexUnusable: a login or a file that can't be used.
-        SchemaMismatch: the tables were made by a newer version.
+        IndexUnusable: the login, or the file, can't be used.
+        SchemaMismatch: the tables were made by another version.
         SchemeMismatch: it was made with another secret.
     """
 
@@ -92,41 +85,36 @@ class Database:
         *,
         options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
-        signs: Liveness | None = None,
+        liveness: Liveness | None = None,
         secret: str | None = None,
         makes_tables: bool = True,
     ) -> None:
         self.url = check_url(url)
-        asked = None if secret is None else secret_of(secret)
+        wanted = None if secret is None else secret_of(secret)
         self._makes_tables = makes_tables
         self._passwords = Passwords(self.url, options or {})
         self.timeout = timeout
-        self.signs = signs or Liveness()
-        # PyMySQL knows one host alone; psycopg does by itself what is done for it here.
-        single, self._hosts = split_hosts(self.url)
-        each = timeout / max(1, len(self._hosts))
+        self.liveness = liveness or Liveness()
         try:
             self.engine = create_engine(
-                single, **engine_options(single, timeout, each, options or {})
+                self.url, **engine_options(self.url, timeout, options or {})
             )
         except ModuleNotFoundError as error:
             raise ValueError(missing_driver(self.url, error)) from error
         except (ArgumentError, TypeError) as error:
-            # A TypeError is what it says of an option that there is not.
+            # SQLAlchemy raises TypeError for an unknown option.
             raise ValueError(self._passwords.hide(str(error))) from self._passwords.cause(error)
         if (path := sqlite_file(self.url)) is not None:
-            # What SQLite puts beside it has the same mode.
+            # SQLite gives the files it adds beside it the same mode.
             make_private(path)
-        if self._hosts:
-            event.listen(self.engine, "do_connect", self._connect)
         event.listen(self.engine, "connect", self._on_connect)
         event.listen(self.engine, "handle_error", note_end)
         self.dialect = self.engine.dialect.name
         self._offset = 0.0
         self._is_durable = False
         try:
-            self._prepare(asked)
-            self.check_secret(asked)
+            self._prepare(wanted)
+            self.check_secret(wanted)
         except BaseException:
             self.engine.dispose()
             raise
@@ -134,17 +122,17 @@ class Database:
     def __str__(self) -> str:
         return shown_url(self.url)
 
-    def check_secret(self, asked: bytes | None) -> None:
-        """Refuse a secret that is not that of this database; None is any.
+    def check_secret(self, wanted: bytes | None) -> None:
+        """Check that this database was made with a secret; None accepts any.
 
         Raises:
-            SchemeMismatch: it is not.
+            SchemeMismatch: it was made with another one.
         """
-        if asked not in {None, self.secret}:
+        if wanted not in {None, self.secret}:
             raise SchemeMismatch(
-                f"{self} was made with another secret than the one given (SIMHASH_SECRET): its "
-                "fingerprints can't be compared. Leave SIMHASH_SECRET empty to use the secret of "
-                "the database, or use another database"
+                f"{self} was made with another secret than the given one (SIMHASH_SECRET): its "
+                "fingerprints can't be compared. Use the secret it was made with, or none, or "
+                "another database"
             )
 
     def close(self) -> None:
@@ -156,17 +144,17 @@ class Database:
         return time.time() + self._offset
 
     def clock(self, connection: Connection) -> float:
-        """The same, asked for anew: the clock of this machine may have been set."""
+        """Like :meth:`now`, but asks the server again: this machine's clock may have been set."""
         now = clock(connection)
         self._offset = now - time.time()
         return now
 
     @contextmanager
     def durable(self) -> Iterator[None]:
-        """Inside, what is committed is on the disk, and all that was committed before it.
+        """Within this context, a commit is on disk when it returns, with all commits before it.
 
-        Only SQLite is told: outside it may forget the last transactions when the power is cut. A
-        server waits for its disk by itself, unless somebody has told it not to.
+        Affects SQLite only, which otherwise may lose the last transactions in a power cut. Servers
+        wait for their disk unless configured otherwise.
         """
         before, self._is_durable = self._is_durable, True
         try:
@@ -175,18 +163,20 @@ class Database:
             self._is_durable = before
 
     def transact(self, work: Callable[[Connection], T], namespace: int | None = None) -> T:
-        """Run `work` in one transaction, again if another writer got in its way.
+        """Run `work` in a transaction, again if another writer gets in the way.
 
-        With the number of the namespace that it locks it waits for others there as long as they
-        get through, one after the other, and the timeout is for the time in which nobody does. On
-        SQLite, whose one lock is for all, it does so in any case.
+        It may run twice if the answer to a commit was lost: the second time must change nothing.
+        Work that must not run twice needs :meth:`transact_once`.
 
-        It may be done twice, where the answer to a commit was lost: the second time must change
-        nothing. What must not be done twice wants :meth:`transact_once`.
+        Args:
+            work: called with the connection.
+            namespace: the number of the namespace that `work` locks. It then waits as long as
+                other writers of the namespace get through, and the timeout limits the time in
+                which none does. SQLite has one lock for all, so it always waits like this.
 
         Raises:
             IndexUnavailable: it did not get through within the timeout, or the database refused.
-            IndexUnusable: it refused what it will always refuse.
+            IndexUnusable: the database will always refuse.
         """
         return self.transact_once(lambda connection, _retried: work(connection), namespace)
 
@@ -197,17 +187,18 @@ class Database:
         *,
         in_pipeline: bool = False,
     ) -> T:
-        """Run `work`, which must not be done twice, in one transaction.
+        """Run `work`, which must not take effect twice, in a transaction.
 
-        `work` gets the connection and whether an earlier attempt may have been committed although
-        its answer was lost: then it must look for its own rows first. `namespace` is as for
-        :meth:`transact`. If it is done :func:`in a pipeline <pipelined>`, all that it executes is a
-        :class:`CompiledStatement`.
+        Args:
+            work: called with the connection, and whether an earlier attempt may have been committed
+                although its answer was lost: it must then look for its own rows first.
+            namespace: as for :meth:`transact`.
+            in_pipeline: see :func:`pipelined`; `work` then executes compiled statements only.
 
         Raises:
             IndexUnavailable, IndexUnusable: as :meth:`transact`.
         """
-        with LockWait(self.engine, self.timeout, self.signs, namespace) as patience:
+        with LockWait(self.engine, self.timeout, self.liveness, namespace) as wait:
             for attempt in count():
                 try:
                     with (
@@ -216,30 +207,19 @@ class Database:
                         connection.begin(),
                     ):
                         self._set_durability(connection)
-                        connection.info[ON_LOCK] = patience.note_lock
-                        done = self._attempt(connection, work, retried=attempt > 0)
+                        connection.info[ON_LOCK] = wait.note_lock
+                        done = _attempt(work, connection, retried=attempt > 0)
                 except SQLAlchemyError as error:
-                    if not patience.tries_again(error):
-                        said = unavailable(str(self), error, self._passwords)
-                        raise said from self._passwords.cause(error)
+                    if not wait.tries_again(error):
+                        raised = unavailable(str(self), error, self._passwords)
+                        raise raised from self._passwords.cause(error)
                 else:
-                    self.signs.note()
+                    self.liveness.note()
                     return done
         raise AssertionError("unreachable")
 
-    def _attempt(
-        self, connection: Connection, work: Callable[[Connection, bool], T], *, retried: bool
-    ) -> T:
-        try:
-            return work(connection, retried)
-        except DBAPIError as error:
-            if is_helpless(error):
-                connection.invalidate()
-                self._hosts.rotate(-1)
-            raise
-
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work`, which only reads, without taking any lock.
+        """Run `work`, which only reads, without taking a lock.
 
         Raises:
             IndexUnavailable: as :meth:`transact`.
@@ -247,7 +227,7 @@ class Database:
         return self.transact(work)
 
     def _set_durability(self, connection: Connection) -> None:
-        """Before the first statement: within a transaction SQLite does not change it."""
+        """Must come before the first statement: SQLite can't change it within a transaction."""
         info = connection.info
         if self.dialect == "sqlite" and info.get("durable", False) != self._is_durable:
             how = "FULL" if self._is_durable else "NORMAL"
@@ -255,89 +235,56 @@ class Database:
             info["durable"] = self._is_durable
 
     def _prepare(self, secret: bytes | None) -> None:
+        """Check the tables or create them, and read the secret and the clock."""
+
         def prepare(connection: Connection) -> None:
             found = None
             if inspect(connection).has_table(schema.meta.name):
                 found = connection.scalar(_version)
             if found is None:
-                self._make(connection)
-            elif self._is_older(found):
-                self._migrate(connection)
+                self._make_tables(connection)
+            elif found != str(schema.VERSION):
+                raise SchemaMismatch(self._other_version(str(found)))
             self.secret = read_secret(connection, secret)
             self.clock(connection)
 
-        # Two processes that start together both create the tables, and draw a secret; one of them
-        # fails, and finds those of the other the next time.
+        # Two processes that start together both create the tables and draw a secret. One of them
+        # fails, and finds those of the other on its next attempt.
         for _ in range(20):
             try:
-                self.transact(prepare)
+                return self.transact(prepare)
             except IndexUnavailable as error:
                 if isinstance(error, IndexUnusable) or not is_creation_race(error.__cause__):
                     raise
                 time.sleep(0.05 + random.random() * 0.1)
-            else:
-                return
-        self.transact(prepare)
+        return self.transact(prepare)
 
-    def _make(self, connection: Connection) -> None:
+    def _make_tables(self, connection: Connection) -> None:
         if not self._makes_tables:
             raise IndexUnusable(f"{self}: no index, nothing was crawled into it yet")
         # The version is written last: whoever finds it finds all tables.
         schema.metadata.create_all(connection)
         connection.execute(insert(schema.meta).values(name="version", value=str(schema.VERSION)))
 
-    def _is_older(self, found: object) -> bool:
-        """Whether the tables are of an earlier version, by what they say of themselves."""
-        if str(found).isdecimal() and len(str(found)) < 10 and int(str(found)) <= schema.VERSION:
-            return int(str(found)) < schema.VERSION
-        raise SchemaMismatch(
-            f"{self}: its tables have version {str(found)[:40]}, this version of scrapy_simhash "
-            f"works with version {schema.VERSION}; upgrade scrapy_simhash or use another database"
+    def _other_version(self, found: str) -> str:
+        is_older = found.isdecimal() and len(found) < 10 and int(found) < schema.VERSION
+        advice = (
+            "start over with `scrapy simhash reset --all`" if is_older else "upgrade scrapy_simhash"
         )
-
-    def _migrate(self, connection: Connection) -> None:
-        """Bring older tables up to date, in the same transaction where the engine can do that."""
-        if self.dialect == "sqlite":
-            # Its driver begins no transaction for a change of a table.
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-        # First, so that a second process that wants to do the same waits here.
-        in_force = schema.meta.c.name == "version"
-        connection.execute(update(schema.meta).where(in_force).values(value=schema.meta.c.value))
-        found = int(connection.scalar(_version) or 0)
-        if any(version not in schema.MIGRATIONS for version in range(found, schema.VERSION)):
-            raise SchemaMismatch(
-                f"{self}: its tables have version {found}, this version of scrapy_simhash works "
-                f"with version {schema.VERSION} and can't bring them up to date; begin anew with "
-                "scrapy simhash reset --all, or use another database"
-            )
-        for version in range(found, schema.VERSION):
-            logger.info("%s: upgrading the tables from version %d", self, version)
-            schema.MIGRATIONS[version](connection)
-            connection.execute(update(schema.meta).where(in_force).values(value=str(version + 1)))
-
-    def _connect(
-        self, dialect: Dialect, _record: object, arguments: list[Any], options: dict[str, Any]
-    ) -> DBAPIConnection:
-        """Connect to the first host that answers, from the one that did last."""
-        for remaining in reversed(range(len(self._hosts))):
-            host, port = self._hosts[0]
-            try:
-                return dialect.connect(*arguments, **{**options, "host": host, "port": port})
-            except dialect.loaded_dbapi.Error:
-                self._hosts.rotate(-1)
-                if not remaining:
-                    raise
-        raise AssertionError("unreachable")
+        return (
+            f"{self}: its tables have version {found[:40]}, this version of scrapy_simhash works "
+            f"with version {schema.VERSION}; {advice}, or use another database"
+        )
 
     def _on_connect(self, connection: DBAPIConnection, _record: object) -> None:
         milliseconds = int(self.timeout * 1000)
-        for_lock = milliseconds // SLICES
-        lock_wait = f"SET SESSION innodb_lock_wait_timeout = {max(1, for_lock // 1000)}"
-        # Otherwise the hour in which summer time ends comes twice, and times can't be told apart.
+        lock_timeout = milliseconds // SLICES
+        lock_wait = f"SET SESSION innodb_lock_wait_timeout = {max(1, lock_timeout // 1000)}"
+        # In local time, the hour at the end of summer time comes twice.
         utc = "SET time_zone = '+00:00'"
         statements = {
             "sqlite": (
-                # It stays in the file, and is in those that we have made.
+                # Stored in the file: set only in those we make.
                 *(["PRAGMA journal_mode=WAL"] if self._makes_tables else []),
                 "PRAGMA synchronous=NORMAL",
                 "PRAGMA cache_size=-4096",
@@ -346,14 +293,14 @@ class Database:
             ),
             "postgresql": (
                 f"SET statement_timeout = {milliseconds}",
-                f"SET lock_timeout = {max(1, for_lock)}",
+                f"SET lock_timeout = {max(1, lock_timeout)}",
                 "COMMIT",
             ),
             "mysql": (lock_wait, utc),
             "mariadb": (
                 lock_wait,
                 utc,
-                # Long IN lists are joined as a table otherwise, which costs more than the probes.
+                # Otherwise long IN lists are joined as a table, which is slower than look-ups.
                 "SET SESSION in_predicate_conversion_threshold = 0",
             ),
         }.get(self.engine.dialect.name, ())
@@ -363,8 +310,18 @@ class Database:
         cursor.close()
 
 
+def _attempt(work: Callable[[Connection, bool], T], connection: Connection, *, retried: bool) -> T:
+    try:
+        return work(connection, retried)
+    except DBAPIError as error:
+        if is_read_only(error):
+            # A new connection may reach another host.
+            connection.invalidate()
+        raise
+
+
 def drop_tables(url: str | URL, options: Mapping[str, Any] | None = None) -> None:
-    """Drop all tables of this package, whatever version made them.
+    """Drop all tables of this package, whichever version made them.
 
     Raises:
         IndexUnavailable: the database refused.
@@ -372,7 +329,7 @@ def drop_tables(url: str | URL, options: Mapping[str, Any] | None = None) -> Non
     """
     checked = check_url(url)
     passwords = Passwords(checked, options or {})
-    engine = create_engine(split_hosts(checked)[0], **(options or {}))
+    engine = create_engine(checked, **(options or {}))
     try:
         schema.metadata.drop_all(engine)
     except SQLAlchemyError as error:

@@ -1,6 +1,6 @@
-"""Documents that are looked up together: all that can be done before the lock is taken.
+"""Prepares documents for a look-up: everything that can be done before the lock is taken.
 
-Pure arithmetic: fingerprints, keys, what to look up, and who is near whom inside the batch.
+Pure arithmetic: fingerprints, keys, rows, and which documents of the batch are near each other.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from scrapy_simhash.db.schema import EXACT, PAGE, PENDING, TEXT
+from scrapy_simhash.db.schema import EXACT, PAGE, TEXT
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.index.verdict import Row
@@ -29,24 +29,6 @@ if TYPE_CHECKING:
     from scrapy_simhash.keys.blocks import Blocks
     from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = [
-    "Batch",
-    "KeyRow",
-    "bare_sketch",
-    "basis_of",
-    "crowd_key",
-    "digest_of",
-    "duplicate_row",
-    "exact_key",
-    "key_row",
-    "keys_of",
-    "make_batch",
-    "owner_of",
-    "pack_keys",
-    "slotted",
-    "whole_key",
-]
-
 
 class KeyRow(NamedTuple):
     """A key of a document, in its slot."""
@@ -57,17 +39,17 @@ class KeyRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Documents that are looked up together: row i of each belongs to document i.
+    """Documents that are looked up together: entry i of each list belongs to document i.
 
     Attributes:
-        documents: what was asked.
+        documents: as given.
         fingerprints: shape (documents, bytes), big-endian.
-        keys: that they are stored under.
+        keys: the keys they are stored under.
         asked: every key to look up, with its slot (see `slotted`), in ascending order.
-        asker: which document asks for it.
-        rows: what is stored of them if they are claimed.
-        twins: distance and number of those before each that are within the limit.
-        texts: compressed; None where none is kept.
+        asker: for each of `asked`, the document that asks for it.
+        rows: what is stored if they are claimed.
+        twins: distance and number of each earlier document of the batch within the limit.
+        texts: compressed; None for those not stored.
     """
 
     documents: Sequence[Document]
@@ -95,21 +77,21 @@ def make_batch(
     """Prepare documents that have a fingerprint.
 
     Args:
-        documents: 64 at most: each is compared with each.
-        namespace: their claims are of.
-        claimant: who claims them.
+        documents: at most 64, as each is compared with each.
+        namespace: of their claims.
+        claimant: the run that claims them.
         now: seconds since the epoch.
-        keys: that they are stored under.
-        flips: for each slot, what a key is combined with to give those to look up.
+        keys: computes the keys they are stored under.
+        flips: for each slot, the masks that turn a key into the keys to look up (by XOR).
         width: of a fingerprint, in bytes.
-        limit: the distance up to which two of them are twins.
-        keep_texts: whether their texts are compressed, to be kept.
+        limit: the distance up to which two documents of the batch are compared.
+        keep_texts: whether their texts are stored.
     """
     stored = [keys_of(document, keys) for document in documents]
-    # Those of bands can't be made of the fingerprint again.
+    # The keys of bands can't be computed from the fingerprint, and are stored in the row.
     packs = keys.needs_shingles
     rows = [
-        _row(
+        document_row(
             document,
             namespace=namespace,
             claimant=claimant,
@@ -121,7 +103,7 @@ def make_batch(
     ]
     packed = b"".join(row.fingerprint for row in rows)
     fingerprints = np.frombuffer(packed, np.uint8).reshape(-1, width)
-    texts = [_text(document) if keep_texts else None for document in documents]
+    texts = [packed_text(document) if keep_texts else None for document in documents]
     asked, asker = _probes(stored, flips)
     twins = _twins(fingerprints, [row.digest for row in rows], limit)
     return Batch(documents, fingerprints, stored, asked, asker, rows, twins, texts)
@@ -144,31 +126,29 @@ def whole_key(document: Document) -> int | None:
     return exact_key(document.digest) if document.digest else None
 
 
-def _row(
+def document_row(
     document: Document,
     *,
     namespace: int,
     claimant: Claimant,
     now: float,
     width: int,
-    packed_keys: bytes | None,
+    packed_keys: bytes | None = None,
 ) -> Row:
+    """The row of the claim of a document, not yet numbered."""
     shingles = document.sketch.shingles
     run, generation = claimant
     return Row(
         namespace=namespace,
-        id=0,
         owner=owner_of(document.key),
         token=document.token,
         visit=generation if document.visit is None else document.visit,
         generation=generation,
         fetch=document.fetch,
         run=run,
-        state=PENDING,
         basis=basis_of(document),
-        fingerprint=_packed_fingerprint(document, width),
+        fingerprint=cast("int", document.sketch.fingerprint).to_bytes(width, "big"),
         size=document.sketch.size,
-        nearest=None,
         created=now,
         seen=now,
         key=storable(document.key),
@@ -178,41 +158,34 @@ def _row(
         facts=None if document.facts is None else document.facts.packed(),
         minhash=None if shingles is None or not shingles.size else minhash(shingles),
         rest=document.rest,
-        beside=None,
-        differs=None,
         merits=document.merits.packed(),
     )
 
 
 def digest_of(document: Document) -> bytes | None:
-    """What equal items have in common: of one that is compared as a whole it is the fingerprint."""
+    """Equal for equal items; for a document compared as a whole, its fingerprint."""
     if document.exact and document.digest is None:
         return cast("int", document.sketch.fingerprint).to_bytes(20, "big")[-16:]
     return document.digest
 
 
 def basis_of(document: Document) -> int:
-    """What speaks for a document: its text, its page, or all of it."""
+    """What a document is compared by: its text, its page, or all of it."""
     if document.exact:
         return EXACT
     return TEXT if document.rest is None else PAGE
 
 
 def pack_keys(keys: Sequence[KeyRow]) -> bytes:
-    """Keys as they stand in a claim's row: those of the slots from 0 on."""
+    """The keys of the slots from 0 on, as they are stored in a claim's row."""
     return np.array([row.key for row in keys], "<i4").tobytes()
 
 
-def _packed_fingerprint(document: Document, width: int) -> bytes:
-    """The fingerprint of a document that has one, big-endian."""
-    return cast("int", document.sketch.fingerprint).to_bytes(width, "big")
-
-
 def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -> Sketch:
-    """What stands for a text of which no more than the fingerprint is known.
+    """A sketch for a text of which only the fingerprint is known.
 
     Raises:
-        TypeError: it is no fingerprint, or the keys are made of shingles.
+        TypeError: it is not a fingerprint, or the keys need shingles.
         ValueError: it is negative or wider than the scheme's.
     """
     if fingerprint is None:
@@ -221,39 +194,36 @@ def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -
         raise TypeError(f"a text or a fingerprint is wanted, not {fingerprint!r}")
     if keys.needs_shingles:
         raise TypeError(
-            "this index finds its candidates by min-wise bands, which are made of a text's "
-            "shingles: give the text, or open the index with candidates='blocks'"
+            "this index finds candidates by min-wise bands, which are computed from a text's "
+            "shingles: pass the text, or open the index with candidates='blocks'"
         )
     if not 0 <= fingerprint < 1 << scheme.bits:
         raise ValueError(
             f"fingerprint {fingerprint:#x}: allowed is 0 to 2**{scheme.bits} - 1, the "
             f"width of {scheme.id!r}"
         )
-    # Nothing is known of its features: as many as it takes to be compared by distance.
+    # The number of features is unknown: assume as many as a comparison by distance needs.
     return Sketch(fingerprint, FEW_FEATURES, None)
 
 
+# Columns that claims and duplicates have in common.
+_SHARED = (
+    *("namespace", "run", "created", "owner", "key", "url", "fingerprint", "size", "basis"),
+    *("digest", "facts", "minhash", "merits"),
+)
+
+
 def duplicate_row(
-    duplicate: Duplicate, *, namespace: int, run: int, width: int, now: float, keep_text: bool
-) -> tuple[dict[str, Any], bytes | None]:
-    """What is remembered of a near-duplicate, and its text, compressed."""
-    document, match = duplicate.document, duplicate.match
-    shingles = document.sketch.shingles
-    row = {
-        "namespace": namespace,
+    duplicate: Duplicate, *, namespace: int, claimant: Claimant, width: int, now: float
+) -> dict[str, Any]:
+    """The row of a near-duplicate."""
+    match = duplicate.match
+    mine = document_row(
+        duplicate.document, namespace=namespace, claimant=claimant, now=now, width=width
+    )
+    return {
+        **{name: getattr(mine, name) for name in _SHARED},
         "id": duplicate.id,
-        "run": run,
-        "created": now,
-        "owner": owner_of(document.key),
-        "key": storable(document.key),
-        "url": storable(document.url),
-        "fingerprint": _packed_fingerprint(document, width),
-        "size": document.sketch.size,
-        "basis": basis_of(document),
-        "digest": digest_of(document),
-        "facts": None if document.facts is None else document.facts.packed(),
-        "minhash": None if shingles is None or not shingles.size else minhash(shingles),
-        "merits": document.merits.packed(),
         "claim": match.claim,
         "distance": match.distance,
         "similarity": match.similarity,
@@ -262,13 +232,12 @@ def duplicate_row(
         "item_type": duplicate.item_type and storable(duplicate.item_type, 255),
         "item": duplicate.item,
     }
-    return row, _text(document) if keep_text else None
 
 
 def _twins(
     fingerprints: NDArray[np.uint8], digests: Sequence[bytes | None], limit: int
 ) -> list[list[tuple[int, int]]]:
-    """For each the distance and the number of those before it that are near enough, or equal."""
+    """For each, distance and number of the earlier ones that are near enough, or equal items."""
     twins: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
     if len(fingerprints) < 2:
         return twins
@@ -280,7 +249,7 @@ def _twins(
             if others := equal.get(digest):
                 near[number, others] = True
             equal.setdefault(digest, []).append(number)
-    # Each is near itself, and most often that is all.
+    # Each is near itself; usually there are no other pairs.
     if np.count_nonzero(near) > len(near):
         for number, other in np.argwhere(np.tril(near, -1)).tolist():
             twins[number].append((int(distances[number, other]), other))
@@ -290,11 +259,11 @@ def _twins(
 def _probes(
     stored: Sequence[Sequence[KeyRow]], flips: Sequence[NDArray[np.int32]]
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Every key to look up, slot first, in ascending order; and which document asks for it."""
+    """Every key to look up, slot first, in ascending order; and the document that asks for it."""
     slots = len(flips)
     by_text = [number for number, keys in enumerate(stored) if keys[0].slot == 0]
     own = np.array([[row.key for row in stored[number][:slots]] for number in by_text], np.int32)
-    # A row for each document, and a column for each flip, whatever its slot.
+    # A row for each document, and a column for each flip of each slot.
     slot_of = np.repeat(np.arange(slots), [len(one) for one in flips])
     probes = slotted(slot_of, own.reshape(-1, slots)[:, slot_of] ^ np.concatenate(flips))
     whole = [number for number, keys in enumerate(stored) if keys[-1].slot == slots]
@@ -306,7 +275,7 @@ def _probes(
 
 
 def slotted(slot: int | NDArray[np.int64], keys: NDArray[Any]) -> NDArray[Any]:
-    """One number for a slot and a key, in which the slot comes first."""
+    """Slot and key as one number, the slot in the high bits."""
     return np.int64(slot) << 32 | (keys.astype(np.int64) & 0xFFFFFFFF)
 
 
@@ -317,26 +286,26 @@ def key_row(number: int) -> KeyRow:
 
 
 def owner_of(key: str) -> int:
-    """The 64 signed bits by which an owner key is looked up."""
+    """The signed 64 bits by which an identity key is looked up."""
     digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
 def exact_key(digest: bytes) -> int:
-    """The key under which nothing but an equal digest is found."""
+    """The key by which equal digests are found."""
     return int.from_bytes(digest[-4:], "big", signed=True)
 
 
 def crowd_key(fingerprint: bytes) -> int:
-    """The same for an equal fingerprint of a text.
+    """The key by which equal fingerprints of texts are found, if all other keys are hot.
 
-    A hash of it: the fingerprints of pages that are alike have most of their bits in common, and
-    such pages are those that crowd.
+    It is a hash: hot keys come from similar pages, whose fingerprints have most bits in common.
     """
     return exact_key(blake2b(fingerprint, digest_size=4).digest())
 
 
-def _text(document: Document) -> bytes | None:
+def packed_text(document: Document) -> bytes | None:
+    """The compressed text of a document; None if it has no text to store."""
     if document.packed is None and document.text is not None:
         return pack_text(document.text)
     return document.packed

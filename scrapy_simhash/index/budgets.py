@@ -1,8 +1,8 @@
-"""The usage of a namespace: how much it holds, and room for texts and items.
+"""The usage counters of a namespace, and the budgets for texts and items.
 
-Where a budget is full, the sites that hold most of it give way first, each its oldest, until none
-holds more than another that gave way. So what one site gives pushes nothing out that is of a site
-with less than it has itself: a stranger can't make a database forget others.
+If a budget is exceeded, the sites that use most of it lose their oldest entries first, down to a
+common level. So a site can only displace entries of sites that use at least as much as itself: a
+flooding site can't push out others.
 """
 
 from __future__ import annotations
@@ -28,24 +28,21 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.lock import LockedNamespace
 
-__all__ = ["PushedOut", "UsageCounters", "largest", "share_of"]
-
-# As many rows are looked at, and dropped, at once to make room.
+# Rows that are read at once to make room.
 _ROOM = 1024
 
 
 def largest(budget: float) -> float:
-    """The most bytes of a budget that one item, or one text, may take.
+    """The largest size of one item or text, in bytes: an eighth of the budget.
 
-    An eighth: with room for several no single one empties it, and for what people store an eighth
-    of the usual budgets is still far more than enough.
+    So no single one can displace all others.
     """
     return budget / 8
 
 
 def share_of(url: str) -> int:
-    """Whose share of a budget is used by what was found at a URL: 64 bits that tell its site."""
-    # Whatever stands behind the host; a claim has no time to read its URL again.
+    """64 bits of a hash of a URL's site, whose share of the budget it uses."""
+    # Cut behind the host: parsing each URL again would take too long.
     end = url.find("/", len("https://"))
     return _share_of_beginning(url if end < 0 else url[:end])
 
@@ -57,12 +54,12 @@ def _share_of_beginning(url: str) -> int:
 
 @dataclass(slots=True)
 class PushedOut:
-    """What had to make room for others.
+    """What was removed to stay within the budgets.
 
     Attributes:
-        items: dropped items that are kept no longer, orphans included.
-        orphans: those of them that nothing stands for.
-        texts: likewise, of claims and duplicates.
+        items: dropped items, including orphans.
+        orphans: dropped items whose claim was released.
+        texts: of claims and duplicates.
     """
 
     items: int = 0
@@ -71,20 +68,18 @@ class PushedOut:
 
 
 class UsageCounters:
-    """What a transaction adds to a namespace, and takes from it.
+    """Counts what a transaction adds to a namespace and removes from it.
 
     Args:
-        connection: in a transaction whose first statement locked the namespace.
+        connection: in a transaction that holds the namespace's lock.
         namespace: its number.
-        held: what came with the lock.
-        text_budget: bytes of compressed text that it may hold.
-        item_budget: bytes of dropped items that it may hold.
+        held: the locked namespace.
+        text_budget: bytes of compressed texts that it may store.
+        item_budget: bytes of dropped items that it may store.
 
     Attributes:
-        claims: added so far; negative if more were taken away.
-        text_bytes: likewise.
-        item_bytes: likewise.
-        largest_text: bytes of the largest text that is kept.
+        claims, text_bytes, item_bytes: added so far; negative if more were removed.
+        largest_text: bytes of the largest text that is stored.
     """
 
     def __init__(
@@ -106,15 +101,15 @@ class UsageCounters:
 
     @property
     def _sql(self) -> _Statements:
-        # Most crawls have room for all: making these would take longer than their first claims.
+        # Compiled on first use: most crawls never exceed a budget.
         return _statements(self._dialect)
 
     def record(self) -> PushedOut:
-        """Enter what the namespace holds now, after dropping what is over the budgets."""
+        """Remove what exceeds the budgets, and record the usage."""
         pushed_out = PushedOut()
         texts = self._held.text_bytes + self.text_bytes
         items = self._held.item_bytes + self.item_bytes
-        # A tenth more than necessary, so that not every batch has to make room.
+        # A tenth more than necessary, so that the next batches need not make room.
         if self.text_bytes > 0 and texts > self._text_budget:
             self._make_room_for_texts(texts - self._text_budget * 0.9, pushed_out)
         if self.item_bytes > 0 and items > self._item_budget:
@@ -130,7 +125,7 @@ class UsageCounters:
         return pushed_out
 
     def _make_room_for_texts(self, wanted: float, pushed_out: PushedOut) -> None:
-        """Texts of claims without duplicates go first: no difference is shown with them."""
+        """Texts of claims without duplicates go first: they explain no verdict."""
         for kind in (self._sql.unexplaining, self._sql.explaining):
             count, freed = self._push_out(kind, wanted, self._drop_texts)
             self.text_bytes -= freed
@@ -138,7 +133,7 @@ class UsageCounters:
             pushed_out.texts += count
 
     def _make_room_for_items(self, wanted: float, pushed_out: PushedOut) -> None:
-        """What is stored to the letter goes first, and last what may be stored nowhere."""
+        """Exact copies of stored items go first; items that may be stored nowhere go last."""
         for kind in (self._sql.repeating, self._sql.others, self._sql.orphans):
             count, freed = self._push_out(kind, wanted, self._drop_items)
             self.item_bytes -= freed
@@ -150,7 +145,7 @@ class UsageCounters:
     def _push_out(
         self, kind: _Kind, wanted: float, drop: Callable[[Sequence[_Held]], None]
     ) -> tuple[int, int]:
-        """Push out so many bytes, as far as there are; how many rows, and bytes, it was."""
+        """Remove `wanted` bytes, if there are as many; returns the numbers of rows and bytes."""
         count = freed = 0
         if wanted <= 0:
             return 0, 0
@@ -191,17 +186,17 @@ class UsageCounters:
 
 
 def _level(held: dict[int, int], wanted: float) -> float:
-    """Down to where shares are cut so that so many bytes are freed: 0 if it takes all of them."""
+    """The level to which the largest shares are cut to free `wanted` bytes; 0 for all of them."""
     if not held:
         return 0.0
     largest_first = np.sort(np.fromiter(held.values(), np.float64))[::-1]
-    # If the largest n are cut to one level, it is what is left of them, by n.
+    # Entry n: the level if the largest n + 1 shares are cut.
     levels = (np.cumsum(largest_first) - wanted) / np.arange(1, len(held) + 1)
     return max(0.0, float(levels.max()))
 
 
 class _Held(NamedTuple):
-    """An item or a text that is kept."""
+    """An item or a text that is stored."""
 
     claim: int
     number: int
@@ -210,11 +205,11 @@ class _Held(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """What may be pushed out together.
+    """The queries for one kind of entries that may be removed.
 
     Attributes:
-        shares: how many bytes of it each site has.
-        oldest: the next of it, as rows of :class:`_Held`.
+        shares: the bytes of each site.
+        oldest: the next entries, as rows of :class:`_Held`.
     """
 
     shares: CompiledStatement
@@ -222,7 +217,7 @@ class _Kind(NamedTuple):
 
 
 class _Statements:
-    """What is executed, for a dialect."""
+    """The compiled statements for a dialect."""
 
     def __init__(self, dialect: str) -> None:
         duplicates, texts = schema.duplicates, schema.texts

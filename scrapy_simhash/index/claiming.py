@@ -1,44 +1,109 @@
-"""A batch under the lock: what it meets, what is decided, what is written."""
+"""One transaction: claims are released, confirmed and made, and duplicates recorded."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from scrapy_simhash.db.schema import EXACT, PENDING
+from scrapy_simhash.db.lock import ask_lock
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.index.batch import KeyRow, crowd_key, pack_keys
-from scrapy_simhash.index.decide import apart, decide, met_with, of_group, stands_for
-from scrapy_simhash.index.reader import Details, Found
-from scrapy_simhash.index.verdict import Claim, Match, Verdict, group_name
-from scrapy_simhash.item.quality import QualitySignals, address_of
-from scrapy_simhash.item.urls import same_site
-from scrapy_simhash.simhash.measure import jaccard, similarity_at
-from scrapy_simhash.text.page_sketch import containment
+from scrapy_simhash.index.budgets import UsageCounters
+from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of
+from scrapy_simhash.index.decide import decide, of_group, stands_for
+from scrapy_simhash.index.verdict import Claim, Verdict
+from scrapy_simhash.index.writer import Writer, ask_present, ask_to_confirm, deletion_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from scrapy_simhash.db.lock import LockedNamespace
     from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.index.batch import Batch
-    from scrapy_simhash.index.decide import Decision, Met
+    from scrapy_simhash.index.budgets import PushedOut
+    from scrapy_simhash.index.decide import Decision
     from scrapy_simhash.index.lookup import Lookup
+    from scrapy_simhash.index.queries import Found
     from scrapy_simhash.index.verdict import Row
-    from scrapy_simhash.index.writer import Writer
-
-__all__ = ["claim_batch", "foresee", "nearest_claims"]
 
 
-#: The share of what the smaller of two pages shows that the larger one shows too, from which they
-#: show the same. Print views have .97 of it, session ids .81.
-ALIKE = 0.95
+class _Asked(NamedTuple):
+    """The answers to what is asked together with the lock.
+
+    Attributes:
+        confirmed: to the confirmation.
+        hits: to :meth:`Lookup.ask`.
+        present: which claims of the duplicates still exist.
+    """
+
+    confirmed: Answer | None
+    hits: Answer | None
+    present: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work of one transaction, prepared before the lock is taken.
+
+    Attributes:
+        namespace: its number.
+        lookup: of the namespace.
+        budgets: bytes of texts and of items that it may store.
+        now: seconds since the epoch, the same for each attempt.
+        batch: the documents to be claimed, if any.
+        confirm: rows of claims.
+        release: rows of claims.
+        duplicates: rows of duplicates, each with its compressed text.
+    """
+
+    namespace: int
+    lookup: Lookup
+    budgets: tuple[float, float]
+    now: float
+    batch: Batch | None
+    confirm: Sequence[Row]
+    release: Sequence[Row]
+    duplicates: Sequence[tuple[dict[str, Any], bytes | None]]
+
+    def execute(self, connection: Connection, retried: bool) -> tuple[list[Verdict], PushedOut]:
+        """Take the lock and do the work; `retried` if an earlier attempt may be committed."""
+        new_claims = len(self.batch.documents) if self.batch else 0
+        locking = ask_lock(connection, self.namespace, new_claims)
+        # Releasing comes first, and depends on the answer to the lock.
+        asked = None if self.release else self._ask(connection)
+        held = locking()
+        usage = UsageCounters(connection, self.namespace, held, *self.budgets)
+        writer = Writer(connection, self.namespace, held, usage)
+        writer.delete([deletion_row(row) for row in self.release], orphaned=True)
+        asked = asked or self._ask(connection)
+        if writer.make_again(self.confirm, asked.confirmed):
+            asked = self._ask(connection)
+        verdicts: list[Verdict] = []
+        if self.batch is not None and asked.hits is not None:
+            verdicts = claim_batch(
+                connection,
+                self.lookup,
+                writer,
+                self.batch,
+                held,
+                asked=asked.hits,
+                now=self.now,
+                retried=retried,
+            )
+        if asked.present is not None:
+            writer.record_duplicates(self.duplicates, asked.present, retried=retried)
+        return verdicts, usage.record()
+
+    def _ask(self, connection: Connection) -> _Asked:
+        """Confirm, and ask for everything that does not depend on another answer."""
+        confirmed = ask_to_confirm(connection, self.namespace, self.confirm)
+        hits = None if self.batch is None else self.lookup.ask(connection, self.batch)
+        claims = {row["claim"] for row, _ in self.duplicates}
+        present = ask_present(connection, self.namespace, claims) if claims else None
+        return _Asked(confirmed, hits, present)
 
 
 def claim_batch(
@@ -52,21 +117,21 @@ def claim_batch(
     now: float,
     retried: bool,
 ) -> list[Verdict]:
-    """Decide on a batch, and write what it claims.
+    """Decide on a batch, and write its claims.
 
     Args:
         connection: in a transaction that holds the namespace's lock.
         lookup: of the namespace.
         writer: of the namespace.
         batch: the documents.
-        held: what came with the lock: a number for each document's claim.
-        asked: what the reader was asked for under the lock.
-        now: seconds since the epoch, the same in each attempt.
+        held: the locked namespace, with a number for each document.
+        asked: the answer to :meth:`Lookup.ask` under the lock.
+        now: seconds since the epoch, the same for each attempt.
         retried: an earlier attempt may have been committed.
     """
-    made = lookup.reader.made_before(connection, batch, now) if retried else {}
-    hits = lookup.reader.hits(asked)
-    found = lookup.reader.candidates(connection, batch, hits, lookup.similarities)
+    made = lookup.made_before(connection, batch, now) if retried else {}
+    hits = lookup.hits(asked)
+    found = lookup.candidates(connection, batch, hits)
     lookup.counts.candidates += len(found.claims)
     wanted = [
         row._replace(id=number, origin=number)
@@ -75,8 +140,8 @@ def claim_batch(
     decisions = decide(
         wanted,
         [document.facts for document in batch.documents],
-        _met(connection, lookup, batch, found, hits.newest),
-        partial(_twins, batch),
+        compared(connection, lookup, batch, found, hits.newest),
+        partial(compared_in_batch, batch),
         rule=lookup.rule,
         newest=hits.newest,
         made=made,
@@ -91,7 +156,7 @@ def claim_batch(
         [
             stands_for(decision.match.claim, wanted[number])
             for number, decision in enumerate(decisions)
-            # A changed version has a claim of its own, and leaves the old one to what equals it.
+            # A changed version has a claim of its own; the old claim stays as it is.
             if decision.kind == "same" and decision.match and not decision.claims
         ],
         now,
@@ -103,145 +168,13 @@ def claim_batch(
 
 
 def _verdict(decision: Decision, row: Row | None, bits: int) -> Verdict:
-    match = _match(decision.match, bits) if decision.match else None
+    match = match_of(decision.match, bits) if decision.match else None
     claim = Claim(row.id, row) if row else None
     return Verdict(decision.kind, match=match, claim=claim, differs=decision.differs)
 
 
-def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
-    """What would be said of a page before its items are known: see :meth:`Index.foresee`.
-
-    An item may say what its page does not, or not in its text. So nothing is taken for a copy of
-    another page of its site unless all that it shows agrees, and nothing for one across sites.
-    """
-    hits = lookup.reader.hits(lookup.reader.ask(connection, batch))
-    found = lookup.reader.candidates(connection, batch, hits, lookup.similarities)
-    (met,) = _met(connection, lookup, batch, found, hits.newest)
-    mine = batch.rows[0]
-    alike = [
-        one
-        for one in met
-        if one.claim.rest
-        and mine.rest
-        and same_site(mine.url, one.claim.url)
-        and containment(mine.rest, one.claim.rest) >= ALIKE
-    ]
-    (decision,) = decide(
-        batch.rows,
-        [document.facts for document in batch.documents],
-        [alike],
-        lambda _number, _standing: (),
-        rule=lookup.rule,
-        newest=hits.newest,
-        made={},
-    )
-    if decision.claims or decision.match is None:
-        return Verdict("unique")
-    return Verdict(decision.kind, match=_match(decision.match, lookup.bits))
-
-
-def nearest_claims(connection: Connection, lookup: Lookup, batch: Batch, count: int) -> list[Match]:
-    """The nearest claims that the keys of a batch of one document lead to."""
-    hits = lookup.reader.hits(lookup.reader.ask(connection, batch))
-    found = lookup.reader.candidates(connection, batch, hits, lookup.similarities)
-    order = np.argsort(found.distances, kind="stable")[:count]
-    chosen = found._replace(
-        documents=found.documents[order],
-        claims=found.claims[order],
-        distances=found.distances[order],
-        exactly=found.exactly[order],
-    )
-    (met,) = _compared(connection, lookup, batch, chosen)
-    return [_match(one, lookup.bits) for one in met]
-
-
-def _met(
-    connection: Connection,
-    lookup: Lookup,
-    batch: Batch,
-    found: Found,
-    newest: Mapping[int, int],
-) -> list[list[Met]]:
-    """For each document the claims within the limit, and its owner's newest version.
-
-    That one is compared with even where no key meets.
-    """
-    if not (found.claims.size or newest):
-        return [[] for _ in batch.rows]
-    # Equal items may stand on pages with other texts: so few that all are looked at.
-    near = (found.distances <= lookup.rule.limit) | found.exactly
-    pairs = set(zip(found.documents[near].tolist(), found.claims[near].tolist(), strict=True))
-    own = [
-        (number, newest[row.owner])
-        for number, row in enumerate(batch.rows)
-        if row.owner in newest and (number, newest[row.owner]) not in pairs
-    ]
-    documents, claims = (np.array([pair[place] for pair in own], np.int64) for place in (0, 1))
-    wanted = Found(
-        np.concatenate([found.documents[near], documents]),
-        np.concatenate([found.claims[near], claims]),
-        # Of these it is not known yet.
-        np.concatenate([found.distances[near], np.full(len(own), -1)]),
-        np.zeros(0, np.bool_),
-        details=found.details,
-    )
-    return _compared(connection, lookup, batch, wanted)
-
-
-def _compared(
-    connection: Connection, lookup: Lookup, batch: Batch, pairs: Found
-) -> list[list[Met]]:
-    """Pairs of a document and a claim, with the similarity of their texts."""
-    met: list[list[Met]] = [[] for _ in batch.rows]
-    if not pairs.claims.size:
-        return met
-    rows = _rows(connection, lookup, pairs)
-    for number, claim, distance in zip(*(column.tolist() for column in pairs[:3]), strict=True):
-        if (row := rows.get(claim)) is None:
-            continue
-        mine = batch.rows[number]
-        known = apart(mine, row) if distance < 0 else distance
-        shingles = batch.documents[number].sketch.shingles
-        similarity = partial(lookup.similarities.similarity, shingles, mine, row)
-        met[number].append(met_with(mine, row, known, similarity))
-    lookup.similarities.forget()
-    return met
-
-
-def _rows(connection: Connection, lookup: Lookup, pairs: Found) -> dict[int, Row]:
-    """The rows of the claims of some pairs; the judge learns their texts."""
-    wanted = set(pairs.claims.tolist())
-    read = [pairs.details or Details({}, {})]
-    if missing := wanted.difference(read[0].rows):
-        read.append(lookup.reader.details(connection, missing, lookup.similarities))
-    rows = {id_: row for one in read for id_, row in one.rows.items() if id_ in wanted}
-    texts = {id_: text for one in read for id_, text in one.texts.items() if id_ in rows}
-    lookup.similarities.learn(
-        {id_: text for id_, text in texts.items() if rows[id_].basis != EXACT}
-    )
-    return rows
-
-
-def _twins(batch: Batch, number: int, standing: Mapping[int, Row]) -> list[Met]:
-    """The documents before one in its batch that are near, of those that stand."""
-    mine = batch.documents[number].sketch.shingles
-    twins: list[Met] = []
-    for distance, other in batch.twins[number]:
-        if (row := standing.get(other)) is None:
-            continue
-        similarity = partial(_true_similarity, mine, batch.documents[other].sketch.shingles)
-        twins.append(met_with(batch.rows[number], row, distance, similarity))
-    return twins
-
-
-def _true_similarity(
-    mine: NDArray[np.uint64] | None, theirs: NDArray[np.uint64] | None
-) -> tuple[float | None, bool]:
-    return None if mine is None or theirs is None else jaccard(mine, theirs), False
-
-
 def _beside(row: Row, decision: Decision) -> Row:
-    """The row of a claim, in its group, with what it was kept beside, and why."""
+    """The row of a claim with its group, and the similar claim and difference, if any."""
     row = of_group(row, decision)
     if decision.differs is None or decision.match is None:
         return row
@@ -263,7 +196,7 @@ def _write(
         if packed is not None and len(own) > len(batch.keys[number]):
             packed += pack_keys(own[-1:])
         far = nearest.get(number)
-        # To copy a row of so many fields takes long, and few have anything to add.
+        # Copying a row of so many fields is slow, and rarely necessary.
         is_done = far is None and packed is row.packed_keys
         rows[number] = row if is_done else row._replace(nearest=far, packed_keys=packed)
         if (text := batch.texts[number]) is not None:
@@ -273,7 +206,7 @@ def _write(
 
 
 def _keys_of(lookup: Lookup, batch: Batch, number: int, found: Found) -> Sequence[KeyRow]:
-    """The keys to store: for a document all whose bands are crowded its fingerprint too."""
+    """The keys to store; if all bands are hot, the fingerprint is a key too."""
     keys = batch.keys[number]
     slots = lookup.keys.slots
     if found.crowded and keys[0].slot == 0:
@@ -285,28 +218,8 @@ def _keys_of(lookup: Lookup, batch: Batch, number: int, found: Found) -> Sequenc
     return keys
 
 
-def _match(met: Met, bits: int) -> Match:
-    """A claim that was met, as it is told."""
-    row = met.claim
-    return Match(
-        key=row.key,
-        url=row.url,
-        distance=met.distance,
-        similarity=(
-            similarity_at(met.distance, bits) if met.similarity is None else met.similarity
-        ),
-        first_seen=datetime.fromtimestamp(row.created, UTC),
-        claim=row.id,
-        run=row.run,
-        pending=row.state == PENDING,
-        estimated=met.estimated,
-        group=group_name(row.namespace, row.origin),
-        merits=QualitySignals.unpack(row.merits, address_of(row.key, row.url)),
-    )
-
-
 def _nearest(found: Found, limit: int) -> dict[int, int]:
-    """For each document the distance of the nearest claim that is beyond the limit."""
+    """For each document the distance of the nearest claim beyond the limit."""
     nearest: dict[int, int] = {}
     beyond = found.distances > limit
     for number, distance in zip(

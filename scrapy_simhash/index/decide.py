@@ -1,8 +1,8 @@
-"""The rule: what a document is, given the claims that it was compared with. Pure.
+"""The rule: the verdict on a document, given the claims it was compared with. Pure functions.
 
-A document is dropped only if its text is near that of a claim *and* it says nothing that the
-claim's item does not. `Index.claim`, and with it every crawl and `dedupe`, decides here and nowhere
-else, and so do `compare` and `tune`.
+A document is a duplicate only if its text is similar to that of a claim *and* it contains no value
+that the claim's item does not. `Index.claim`, and with it every crawl, `dedupe`, `compare` and
+`tune` decide here and nowhere else.
 """
 
 from __future__ import annotations
@@ -25,39 +25,26 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import FactsMode, Row, SameUrl
     from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = [
-    "Decision",
-    "Met",
-    "Rule",
-    "apart",
-    "are_equal",
-    "decide",
-    "difference",
-    "met_with",
-    "of_group",
-    "stands_for",
-]
-
-#: The share of what the smaller of two pages of one site shows that the larger one must show too.
-#: Tables of contents of one manual have .11 to .60, print views .97, session copies .81.
+#: Two pages of one site are duplicates only if the larger one contains this share of the smaller
+#: one's visible text. Tables of contents of one manual have .11 to .60 in common, print views .97,
+#: session copies .81.
 REST = 0.65
 
-#: A text that as many different things of a site have is no sign of a copy on another site either.
+#: A text that this many different items of a site share does not indicate a copy on other sites.
 COMMON = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What makes two documents near-duplicates.
+    """When two documents are near-duplicates.
 
     Attributes:
-        limit: the Hamming distance of their fingerprints up to which they may be.
-        similarity: the Jaccard similarity of their shingles from which they are; None where the
-            distance alone decides.
-        facts: where facts keep documents apart that have near texts: "always"; "auto", all facts
-            on one site, prices alone across sites; "never".
-        same_url: "pass" claims a changed version of an owner's own document, "drop" only one that
-            is no near-duplicate of its newest version.
+        limit: the largest Hamming distance of their fingerprints.
+        similarity: the smallest Jaccard similarity of their shingles; None if the distance decides.
+        facts: when facts make documents with similar texts different: "always"; "auto", all facts
+            on one site and prices across sites; "never".
+        same_url: "pass" claims a changed version of a document with the same identity, "drop" only
+            if it is not a near-duplicate of the newest version.
     """
 
     limit: int
@@ -75,14 +62,14 @@ class Rule:
         facts: FactsMode,
         same_url: SameUrl,
     ) -> Rule:
-        """The rule for what is asked for: true similarities where there are shingles to judge by.
+        """The rule for a similarity or a distance; similarities need a scheme with shingles.
 
         Raises:
             ValueError: see :func:`choose_limits`.
         """
         limit = choose_limits(scheme, similarity, distance)[1]
-        is_judged = distance is None and own_distance(scheme) is None and has_shingles(scheme)
-        if not is_judged:
+        by_similarity = distance is None and own_distance(scheme) is None and has_shingles(scheme)
+        if not by_similarity:
             return cls(limit, None, facts, same_url)
         return cls(candidate_limit(similarity), similarity, facts, same_url)
 
@@ -92,9 +79,9 @@ class Met(NamedTuple):
 
     Attributes:
         distance: of the two fingerprints, in bits.
-        similarity: of the two texts, or None where it is not known.
-        estimated: whether it is an estimate.
-        claim: its row: one of the table, or one of the batch that was decided on before.
+        similarity: of the two texts; None if unknown.
+        estimated: whether the similarity is an estimate.
+        claim: its row: of the table, or of an earlier document of the batch.
     """
 
     distance: int
@@ -106,14 +93,14 @@ class Met(NamedTuple):
 def met_with(
     mine: Row, claim: Row, distance: int, similarity: Callable[[], tuple[float | None, bool]]
 ) -> Met:
-    """A claim as a document meets it.
+    """Compare a document with a claim.
 
     Args:
         mine: the document.
-        claim: what it is compared with.
+        claim: the claim.
         distance: of the two fingerprints.
-        similarity: gives that of the two texts, and whether it is an estimate; of equal items it
-            need not be known.
+        similarity: returns that of the two texts, and whether it is an estimate; not called for
+            equal items.
     """
     if are_equal(mine, claim):
         return Met(0, 1.0, False, claim)
@@ -121,14 +108,13 @@ def met_with(
 
 
 class Decision(NamedTuple):
-    """What a document is.
+    """The decision on a document.
 
     Attributes:
         kind: see :class:`~scrapy_simhash.Verdict`.
-        match: the claim that it is a near-duplicate, or a version, of; of a unique document the one
-            that it would be if it did not differ.
+        match: see :class:`~scrapy_simhash.Verdict`.
         claims: whether a claim is made for it.
-        differs: what makes a unique document another thing than `match`.
+        differs: why a unique document is not a duplicate of `match`.
     """
 
     kind: Literal["unique", "duplicate", "same"]
@@ -154,32 +140,32 @@ def decide(
 ) -> list[Decision]:
     """Decide on a batch of documents, in their order.
 
-    What a document meets is asked for in this order: its own version of this very visit of the web
-    (it was fetched again: "same"), what others showed in this visit ("duplicate"), its own version
-    of an earlier visit ("same"), what others showed earlier ("duplicate"). So a claim stands for
-    one document of each visit, and a second crawl keeps what the first one kept. Cases that are
-    easy to get wrong:
+    The first similar claim found decides, in this order: of the same identity in this crawl epoch
+    (the page was fetched again: "same"); of others in this epoch ("duplicate"); of the same
+    identity in an earlier epoch ("same"); of others in earlier epochs ("duplicate"). So a claim
+    belongs to one document of each epoch, and a second crawl keeps the items that the first one
+    kept. Cases that are easy to get wrong:
 
-    1. *A twin in the batch.* a and b are equal, and neither was met before. a is unique and claims;
-       b meets that claim, though no table has it yet, and is a duplicate of a.
-    2. *A changed version.* An owner claimed v1 on an earlier visit and now shows v2, which is near
-       it. v2 is "same", never a duplicate; it is claimed, since what comes next has to be compared
-       with it. If v2 is v1 to the letter, and v1 is confirmed, there is nothing to claim.
-    3. *Another thing with the same text.* Two products of one shop have the maker's text and
+    1. *Duplicates within the batch.* a and b are equal and new. a is unique and claimed; b is
+       compared with that claim, though it is not in the table yet, and is a duplicate of a.
+    2. *A changed version.* An identity claimed v1 in an earlier visit and now has v2, which is
+       similar. v2 is "same", never a duplicate; it is claimed, because later documents have to be
+       compared with it. If v2 equals v1 exactly and v1 is confirmed, no claim is needed.
+    3. *Another item with the same text.* Two products of one shop have the manufacturer's text and
        different prices. The second is unique; `differs` is "price".
-    4. *An answer that was lost.* The transaction was committed, the connection broke, and the batch
-       is decided on again. Each of its documents now meets the claim that it made itself, and those
-       that came after. Its own claim (`made`) is no match, and later ones did not count then.
+    4. *A lost answer.* The transaction was committed, the connection broke, and the batch is
+       decided on again. Each document is now compared with its own claim (`made`) and with later
+       ones, which did not exist at the first attempt: all of these are ignored.
 
     Args:
         asked: the documents, with the numbers that their claims would have.
-        facts: of each, with the names of the fields; None where nothing but the text counts.
+        facts: of each, with the names of the fields; None to compare the text only.
         met: for each, the claims that it was compared with.
-        twins: gives, for a document, those before it in the batch that are near, of those that
-            were claimed: by their numbers.
-        rule: what is near, and what keeps things apart.
-        newest: the last claim of an owner.
-        made: the claims that an earlier attempt of this very batch has committed, by document.
+        twins: returns the earlier documents of the batch that are near a document, given its number
+            and those that were claimed.
+        rule: see there.
+        newest: the newest claim of each identity.
+        made: the claims that an earlier attempt of this batch has committed, by document.
     """
     decisions: list[Decision] = []
     standing: dict[int, Row] = {}
@@ -192,10 +178,10 @@ def decide(
         )
         near = [other for other in others if _is_near(mine, other, rule)]
         beside, strict = facts[number], _common(near)
-        judged = [_Near(one, difference(mine, beside, one.claim, rule, strict)) for one in near]
-        decision = _judge(mine, judged, newest, rule)
+        checked = [_Near(one, difference(mine, beside, one.claim, rule, strict)) for one in near]
+        decision = _verdict(mine, checked, newest, rule)
         if decision.claims:
-            # What an earlier attempt claimed for it is met as any other claim.
+            # The claim of an earlier attempt was read from the table.
             if number not in made:
                 standing[number] = of_group(mine, decision)
         elif decision.kind == "same" and (match := decision.match):
@@ -205,14 +191,14 @@ def decide(
 
 
 def of_group(mine: Row, decision: Decision) -> Row:
-    """A document that is claimed, in its group: that of its earlier version, or one of its own."""
+    """The row of a new claim with its group: that of an earlier version, or a new one."""
     earlier = decision.match if decision.kind == "same" else None
     origin = mine.id if earlier is None else earlier.claim.origin
     return mine if mine.origin == origin else mine._replace(origin=origin)
 
 
 def stands_for(claim: Row, mine: Row) -> Row:
-    """A claim once it stands for a document of this visit."""
+    """A claim that now belongs to a document of this visit."""
     return claim._replace(
         owner=mine.owner,
         token=mine.token,
@@ -229,7 +215,7 @@ def apart(mine: Row, claim: Row) -> int:
 
 
 def _counted(number: int, claim: Row, made: Mapping[int, Row]) -> bool:
-    """Whether a claim was there when an earlier attempt, if any, decided on a document."""
+    """Whether a claim existed when an earlier attempt, if any, decided on a document."""
     if number in made and claim.id >= made[number].id:
         return False
     return all(claim.id != row.id for other, row in made.items() if other >= number)
@@ -246,12 +232,12 @@ def _is_near(mine: Row, other: Met, rule: Rule) -> bool:
         return False
     if rule.similarity is None or other.similarity is None:
         return True
-    # An estimate of an equal text may fall short by rounding.
+    # The estimate for an equal text may be slightly below 1.
     return other.similarity >= rule.similarity - 1e-9
 
 
 def are_equal(mine: Row, claim: Row) -> bool:
-    """Whether two items are, to the letter; where their pages speak for them that says nothing."""
+    """Whether two items are exactly equal; False if they are compared by their pages."""
     if mine.basis == claim.basis == PAGE or mine.digest is None:
         return False
     return mine.digest == claim.digest
@@ -260,15 +246,15 @@ def are_equal(mine: Row, claim: Row) -> bool:
 def difference(
     mine: Row, facts: Facts | None, other: Row, rule: Rule, strict: frozenset[str] = frozenset()
 ) -> str | None:
-    """What makes a document another thing than a claim with a near text, if anything does.
+    """Why a document is not a duplicate of a claim with a similar text; None if it is.
 
     Args:
         mine: the document.
-        facts: its own, with the names of the fields.
+        facts: its facts, with the names of the fields.
         other: the claim.
         rule: see there.
-        strict: sites where the text is common: what is theirs agrees in every fact with a claim of
-            any site, or is something else.
+        strict: sites on which the text is common: their documents must agree in every fact, also
+            with claims of other sites.
     """
     if mine.fetch and mine.fetch == other.fetch and mine.owner != other.owner:
         return "(address)"
@@ -276,7 +262,7 @@ def difference(
         return None
     if rule.facts == "never" or facts is None:
         return None
-    # What is from nowhere may be from anywhere.
+    # Without a URL, assume the same site: the stricter rule.
     here = not (mine.url and other.url) or same_site(mine.url, other.url)
     together = here or any(site(url) in strict for url in (mine.url, other.url) if strict)
     if other.facts is not None and (
@@ -289,16 +275,16 @@ def difference(
 
 
 def _common(near: Sequence[Met]) -> frozenset[str]:
-    """The sites of which several different things have a text."""
+    """The sites on which several different items share the text."""
     if len(near) < COMMON:
         return frozenset()
-    said: dict[str, set[bytes | None]] = defaultdict(set)
+    facts_of: dict[str, set[bytes | None]] = defaultdict(set)
     for other in near:
-        said[site(other.claim.url)].add(other.claim.facts)
-    return frozenset(name for name, facts in said.items() if len(facts) >= COMMON)
+        facts_of[site(other.claim.url)].add(other.claim.facts)
+    return frozenset(name for name, facts in facts_of.items() if len(facts) >= COMMON)
 
 
-def _judge(mine: Row, near: Sequence[_Near], newest: Mapping[int, int], rule: Rule) -> Decision:
+def _verdict(mine: Row, near: Sequence[_Near], newest: Mapping[int, int], rule: Rule) -> Decision:
     if not near:
         return Decision("unique", None, claims=True)
     own = [one for one in near if _is_own(mine, one.met.claim)]
@@ -316,20 +302,20 @@ def _judge(mine: Row, near: Sequence[_Near], newest: Mapping[int, int], rule: Ru
 
 
 def _is_own(mine: Row, claim: Row) -> bool:
-    """Whether a claim is that of an earlier version of the document, or of the very same item."""
+    """Whether a claim belongs to an earlier version of the document, or to an equal item."""
     if claim.token == mine.token:
-        # An earlier attempt of this batch has let it stand for this very document.
+        # An earlier attempt of this batch has assigned it to this document.
         return True
     if claim.owner == mine.owner:
         return claim.visit != mine.visit
-    # A row that was alone on the last page is among others at the next visit, and the other way
-    # round. Pages are what their addresses say, and copies of each other if they are equal.
+    # An item that was alone on a page may be one of several at the next visit, and vice versa.
+    # Pages are identified by their URLs only: equal ones are copies.
     is_listed = claim.visit == claim.generation or mine.visit == mine.generation
     return is_listed and claim.generation != mine.generation and are_equal(mine, claim)
 
 
 def _best(near: Sequence[_Near]) -> _Near:
-    """One that agrees; then one that is stored for sure, so that nobody waits without need."""
+    """Prefers a match without differences, then one that is stored, so that nobody waits for it."""
 
     def order(one: _Near) -> tuple[bool, bool, float, int, int]:
         distance, similarity, _, claim = one.met
@@ -347,7 +333,7 @@ def _best(near: Sequence[_Near]) -> _Near:
 def _same(
     mine: Row, best: _Near, own: Sequence[_Near], newest: Mapping[int, int], rule: Rule
 ) -> Decision:
-    """A document that is what its owner claimed before; whether it is worth a claim of its own."""
+    """The decision on a new version: it is claimed unless it is unchanged."""
     if EXACT in (mine.basis, best.met.claim.basis):
         unchanged = best.met.claim.state == CONFIRMED
     elif rule.same_url == "drop":

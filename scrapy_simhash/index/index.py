@@ -1,16 +1,17 @@
-"""The index: claims on fingerprints, made and looked up in SQL.
+"""The index: claims of documents, made and looked up in SQL.
 
-A claim holds a fingerprint for its owner. It is *pending* until what it stands for is stored, then
-*confirmed*; or it is *released*, as if it had never been made. A batch of documents is prepared
-(`batch`), the namespace locked, the claims read that its keys lead to (`reader`), decided on
+A claim records a document's fingerprint under its identity key. It is *pending* until the item is
+stored, then *confirmed*; or it is *released*, as if it had never been made. A batch of documents is
+prepared (`batch`), the namespace locked, the claims found by keys read (`lookup`), decided on
 (`decide`) and written (`writer`), in one transaction (`claiming`).
 """
 
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from sqlalchemy import select
 
@@ -20,10 +21,10 @@ from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
-from scrapy_simhash.index.batch import bare_sketch
-from scrapy_simhash.index.claiming import foresee, nearest_claims
+from scrapy_simhash.index.batch import bare_sketch, duplicate_row, packed_text
+from scrapy_simhash.index.claiming import Work
+from scrapy_simhash.index.comparing import foresee, nearest_claims
 from scrapy_simhash.index.invalidated import invalidated_count
-from scrapy_simhash.index.ledger import Ledger
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.namespace import open_namespace
 from scrapy_simhash.index.runs import Run
@@ -34,6 +35,7 @@ from scrapy_simhash.index.verdict import (
     Duplicate,
     FactsMode,
     Match,
+    Row,
     SameUrl,
     Verdict,
 )
@@ -41,57 +43,59 @@ from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, keyed, load_scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
+    from sqlalchemy import Connection
     from sqlalchemy.engine import URL
 
-__all__ = ["BATCH", "Index"]
+    from scrapy_simhash.index.batch import Batch
+
+    T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-#: As many documents share one transaction at most: more would make the others wait too long.
+#: The most documents of one transaction: with more, other writers would wait too long.
 BATCH = 64
-
-_NOBODY = Claimant(0, 0)
 
 
 class Index:
     """The claims of one namespace.
 
     Args:
-        database: an SQLAlchemy URL, or a :class:`Database` that several indexes share.
-        namespace: claims are compared only inside one.
-        similarity: Jaccard similarity of the features from which two documents are
-            near-duplicates, 0.7 to 1.
-        distance: instead, the Hamming distance up to which they are.
-        candidates: "bands", "blocks", or "auto": bands where the scheme has shingles and a
-            similarity is asked for, blocks otherwise.
-        scheme: name or import path of the scheme, or a scheme.
+        database: an SQLAlchemy URL, or a :class:`Database` shared by several indexes.
+        namespace: documents are compared only within one.
+        similarity: Jaccard similarity of the shingles, 0.7 to 1, from which two documents are
+            near-duplicates.
+        distance: instead of a similarity, the largest Hamming distance of near-duplicates, in bits.
+        candidates: "bands", "blocks", or "auto": bands if the scheme has shingles and no distance
+            is given, otherwise blocks.
+        scheme: a scheme, its name or its import path.
         scheme_options: options for a scheme given by name.
-        same_url: "pass" claims a changed version of an owner's own document, "drop" only one that
-            is no near-duplicate of its newest version.
-        facts: where what documents say beside their texts keeps them apart: "always"; "auto", on
-            one site, and prices across sites; "never".
+        same_url: "pass" claims a changed version of a document with the same identity key, "drop"
+            only if it is not a near-duplicate of the newest version.
+        facts: when values besides the text make documents different: "always"; "auto", all values
+            on one site and prices across sites; "never".
         engine_options: for :func:`sqlalchemy.create_engine`.
         timeout: seconds until a call gives up.
-        run: the run whose claims these are; one of its own, closed with the index, by default.
-        text_budget: bytes of compressed text kept in the namespace; 0 keeps none.
-        item_budget: bytes of dropped items kept in the namespace.
-        expected_size: how many documents there will be, to choose the keys of a new namespace by;
-            one that exists keeps those it has.
-        compared: what is compared, in words; a namespace that was made otherwise is warned of.
-        secret: 16 characters or more that fingerprints hang on, for a database that is made here;
-            one that exists must have been made with it. By default each database draws its own.
+        run: the run that claims; by default its own, which is closed with the index.
+        text_budget: bytes of compressed texts stored in the namespace; 0 stores none.
+        item_budget: bytes of dropped items stored in the namespace.
+        expected_size: the number of documents that the keys of a new namespace are chosen for; an
+            existing namespace keeps its keys.
+        compared: what is compared, in words; a warning is logged if the namespace was made with
+            something else.
+        secret: at least 16 characters that all fingerprints depend on, for a new database; an
+            existing one must have been made with it. By default each database draws its own.
 
     Attributes:
-        scheme: the scheme with the secret in it. `index.scheme.sketch(text).fingerprint` is what
-            the index has of a text.
+        scheme: the scheme with the database's secret: `index.scheme.sketch(text).fingerprint` is
+            the fingerprint of a text in this index.
 
     Raises:
-        ValueError: an argument is out of its range, or the URL can't be read.
+        ValueError: an argument is out of range, or the URL can't be read.
         SchemeMismatch: the database was made with another secret, or the namespace with another
-            scheme or other keys.
+            scheme or with keys that can't be used with these arguments.
         IndexUnavailable: the database does not answer.
     """
 
@@ -117,15 +121,19 @@ class Index:
         secret: str | None = None,
     ) -> None:
         given = load_scheme(scheme, scheme_options) if isinstance(scheme, str) else scheme
-        keys = choose_keys(
+        self._keys = choose_keys(
             given,
             similarity,
             distance,
             candidates,
             expected_size=expected_size,
-            engine=database.dialect if isinstance(database, Database) else _engine_of(database),
+            engine=database.dialect
+            if isinstance(database, Database)
+            else check_url(database).get_backend_name(),
         )
         self.namespace = namespace
+        self._compared = compared
+        self._budgets = text_budget, item_budget
         self._owns_database = not isinstance(database, Database)
         self.database = (
             database
@@ -144,8 +152,6 @@ class Index:
                 same_url=same_url,
                 facts=facts,
             )
-            self._keys, self._compared = keys, compared
-            self._budgets = text_budget, item_budget
             self._open()
         except BaseException:
             if self._owns_database:
@@ -154,7 +160,7 @@ class Index:
         self._run, self._owns_run = run, run is None
 
     def _open(self) -> None:
-        """Find the namespace, or make it."""
+        """Find the namespace, or create it."""
         opened = open_namespace(
             self.database,
             self.namespace,
@@ -162,9 +168,8 @@ class Index:
             plan=self._keys.id,
             compared=self._compared,
         )
-        self.id = opened.id
+        self.id, self._created = opened.id, opened.created
         self.lookup.open(self.namespace, opened, self._keys)
-        self._ledger = Ledger(self.database, opened, self.lookup, *self._budgets)
 
     def __enter__(self) -> Self:
         return self
@@ -184,7 +189,7 @@ class Index:
         return self.database.read(lambda connection: connection.scalar(size)) or 0
 
     def close(self) -> None:
-        """Close what the index opened itself: its run, settling it, and its database."""
+        """Close the run and the database, unless they were given; confirmed claims are final."""
         try:
             if self._owns_run and self._run is not None:
                 self._run.close(settled=True, reason="closed")
@@ -194,51 +199,41 @@ class Index:
 
     @property
     def run(self) -> Run:
-        """The run that makes the claims."""
+        """The run that claims, opened on first use."""
         if self._run is None:
             self._run = Run.open(self.database)
         return self._run
 
-    @property
-    def _claimant(self) -> Claimant:
-        return Claimant(self.run.id, self.run.generation)
-
-    def claim(
-        self,
-        content: str | int | None,
-        *,
-        key: str,
-        url: str = "",
-    ) -> Verdict:
-        """Claim a text, or a bare fingerprint, for an owner.
+    def claim(self, content: str | int | None, *, key: str, url: str = "") -> Verdict:
+        """Claim a text or a fingerprint.
 
         Args:
-            content: a text; or a fingerprint, which needs an index with exact blocks, and to be
-                compared with texts must be made by the index's own `scheme`; None is what a text
-                without a fingerprint has.
-            key: the owner key.
-            url: where it was found.
+            content: a text; or a fingerprint, which needs an index with exact blocks, and is
+                comparable with texts only if made by the index's own `scheme`; or None for a
+                text without a fingerprint.
+            key: the identity key: documents with the same key are versions of one.
+            url: of its page.
 
         Raises:
-            TypeError: a bare fingerprint where the index has bands.
+            TypeError: a fingerprint, but the index has bands.
             ValueError: a fingerprint that is negative or wider than the scheme's.
-            IndexUnavailable: the database did not answer in time; nothing was claimed, or what
-                was claimed is released when this run is recovered.
+            IndexUnavailable: the database did not answer in time. Nothing was claimed, or the claim
+                is released when this run is recovered.
         """
         return self.execute(claims=[self.document(content, key=key, url=url)])[0]
 
     def claim_many(self, documents: Iterable[Mapping[str, Any]]) -> list[Verdict]:
-        """Claim many documents, in order: the first of a group of twins gets the claim.
+        """Claim many documents, in order: the first of several near-duplicates is claimed.
 
         Args:
-            documents: mappings with "text" or "fingerprint", "key" and, if known, "url".
+            documents: mappings with "text" or "fingerprint", "key" and optionally "url".
 
         Returns:
             a verdict for each, in the same order.
 
         Raises:
             KeyError, TypeError, ValueError, IndexUnavailable: see :meth:`claim`. Documents are
-                claimed 64 at a time; those before the one that failed stay claimed.
+                claimed 64 at a time; those before a batch that failed stay claimed.
         """
         prepared = [
             self.document(
@@ -255,11 +250,11 @@ class Index:
         ]
 
     def confirm(self, *verdicts: Verdict) -> None:
-        """What these verdicts claimed is stored."""
+        """Confirm the claims of verdicts: their documents are stored."""
         self.execute(confirm=[verdict.claim for verdict in verdicts if verdict.claim])
 
     def release(self, *verdicts: Verdict) -> None:
-        """What these verdicts claimed was not stored: nobody is its duplicate any more."""
+        """Release the claims of verdicts, whose documents were not stored."""
         self.execute(release=[verdict.claim for verdict in verdicts if verdict.claim])
 
     def document(
@@ -271,10 +266,10 @@ class Index:
         return Document(bare_sketch(content, self.scheme, self.lookup.keys), key, url, **more)
 
     def nearest(self, content: str | int, limit: int = 5) -> list[Match]:
-        """The nearest claims that the keys lead to, whether near enough to be duplicates or not.
+        """The nearest claims that the keys lead to, whether or not they are near-duplicates.
 
-        With exact blocks none within the index's distance is missed; farther ones come as the keys
-        happen to meet. Takes no lock and claims nothing.
+        With exact blocks, all claims within the index's distance are found; of those farther away,
+        only some. Takes no lock and claims nothing.
 
         Raises:
             TypeError, ValueError, IndexUnavailable: as :meth:`claim`.
@@ -282,17 +277,25 @@ class Index:
         document = self.document(content, key="")
         if document.sketch.fingerprint is None:
             return []
-        return self._ledger.look_up(document, _NOBODY, partial(nearest_claims, count=limit))
+        return self._look_up(document, Claimant(0, 0), partial(nearest_claims, count=limit))
 
     def foresee(self, document: Document) -> Verdict:
-        """What would be said of a page that is the same in all that it shows; claims nothing.
+        """The verdict on a page that equals an earlier one in all its visible text.
 
-        Takes no lock, so it may be overtaken.
-
-        Raises:
-            IndexUnavailable: as :meth:`claim`.
+        Takes no lock and claims nothing, so another writer may claim it meanwhile. Raises
+        IndexUnavailable as :meth:`claim` does.
         """
-        return self._ledger.look_up(document, self._claimant, foresee)
+        return self._look_up(document, self._claimant(), foresee)
+
+    def _claimant(self) -> Claimant:
+        return Claimant(self.run.id, self.run.generation)
+
+    def _look_up(
+        self, document: Document, claimant: Claimant, work: Callable[[Connection, Lookup, Batch], T]
+    ) -> T:
+        now = self.database.now()
+        batch = self.lookup.batch([document], claimant, now=now, keep_texts=False)
+        return self.database.read(lambda connection: work(connection, self.lookup, batch))
 
     def execute(
         self,
@@ -301,30 +304,68 @@ class Index:
         release: Sequence[Claim] = (),
         duplicates: Sequence[Duplicate] = (),
     ) -> list[Verdict]:
-        """Do all of this in one transaction, in this order: release, confirm, claim, remember.
+        """Release, confirm, claim, and record duplicates, in this order and in one transaction.
 
         Returns:
             the verdicts on `claims`, in their order.
 
         Raises:
-            IndexUnavailable: nothing of it is known to have been done.
+            IndexUnavailable: none of it is known to have been done.
         """
         if not (claims or confirm or release or duplicates):
             return []
         if self._owns_run:
-            # First: if it fails, nothing of what is asked for has been done.
+            # First: if the heartbeat fails, nothing has been done.
             self.run.beat()
             self.run.recovery.clear()
         try:
-            work = claims, confirm, release, duplicates
-            return self._ledger.execute(self._claimant, *work)
+            return self._execute(claims, confirm, release, duplicates)
         except NamespaceGone:
-            logger.warning(
-                "Namespace %r was reset while it was in use: it begins anew", self.namespace
-            )
+            logger.warning("Namespace %r was reset while in use: it starts empty", self.namespace)
             self._open()
-            return self._ledger.execute(self._claimant, *work)
+            return self._execute(claims, confirm, release, duplicates)
 
+    def _execute(
+        self,
+        claims: Sequence[Document],
+        confirm: Sequence[Claim],
+        release: Sequence[Claim],
+        duplicates: Sequence[Duplicate],
+    ) -> list[Verdict]:
+        wanted = [document for document in claims if document.sketch.fingerprint is not None]
+        claimant, now, keeps = self._claimant(), self.database.now(), self._budgets[0] > 0
+        lookup = self.lookup
+        work = Work(
+            self.id,
+            lookup,
+            self._budgets,
+            now,
+            lookup.batch(wanted, claimant, now=now, keep_texts=keeps) if wanted else None,
+            self._mine(confirm),
+            self._mine(release),
+            [self._recorded(one, claimant, now) for one in duplicates],
+        )
+        decided, pushed_out = self.database.transact_once(work.execute, self.id, in_pipeline=True)
+        lookup.counts.note(pushed_out)
+        if wanted:
+            lookup.note(len(wanted))
+        answers = iter(decided)
+        skipped = Verdict("skipped", reason="no_text")
+        return [
+            skipped if document.sketch.fingerprint is None else next(answers) for document in claims
+        ]
 
-def _engine_of(url: str | URL) -> str:
-    return check_url(url).get_backend_name()
+    def _mine(self, claims: Sequence[Claim]) -> list[Row]:
+        """The rows of claims, without those of an earlier namespace of this name."""
+        return [claim.row for claim in claims if claim.row.namespace == self.id]
+
+    def _recorded(
+        self, duplicate: Duplicate, claimant: Claimant, now: float
+    ) -> tuple[dict[str, Any], bytes | None]:
+        """The row of a duplicate, and its text."""
+        if duplicate.match.first_seen.timestamp() < self._created:
+            # The claim belonged to an earlier namespace of this name: its number is not valid here.
+            duplicate = replace(duplicate, match=replace(duplicate.match, claim=0))
+        width = self.lookup.width
+        row = duplicate_row(duplicate, namespace=self.id, claimant=claimant, width=width, now=now)
+        return row, packed_text(duplicate.document) if self._budgets[0] > 0 else None

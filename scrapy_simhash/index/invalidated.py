@@ -1,7 +1,7 @@
-"""Claims that count no more, because the run that made them died: as conditions of a query.
+"""Query conditions for invalidated claims: those of a run that died.
 
-One statement on the row of the run makes its claims void, however many there are; they are deleted
-by and by. So whatever reads claims leaves out those that are void.
+One update of the run's row invalidates all its claims; they are deleted later in small steps. So
+every query of claims must exclude those that are invalidated.
 """
 
 from __future__ import annotations
@@ -16,18 +16,16 @@ from scrapy_simhash.db.schema import NOT_VOID
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, FromClause, ScalarSelect
 
-__all__ = ["invalidated_count", "is_orphan", "is_valid"]
-
 _run = schema.runs.alias("claimant")
 
 
 def is_valid(claims: FromClause = schema.claims) -> ColumnElement[bool]:
-    """The condition that a claim, a row of the table or of an alias of it, is not void."""
+    """The condition that a claim, of the table or an alias of it, is not invalidated."""
     return ~exists().where(_run.c.id == claims.c.run, _run.c.void > claims.c.state)
 
 
 def is_orphan() -> ColumnElement[bool]:
-    """The condition that nothing stands for a duplicate any more: its claim is gone, or void."""
+    """The condition that the claim a duplicate was dropped for is deleted or invalidated."""
     claim, duplicate = schema.claims.alias("stood"), schema.duplicates.c
     is_void = exists().where(
         claim.c.namespace == duplicate.namespace,
@@ -36,13 +34,13 @@ def is_orphan() -> ColumnElement[bool]:
         _run.c.void > claim.c.state,
     )
     any_run = schema.runs.alias("any_run")
-    # Asked once, where most often none is.
+    # Evaluated once per query, and usually false.
     may_be_void = exists(select(any_run.c.id).where(any_run.c.void > NOT_VOID))
     return or_(duplicate.orphaned == true(), and_(may_be_void, is_void))
 
 
 def invalidated_count(namespace: ColumnElement[int]) -> ScalarSelect[int]:
-    """How many void claims a namespace still has; costs nothing where no run is void."""
+    """How many invalidated claims a namespace still has; costs nothing if no run has any."""
     claims = schema.claims.alias("void_claims")
     return (
         select(func.count())

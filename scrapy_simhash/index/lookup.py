@@ -1,68 +1,115 @@
-"""How the claims of a namespace are looked up: the keys in force, and what they cost."""
+"""Looks up the claims of a namespace: by the keys it was made with, and by identity."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scrapy_simhash.db.statements import list_parameter
 from scrapy_simhash.exceptions import SchemeMismatch
-from scrapy_simhash.index.batch import make_batch
+from scrapy_simhash.features.hashes import among
+from scrapy_simhash.index.batch import KeyRow, crowd_key, key_row, make_batch, slotted
 from scrapy_simhash.index.decide import Rule
-from scrapy_simhash.index.reader import LookupCounts, Reader
+from scrapy_simhash.index.queries import (
+    BY_OWNER,
+    CROWD,
+    Details,
+    Found,
+    Hits,
+    joined,
+    nothing_found,
+    queries,
+    shared,
+)
 from scrapy_simhash.index.similarity_cache import SimilarityCache
-from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.keys.blocks import Blocks, blocks_for
+from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.keys.plan import choose_limits, load_keys
+from scrapy_simhash.simhash.measure import hamming
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.index.batch import Batch
+    from scrapy_simhash.index.budgets import PushedOut
     from scrapy_simhash.index.namespace import OpenNamespace
     from scrapy_simhash.index.verdict import Claimant, Document, FactsMode, SameUrl
+    from scrapy_simhash.keys.bands import Bands
     from scrapy_simhash.simhash.scheme import Scheme
-
-__all__ = ["Lookup"]
 
 logger = logging.getLogger(__name__)
 
-# A plan is called unfit after so many claims that met so many times as many candidates as planned.
+# Warn after this many claims, if they met this many times as many candidates as planned.
 _ENOUGH_CLAIMS, _TOO_MANY = 1000, 3.0
 
-# Fewer candidates than that cost next to nothing.
+# Fewer candidates than this cost next to nothing.
 _FEW_CANDIDATES = 100.0
 
-# Bands that find a smaller share of what is asked for are worth a warning.
+# Bands that find a smaller share of the documents asked for are worth a warning.
 _LEAST_RECALL = 0.95
+
+_NO_PAIRS = np.empty((0, 2), np.int64)
+
+
+@dataclass(slots=True)
+class LookupCounts:
+    """Counts since an index was opened; a repeated transaction counts again.
+
+    Attributes:
+        claims: documents that were looked up.
+        candidates: claims that they were compared with.
+        crowded: documents with hot bands, under which they were not stored. They are found by
+            their other bands, with a slightly smaller probability.
+        exact_only: documents with hot bands only: just documents with the same fingerprint are
+            found to be their duplicates.
+        items, orphans, texts: removed to stay within the budgets; see :class:`PushedOut`.
+    """
+
+    claims: int = 0
+    candidates: int = 0
+    crowded: int = 0
+    exact_only: int = 0
+    items: int = 0
+    orphans: int = 0
+    texts: int = 0
+
+    def note(self, pushed_out: PushedOut) -> None:
+        """Add what a committed transaction removed."""
+        self.items += pushed_out.items
+        self.orphans += pushed_out.orphans
+        self.texts += pushed_out.texts
 
 
 class Lookup:
-    """The keys of a namespace, and what is near under them.
+    """Finds the claims near a document.
 
     Args:
         dialect: of the database.
         scheme: of the fingerprints.
-        similarity: that is asked for.
-        distance: that is asked for instead.
-        expected_size: how many documents there will be.
+        similarity: the similarity asked for.
+        distance: the distance asked for instead.
+        expected_size: the expected number of documents.
         same_url: see :class:`Rule`.
-        facts: likewise.
+        facts: see :class:`Rule`.
 
     Attributes:
-        bits: the width of a fingerprint; `width` is that in bytes.
-        rule: what makes documents near-duplicates.
-        judge: what compares their texts.
-        counts: what was met so far.
-        keys: those in force.
-        in_force: their id, and the slot of the first of them.
-        reader: of the namespace by these keys.
+        bits: the width of a fingerprint; `width` is the same in bytes.
+        rule: decides what is a near-duplicate.
+        similarities: compares texts.
+        counts: see there.
+        keys: those of the namespace.
     """
 
     similarities: SimilarityCache
     keys: Bands | Blocks
-    reader: Reader
 
     def __init__(
         self,
@@ -84,79 +131,53 @@ class Lookup:
         self._dialect = dialect
         self._similarity = similarity
         self._expected_size = expected_size
-        self._planned = np.inf
 
-    def open(self, name: str, opened: OpenNamespace, asked: Bands | Blocks) -> None:
-        """Work with the keys that a namespace was made with, where that is possible.
+    def open(self, name: str, opened: OpenNamespace, wanted: Bands | Blocks) -> None:
+        """Use the keys that a namespace was made with.
 
         Args:
-            name: the namespace's.
+            name: of the namespace.
             opened: its row.
-            asked: the keys that a new one would have got.
+            wanted: the keys that a new namespace would get.
 
         Raises:
-            SchemeMismatch: they are of another kind.
-            ValueError: they take too many lookups for the distance asked for.
+            SchemeMismatch: they are of another kind, or can't serve the distance asked for.
         """
         keys = load_keys(opened.plan)
-        if keys.needs_shingles != asked.needs_shingles:
-            raise SchemeMismatch(
-                f"namespace {name!r} is indexed by {keys.id!r}, this one by {asked.id!r}. Use "
-                "another namespace, the old setting, or begin anew: scrapy simhash reset "
-                f"--namespace {name}"
-            )
-        if isinstance(keys, Bands) and (recall := keys.recall(self._similarity)) < _LEAST_RECALL:
+        if keys.needs_shingles != wanted.needs_shingles:
+            raise self._mismatch(name, keys, f"these settings need {wanted.id!r}")
+        self._planned = np.inf
+        # Bands are looked up by the same keys that they are stored under.
+        self._flips = [np.zeros(1, np.int32)] * keys.slots
+        if isinstance(keys, Blocks):
+            radius = self._limit_of_64 if keys.bits <= 64 else self.rule.limit
+            try:
+                self._flips = keys.flips(radius)
+            except ValueError as error:
+                raise self._mismatch(name, keys, str(error)) from error
+            self._planned = max(_FEW_CANDIDATES, keys.candidates(radius, self._expected_size))
+        elif (recall := keys.recall(self._similarity)) < _LEAST_RECALL:
             logger.warning(
-                "Namespace %r was made for pages that are more alike: with its %s no more than "
-                "%.0f %% of those of similarity %g are found. Reset the namespace, or use another, "
-                "to find them all",
+                "Namespace %r was made for a higher similarity: its keys (%s) find only %.0f %% of "
+                "the documents of similarity %g. Reset the namespace, or use another one, to find "
+                "all of them",
                 name,
                 keys.id,
                 100 * recall,
                 self._similarity,
             )
-        self._name, self._namespace = name, opened.id
-        # It knows claims by their numbers, which begin anew with each namespace.
+        self._name, self._namespace, self.keys = name, opened.id, keys
+        # It knows claims by their numbers, which start again in each namespace.
         self.similarities = SimilarityCache(self._scheme)
-        self.use(opened.plan, opened.first_slot)
+        self._sql = queries(self._dialect, keys.slots)
 
-    def use(self, plan: str, first_slot: int) -> None:
-        """Look up and store by these keys.
-
-        Raises:
-            ValueError: they take too many lookups for the distance asked for.
-        """
-        keys = load_keys(plan)
-        self._planned = np.inf
-        # With bands a document is looked up by the very keys that it is stored under.
-        self._flips = [np.zeros(1, np.int32)] * keys.slots
-        if isinstance(keys, Blocks):
-            radius = self.radius(keys)
-            self._flips = keys.flips(radius)
-            self._planned = max(_FEW_CANDIDATES, keys.candidates(radius, self._expected_size))
-        self.keys = keys
-        self.in_force = plan, first_slot
-        self.reader = Reader(
-            self._dialect,
-            self._namespace,
-            slots=keys.slots,
-            first_slot=first_slot,
-            width=self.width,
-            can_crowd=keys.needs_shingles,
+    @staticmethod
+    def _mismatch(name: str, keys: Bands | Blocks, why: str) -> SchemeMismatch:
+        return SchemeMismatch(
+            f"namespace {name!r} was made with the keys {keys.id!r}: {why}. The keys of a "
+            "namespace can't be changed. Use another namespace, the old settings, or start over: "
+            f"scrapy simhash reset --namespace {name}"
         )
-
-    def radius(self, blocks: Blocks) -> int:
-        """The distance on the bits of these blocks within which they have to miss nothing."""
-        return self._limit_of_64 if blocks.bits <= 64 else self.rule.limit
-
-    def best_blocks(self, size: int) -> Blocks:
-        """The blocks that would cost least for so many claims.
-
-        Raises:
-            ValueError: every plan takes too many lookups.
-        """
-        bits = 64 if self.rule.similarity is not None else self.bits
-        return blocks_for(bits, self._limit_of_64, max(1, size), self._dialect)
 
     def batch(
         self, documents: Sequence[Document], claimant: Claimant, *, now: float, keep_texts: bool
@@ -175,7 +196,7 @@ class Lookup:
         )
 
     def note(self, claims: int) -> None:
-        """Count documents that were looked up, and warn where that takes more than was planned."""
+        """Count documents that were looked up; warn if there were more candidates than planned."""
         counts = self.counts
         counts.claims += claims
         if counts.claims < _ENOUGH_CLAIMS:
@@ -183,11 +204,130 @@ class Lookup:
         mean = counts.candidates / counts.claims
         if mean > _TOO_MANY * self._planned:
             logger.warning(
-                "Namespace %r: a claim is compared with %.0f candidates where %.0f were planned. "
-                "There are more documents than expected, or they are much alike: the keys can be "
-                "made anew for more of them (scrapy simhash rebuild)",
+                "Namespace %r: each document is compared with %.0f candidates, %.0f were planned. "
+                "There are more documents than expected, or they are very similar. A new "
+                "namespace, with a larger SIMHASH_EXPECTED_SIZE, gets keys for more documents",
                 self._name,
                 mean,
                 self._planned,
             )
             self._planned = np.inf
+
+    def ask(self, connection: Connection, batch: Batch) -> Answer:
+        """Ask for everything about a batch that does not depend on an answer, for `hits`."""
+        return self._ask(connection, {row.owner for row in batch.rows}, batch.asked)
+
+    def _ask(
+        self, connection: Connection, owners: Iterable[int], asked: NDArray[np.int64]
+    ) -> Answer:
+        """Ask for the newest claims of identities, and for the key rows of keys in order."""
+        if self._dialect == "sqlite":
+            return self._sql.hits.ask(connection, self._here(owners=owners, keys=asked.tolist()))
+        edges = np.searchsorted(asked, [slot << 32 for slot in range(self.keys.slots + 2)])
+        keys = asked.astype(np.int32)
+        of_slots = {
+            f"keys{slot}": keys[start:stop].tolist()
+            for slot, (start, stop) in enumerate(pairwise(edges))
+        }
+        return self._sql.hits.ask(connection, self._here(owners=owners, **of_slots))
+
+    def hits(self, answer: Answer) -> Hits:
+        """The answer to `ask`."""
+        rows = answer.rows
+        if not rows:
+            return Hits({}, _NO_PAIRS, _NO_PAIRS)
+        newest = {owner: claim for slot, owner, claim in rows if slot == BY_OWNER}
+        found = [tuple(row) for row in rows if row[0] != BY_OWNER]
+        slot, key, claim = np.array(found, np.int64).reshape(-1, 3).T
+        pairs = np.stack([slotted(slot, key), claim], axis=1)
+        is_whole = slot == self.keys.slots
+        return Hits(newest, pairs[~is_whole], pairs[is_whole])
+
+    def candidates(self, connection: Connection, batch: Batch, first: Hits) -> Found:
+        """Every claim that a key of the batch leads to, with its distance; each pair once."""
+        asked, asker = batch.asked, batch.asker
+        _, hits, exactly = first
+        slots = self.keys.slots
+        crowded = frozenset[KeyRow]()
+        if self.keys.needs_shingles and len(hits) >= CROWD:
+            crowded = self._crowded(connection, hits)
+            alone = [
+                number
+                for number, keys in enumerate(batch.keys)
+                if keys[0].slot == 0 and crowded.issuperset(keys[:slots])
+            ]
+            if alone:
+                # Documents with hot bands only may be stored under their fingerprint.
+                exact = np.array([crowd_key(batch.rows[number].fingerprint) for number in alone])
+                asked = np.concatenate([asked, slotted(slots, exact)])
+                asker = np.concatenate([asker, np.array(alone)])
+                order = np.argsort(asked, kind="stable")
+                asked, asker = asked[order], asker[order]
+                beyond = int(np.searchsorted(asked, slots << 32))
+                exactly = self.hits(self._ask(connection, (), asked[beyond:])).exactly
+        if len(exactly) >= CROWD:
+            # Equal items on pages with other texts.
+            crowded |= (many := self._crowded(connection, exactly))
+            known = np.array([slotted(row.slot, np.array([row.key]))[0] for row in many])
+            exactly = exactly[~among(exactly[:, 0], known)] if many else exactly
+        if not (len(hits) or len(exactly)):
+            return nothing_found(crowded)
+        pairs = joined(asked, asker, np.concatenate([hits, exactly]))
+        equal = set(map(tuple, joined(asked, asker, exactly).tolist()))
+        return self._measured(connection, batch, pairs, equal)._replace(crowded=crowded)
+
+    def _crowded(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
+        """The hot keys among those that were found."""
+        keys = shared(hits)
+        if keys.size:
+            # Invalidated claims do not count.
+            ids = set(hits[among(hits[:, 0], keys), 1].tolist())
+            left = self._sql.valid.rows(connection, self._here(ids=ids))
+            keys = shared(hits[among(hits[:, 1], [number for (number,) in left])])
+        return frozenset(map(key_row, keys.tolist()))
+
+    def _measured(
+        self,
+        connection: Connection,
+        batch: Batch,
+        pairs: NDArray[np.int64],
+        equal: set[tuple[int, ...]],
+    ) -> Found:
+        """Pairs of a document and a valid claim, with their distances."""
+        details: Details | None = None
+        wanted = set(pairs[:, 1].tolist())
+        if self.keys.needs_shingles and len(wanted) <= CROWD:
+            # Most claims that share a band are near enough to be compared: read all at once.
+            details = self.details(connection, wanted)
+            stored = {number: row.fingerprint for number, row in details.rows.items()}
+        else:
+            stored = dict(self._sql.fingerprints.rows(connection, self._here(ids=wanted)))
+        pairs = pairs[among(pairs[:, 1], list(stored))]
+        if not stored:
+            return nothing_found()
+        packed = b"".join(map(stored.__getitem__, pairs[:, 1].tolist()))
+        claimed = np.frombuffer(packed, np.uint8).reshape(-1, self.width)
+        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed).astype(np.int64)
+        exactly = np.array([pair in equal for pair in map(tuple, pairs.tolist())], np.bool_)
+        return Found(pairs[:, 0], pairs[:, 1], distances, exactly, details=details)
+
+    def details(self, connection: Connection, claims: Iterable[int]) -> Details:
+        """The rows of valid claims, and their texts unless they are cached."""
+        ids = sorted(claims)
+        rows = self._sql.details.ask(connection, self._here(ids=ids))
+        missing = self.similarities.missing(ids)
+        texts = self._sql.texts.rows(connection, self._here(ids=missing)) if missing else ()
+        return Details({row.id: row for row in map(Row._make, rows.rows)}, dict(texts))
+
+    def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
+        """The claims of this batch that an attempt whose answer was lost has committed."""
+        owners = {row.owner for row in batch.rows}
+        rows = map(Row._make, self._sql.own.rows(connection, self._here(owners=owners)))
+        mine = {row.token: row for row in rows if row.created == now}
+        tokens = [row.token for row in batch.rows]
+        return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
+
+    def _here(self, **lists: Iterable[int]) -> dict[str, Any]:
+        parameters: dict[str, Any] = {"namespace": self._namespace}
+        parameters |= {name: list_parameter(self._dialect, lists[name]) for name in lists}
+        return parameters

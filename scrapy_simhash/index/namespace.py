@@ -1,8 +1,9 @@
-"""The row of a namespace: found, or made by the first who comes."""
+"""Finds or creates the row of a namespace."""
 
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import insert, select
@@ -16,36 +17,28 @@ from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from typing import Any
+
+    from sqlalchemy import Connection, Row
 
     from scrapy_simhash.db.transactions import Database
-
-__all__ = ["OpenNamespace", "check_name", "open_namespace"]
 
 logger = logging.getLogger(__name__)
 
 
 class OpenNamespace(NamedTuple):
-    """What a namespace was made with.
-
-    Attributes:
-        id: its number.
-        plan: the id of the keys in force.
-        first_slot: where these begin.
-        created: when, in seconds since the epoch.
-    """
+    """A namespace: its number, the id of its keys, and when it was created (epoch seconds)."""
 
     id: int
     plan: str
-    first_slot: int
     created: float
 
 
 def check_name(name: str) -> str:
-    """The name of a namespace, if every engine can store it.
+    """Return the name of a namespace if every engine can store it.
 
     Raises:
-        ValueError: it can't: the name is empty, too long, or has a character that is none.
+        ValueError: it is empty, too long, or has a character that can't be stored.
     """
     if not 0 < len(name) <= 255 or storable(name) != name:
         raise ValueError(
@@ -58,67 +51,71 @@ def check_name(name: str) -> str:
 def open_namespace(
     database: Database, name: str, *, scheme: str, plan: str, compared: str = ""
 ) -> OpenNamespace:
-    """Find a namespace, or make it.
+    """Find a namespace, or create it.
 
     Args:
         database: where it is.
         name: as :func:`check_name` allows it.
         scheme: the id of the scheme of its fingerprints.
-        plan: the id of the keys for a new one; one that exists keeps those it has.
-        compared: what is compared in it, in words; nobody is warned of "".
+        plan: the id of the keys for a new one; an existing one keeps its keys.
+        compared: what is compared in it, in words; a change of it is logged, unless it is "".
 
     Raises:
         ValueError: the name can't be stored.
-        SchemeMismatch: it has another scheme, or the database another secret than it had.
+        SchemeMismatch: it has another scheme, or the database another secret than before.
         IndexUnavailable: the database does not answer.
     """
-    check_name(name)
-    compared = storable(compared, schema.TEXT_LENGTH)
-
-    def open_(connection: Connection) -> OpenNamespace:
-        if read_secret(connection) != database.secret:
-            # What was made ready until now is made with the old one.
-            raise SchemeMismatch(f"{database} was made anew, with another secret")
-        row = connection.execute(
-            select(schema.namespaces, current_usage("size").label("claims")).where(
-                schema.namespaces.c.name == name
-            )
-        ).one_or_none()
-        if row is None:
-            now = database.now()
-            made = connection.execute(
-                insert(schema.namespaces).values(
-                    name=name,
-                    scheme=scheme,
-                    compared=compared,
-                    plan=plan,
-                    created=now,
-                )
-            )
-            return OpenNamespace(int(made.inserted_primary_key[0]), plan, 0, now)  # type: ignore[index]
-        if row.scheme != scheme:
-            raise SchemeMismatch(
-                f"namespace {name!r} of {database} holds fingerprints of the scheme "
-                f"{row.scheme!r}, this one is {scheme!r}: they can't be compared. Use another "
-                "namespace, the old scheme, or begin anew: scrapy simhash reset --namespace "
-                f"{name}"
-            )
-        if compared and row.claims and row.compared != compared:
-            logger.warning(
-                "Namespace %r was made by crawls that compare something else (%s), this one "
-                "compares %s: what is in it may not be recognised again, and is then stored once "
-                "more. To begin anew: scrapy simhash reset --namespace %s",
-                name,
-                shortened(row.compared or "not said"),
-                compared,
-                shortened(name),
-            )
-        return OpenNamespace(int(row.id), row.plan, row.first_slot, row.created)
-
+    columns = {
+        "name": check_name(name),
+        "scheme": scheme,
+        "plan": plan,
+        "compared": storable(compared, schema.TEXT_LENGTH),
+    }
+    find_or_make = partial(_find_or_make, database, columns)
     try:
-        return database.transact(open_)
+        return database.transact(find_or_make)
     except IndexUnavailable as error:
         if not isinstance(error.__cause__, IntegrityError):
             raise
-        # Somebody else made it at the same moment.
-        return database.transact(open_)
+        # Another process has created it at the same moment.
+        return database.transact(find_or_make)
+
+
+def _find_or_make(
+    database: Database, columns: dict[str, str], connection: Connection
+) -> OpenNamespace:
+    if read_secret(connection) != database.secret:
+        # Everything prepared so far was made with the old one.
+        raise SchemeMismatch(f"{database} was made anew, with another secret")
+    row = connection.execute(
+        select(schema.namespaces, current_usage("size").label("claims")).where(
+            schema.namespaces.c.name == columns["name"]
+        )
+    ).one_or_none()
+    if row is None:
+        now = database.now()
+        made = connection.execute(insert(schema.namespaces).values(created=now, **columns))
+        return OpenNamespace(int(made.inserted_primary_key[0]), columns["plan"], now)  # type: ignore[index]
+    _check(database, columns, row)
+    return OpenNamespace(int(row.id), row.plan, row.created)
+
+
+def _check(database: Database, columns: dict[str, str], row: Row[Any]) -> None:
+    """Check that documents can be compared with those of an existing namespace."""
+    name, scheme, compared = columns["name"], columns["scheme"], columns["compared"]
+    if row.scheme != scheme:
+        raise SchemeMismatch(
+            f"namespace {name!r} of {database} holds fingerprints of the scheme {row.scheme!r}, "
+            f"this one is {scheme!r}: they can't be compared. Use another namespace, the old "
+            f"scheme, or start over: scrapy simhash reset --namespace {name}"
+        )
+    if compared and row.claims and row.compared != compared:
+        logger.warning(
+            "Namespace %r was made by crawls that compare something else (%s) than this one (%s): "
+            "documents stored before may not be recognised, and are then stored once more. To "
+            "start over: scrapy simhash reset --namespace %s",
+            name,
+            shortened(row.compared or "unknown"),
+            compared,
+            shortened(name),
+        )

@@ -1,4 +1,4 @@
-"""Recovery: the runs that died are found, and what they left is deleted in small steps."""
+"""Recovery: finds runs that died, and deletes their invalidated claims in small steps."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import and_, func, or_, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.schema import ALL_VOID, NOT_VOID, PENDING_VOID
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.exceptions import NamespaceGone
-from scrapy_simhash.index.budgets import UsageCounters
-from scrapy_simhash.index.deletion import DELETION_COLUMNS
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.process import host_id, is_alive
-from scrapy_simhash.index.writer import Writer
+from scrapy_simhash.index.writer import DELETION_COLUMNS, writing
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
@@ -29,26 +26,24 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.transactions import Database
 
-__all__ = ["HEARTBEAT", "LEASE", "STEP", "WATCH", "Recovery", "fate"]
-
 logger = logging.getLogger(__name__)
 
-#: Seconds between two signs of life of a run.
+#: Seconds between two heartbeats of a run.
 HEARTBEAT = 10.0
 
-#: A run on another host that gave none for as many seconds is suspected, and dead if it gave none
-#: for as many after that: a clock that is set makes all runs look silent, but not twice.
+#: A run on another host without a heartbeat for LEASE seconds is suspected, and declared dead if it
+#: has none for WATCH more: when a clock is set, all runs look silent, but not for both.
 LEASE, WATCH = 60.0, 2.5 * HEARTBEAT
 
-#: Seconds that one step of deleting takes about. Others wait for it meanwhile.
+#: Seconds that one step of deleting should take; other writers wait meanwhile.
 STEP = 0.02
 
-# So many claims are deleted in a step at first, at least and at most.
+# Claims deleted in the first step, and at least and at most in any other.
 _FIRST, _LEAST, _MOST = 100, 10, 2000
 
 
 def fate(on_crash: str) -> int:
-    """Which claims of a run with this policy are void once it is dead."""
+    """Which claims of a run with this policy are invalidated once it is dead."""
     return ALL_VOID if on_crash == "release" else PENDING_VOID
 
 
@@ -62,16 +57,16 @@ class _Place(NamedTuple):
 
 
 class Recovery:
-    """Finds the runs that died, and deletes what they left.
+    """Finds runs that died, and deletes their invalidated claims.
 
     Args:
-        database: where they are.
+        database: of the claims.
         me: the number of the run that does this.
 
     Attributes:
-        runs: the numbers of those that were found dead.
-        claims: how many claims of theirs were deleted.
-        has_work: whether there may be claims that count no more.
+        runs: the numbers of the runs that were found dead.
+        claims: how many of their claims were deleted.
+        has_work: whether there may be invalidated claims.
     """
 
     def __init__(self, database: Database, me: int) -> None:
@@ -84,7 +79,7 @@ class Recovery:
         self._chunk = _FIRST
 
     def look(self) -> None:
-        """Find the runs that died since: from now on what they left counts no more.
+        """Find the runs that have died, and invalidate their claims.
 
         Raises:
             IndexUnavailable: the database did not answer in time.
@@ -105,7 +100,7 @@ class Recovery:
         self.has_work |= len(found) > len(unsettled)
         for run in unsettled:
             if self._is_dead(run, now):
-                self._bury(run, now)
+                self._declare_dead(run, now)
 
     def _is_dead(self, run: Row[Any], now: float) -> bool:
         if run.host == host_id():
@@ -117,36 +112,36 @@ class Recovery:
             return False
         return bool(now - run.suspected >= WATCH)
 
-    def _bury(self, run: Row[Any], now: float) -> None:
-        """Make the claims of a dead run void."""
+    def _declare_dead(self, run: Row[Any], now: float) -> None:
+        """Invalidate the claims of a dead run."""
         if not self._change(run, recovered=now, void=fate(run.on_crash)):
             return
         self.runs.append(run.id)
         self.has_work = True
         logger.info(
-            "Run %d (spider %r, on %s) never closed: what it claimed%s counts no more, and is "
-            "stored again when it is met",
+            "Run %d (spider %r, on %s) never closed: its %s are released, and their items are "
+            "stored when they are seen again",
             run.id,
             run.spider,
             shortened(run.host.partition(" ")[0]),
-            "" if run.on_crash == "release" else " and did not confirm",
+            "claims" if run.on_crash == "release" else "unconfirmed claims",
         )
 
     def _change(self, run: Row[Any], **columns: Any) -> bool:
-        """Change the row of a run, if that has neither given a sign of life since, nor closed."""
+        """Change the row of a run, unless it had a heartbeat or was closed since it was read."""
         row = schema.runs.c
         as_seen = (row.id == run.id, row.beats == run.beats, row.settled.is_(False))
         change = update(schema.runs).where(*as_seen, row.recovered.is_(None)).values(columns)
         return self._database.transact(lambda connection: connection.execute(change).rowcount > 0)
 
     def clear(self, seconds: float = 0.0) -> bool:
-        """Delete some of the claims that count no more, a step of about 20 ms at a time.
+        """Delete some invalidated claims, in steps of about 20 ms.
 
         Args:
-            seconds: no further step begins after so many; one is done in any case.
+            seconds: no further step starts after this time; one step is always done.
 
         Returns:
-            whether there may be others left.
+            whether there may be more.
 
         Raises:
             IndexUnavailable: the database did not answer in time.
@@ -168,7 +163,7 @@ class Recovery:
         numbers = self._database.read(partial(_numbers, place, self._chunk))
         if numbers:
             started = time.monotonic()
-            self.claims += self._forget(place.namespace, numbers) * (place.run != self._me)
+            self.claims += self._delete(place.namespace, numbers) * (place.run != self._me)
             self._place = place._replace(last=numbers[-1])
             self._adapt(time.monotonic() - started)
             return
@@ -180,12 +175,12 @@ class Recovery:
             self._place = place._replace(namespace=namespace, last=0)
 
     def _adapt(self, spent: float) -> None:
-        """So many at a time as take about as long as they may."""
+        """Adapt the number of claims per step to the time that a step should take."""
         factor = min(2.0, max(0.5, STEP / max(spent, 1e-9)))
         self._chunk = int(min(_MOST, max(_LEAST, self._chunk * factor)))
 
-    def _forget(self, namespace: int, numbers: Sequence[int]) -> int:
-        """Delete claims, but for those that count again because their run woke."""
+    def _delete(self, namespace: int, numbers: Sequence[int]) -> int:
+        """Delete claims, except those that are valid again because their run revived."""
         row = schema.claims.c
         wanted = select(*(row[name] for name in DELETION_COLUMNS)).where(
             row.namespace == namespace,
@@ -194,19 +189,16 @@ class Recovery:
         )
         parameters = {"numbers": list_parameter(self._database.dialect, numbers)}
 
-        def forget(connection: Connection) -> int:
-            held = lock(connection, namespace)
-            rows = connection.execute(wanted, parameters).all()
-            usage = UsageCounters(connection, namespace, held)
-            writer = Writer(connection, namespace, held, usage)
-            writer.forget([tuple(found) for found in rows], orphaned=True)
-            usage.record()
+        def delete(connection: Connection) -> int:
+            with writing(connection, namespace) as writer:
+                rows = connection.execute(wanted, parameters).all()
+                writer.delete([tuple(found) for found in rows], orphaned=True)
             return len(rows)
 
         try:
-            return self._database.transact(forget, namespace)
+            return self._database.transact(delete, namespace)
         except NamespaceGone:
-            # They went with it.
+            # It was reset, and its claims with it.
             return 0
 
 
@@ -219,7 +211,7 @@ def _first(connection: Connection) -> _Place | None:
 
 
 def _numbers(place: _Place, count: int, connection: Connection) -> list[int]:
-    """The next claims of a run in a namespace that may be void."""
+    """The next claims of a run in a namespace that may be invalidated."""
     row = schema.claims.c
     wanted: Select[Any] = (
         select(row.id)
@@ -245,7 +237,7 @@ def _next_namespace(place: _Place, connection: Connection) -> int | None:
 
 
 def _finish(place: _Place, connection: Connection) -> None:
-    """Nothing is left of a run, unless it woke, or something else of it became void meanwhile."""
+    """Nothing is left of a run, unless it revived, or more of it was invalidated meanwhile."""
     row = schema.runs.c
     connection.execute(
         update(schema.runs).where(row.id == place.run, row.void == place.void).values(void=NOT_VOID)

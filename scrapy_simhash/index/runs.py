@@ -1,9 +1,8 @@
-"""Runs: which crawl made a claim, whether it still lives, and what becomes of what it left behind.
+"""Runs: the crawls that make claims, their heartbeat, and their end.
 
-A claim is only as good as the run that made it: what a run confirmed is known to be stored once the
-run has closed and its feeds with it. The claims of a run that never closes, or closes without
-having stored what it scraped, count no more from the moment that this is known, so that the pages
-they stand for are delivered again rather than lost.
+A claim is only as good as its run: what a run confirmed is known to be stored once the run has
+closed, and its feeds with it. If a run never closes, or closes without having stored its items, its
+claims are invalidated, so that their pages are delivered again rather than lost.
 """
 
 from __future__ import annotations
@@ -32,11 +31,9 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.transactions import Database
 
-__all__ = ["Run"]
-
 logger = logging.getLogger(__name__)
 
-#: Seconds that closing takes at most to delete what counts no more; others do the rest.
+# Seconds that closing spends on deleting invalidated claims; other runs delete the rest.
 _CLOSING = 1.0
 
 
@@ -45,9 +42,8 @@ class Run:
 
     Attributes:
         id: its number.
-        generation: the least number of the runs that were open together with this one: one visit
-            of the web.
-        recovery: what becomes of the runs that die.
+        generation: its crawl epoch: the smallest number of the runs that were open together.
+        recovery: handles runs that died.
     """
 
     def __init__(self, database: Database, number: int, process: str, on_crash: str) -> None:
@@ -58,8 +54,8 @@ class Run:
         self._on_crash = on_crash
         self._closed = False
         self._beaten = time.time()
-        # One that nobody holds any more can't close.
-        self._leave = weakref.finalize(self, unregister, process)
+        # A run that is garbage collected can't close any more.
+        self._unregister = weakref.finalize(self, unregister, process)
 
     @classmethod
     def open(
@@ -70,13 +66,13 @@ class Run:
         job: str = "",
         on_crash: Literal["release", "keep"] = "release",
     ) -> Self:
-        """Enter this process as a run, and find the runs that died.
+        """Register this process as a run, and find the runs that died.
 
         Args:
-            database: where the claims are.
+            database: of the claims.
             spider: its name.
-            job: what tells this crawl from others of the spider, such as its JOBDIR.
-            on_crash: whether its confirmed claims are released like those that pend, should it die.
+            job: identifies this crawl among those of the spider, for instance its JOBDIR.
+            on_crash: whether its confirmed claims are released, like the pending ones, if it dies.
 
         Raises:
             IndexUnavailable: the database did not answer in time.
@@ -86,9 +82,9 @@ class Run:
         def insert_row(connection: Connection, retried: bool) -> int:
             row = schema.runs.c
             if retried and (
-                entered := connection.scalar(select(row.id).where(row.process == process))
+                inserted := connection.scalar(select(row.id).where(row.process == process))
             ):
-                return int(entered)
+                return int(inserted)
             now = database.clock(connection)
             made = connection.execute(
                 insert(schema.runs).values(
@@ -109,58 +105,59 @@ class Run:
             unregister(process)
             raise
         run.recovery.look()
-        # After that: who died before is no company.
+        # Afterwards: runs that died before do not share its epoch.
         run.generation = database.transact(run._join)
         return run
 
     def _join(self, connection: Connection) -> int:
-        """Find out with whom this run is open together, one run after the other."""
+        """Find the epoch of the runs that are open now. This update serializes the runs."""
         connection.execute(
             update(schema.meta)
             .where(schema.meta.c.name == "version")
             .values(value=schema.meta.c.value)
         )
         row = schema.runs.c
-        company = connection.scalar(
+        epoch = connection.scalar(
             select(func.min(row.generation)).where(
                 row.settled.is_(False),
                 row.recovered.is_(None),
-                # Who is silent on another host may be dead.
+                # A run on another host without a heartbeat may be dead.
                 row.heartbeat > self.database.clock(connection) - LEASE,
                 row.generation > 0,
                 row.id != self.id,
             )
         )
-        generation = min(self.id, company or self.id)
+        generation = min(self.id, epoch or self.id)
         mine = update(schema.runs).where(row.id == self.id).values(generation=generation)
         connection.execute(mine)
         return generation
 
     def beat(self) -> None:
-        """If that is due, give a sign of life, and look for runs that died.
+        """If it is due, write a heartbeat and look for runs that died.
 
-        A run that slept may have been taken for dead. With this it lives again, and what is left
-        of its claims counts; so whoever claims does this first.
+        A run whose machine slept may have been declared dead. The heartbeat revives it with the
+        claims that are left, so it must be called before each claim.
 
         Raises:
             IndexUnavailable: the database did not answer in time.
         """
-        # By the clock that goes on while a machine sleeps. If it is set, this is due at once.
+        # The wall clock, which includes the time that a machine sleeps. If it is set back, a
+        # heartbeat is due at once.
         if self._closed or 0 <= time.time() - self._beaten < HEARTBEAT:
             return
-        # Should this fail, the next one need not wait as long, but all others must not fail too.
+        # If this fails, the next attempt comes after a second, and calls in between succeed.
         self._beaten = time.time() - HEARTBEAT + 1
-        if self.database.transact(self._give_sign) is not None:
+        if self.database.transact(self._write_heartbeat) is not None:
             logger.warning(
-                "Run %d gave no sign of life for so long that it was taken for dead; it goes on. "
-                "What it had claimed may have been stored by others meanwhile",
+                "Run %d had no heartbeat for so long that it was declared dead; it continues. "
+                "Other runs may have stored its items again meanwhile",
                 self.id,
             )
         self._beaten = time.time()
         self.recovery.look()
 
-    def _give_sign(self, connection: Connection) -> float | None:
-        """Returns when the run was taken for dead, if it was."""
+    def _write_heartbeat(self, connection: Connection) -> float | None:
+        """Write a heartbeat; returns when the run was declared dead, if it was."""
         row = schema.runs.c
         mine = row.id == self.id
         found = connection.execute(select(row.recovered).where(mine)).one_or_none()
@@ -182,23 +179,23 @@ class Run:
         return recovered
 
     def close(self, *, settled: bool, reason: str, stats: Mapping[str, Any] | None = None) -> None:
-        """Close the run: what is still pending is released.
+        """Close the run; its pending claims are released.
 
         Args:
-            settled: whether everything that was confirmed is known to be stored. Otherwise that is
-                released too, unless the run was opened to keep it.
+            settled: whether everything that was confirmed is known to be stored. Otherwise the
+                confirmed claims are released too, unless the run was opened to keep them.
             reason: why it ended.
-            stats: of the crawl, kept for the report.
+            stats: of the crawl, for the report.
 
         Raises:
-            IndexUnavailable: the database did not answer in time: the run is dead.
+            IndexUnavailable: the database did not answer in time: the run counts as dead.
         """
         if self._closed:
             return
         self._closed = True
         now = self.database.now()
         try:
-            # What was dropped is in the quarantine for good when nobody will fetch it again.
+            # Dropped items must survive a power cut: their pages will not be fetched again.
             with self.database.durable():
                 self.mark(
                     heartbeat=now,
@@ -210,21 +207,18 @@ class Run:
                     stats=json.dumps(stats, default=str) if stats is not None else None,
                 )
         finally:
-            self._leave()
+            self._unregister()
         self.recovery.has_work = True
-        # It is closed; what is left over somebody else deletes.
+        # The run is closed; other runs delete what is left.
         with suppress(IndexUnavailable):
             self.recovery.clear(_CLOSING)
 
     def abandon(self) -> None:
-        """Give the run up without closing it: it is dead, though this process may live on."""
+        """Give the run up without closing it: it counts as dead, though this process lives on."""
         self._closed = True
-        self._leave()
+        self._unregister()
 
     def mark(self, **columns: Any) -> None:
         """Set columns of the run's row."""
-        self.database.transact(
-            lambda connection: connection.execute(
-                update(schema.runs).where(schema.runs.c.id == self.id).values(columns)
-            )
-        )
+        change = update(schema.runs).where(schema.runs.c.id == self.id).values(columns)
+        self.database.transact(lambda connection: connection.execute(change))

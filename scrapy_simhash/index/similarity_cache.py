@@ -1,4 +1,4 @@
-"""The similarity of texts, for the judge: true where the texts are kept, estimated elsewhere."""
+"""Similarities of texts: exact if the text is stored, otherwise estimated."""
 
 from __future__ import annotations
 
@@ -18,33 +18,26 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import Row
     from scrapy_simhash.simhash.scheme import Scheme
 
-__all__ = ["SimilarityCache"]
-
-# Shingles that are remembered, of all texts together: 32 MiB.
+# Shingles kept of all texts together: 32 MiB.
 _MOST = 4 << 20
 
 
 class SimilarityCache:
-    """Compares documents with the texts of claims, and remembers the shingles of these.
-
-    Args:
-        scheme: makes the shingles of a text.
-    """
+    """Compares documents with the texts of claims, and keeps their shingles: an LRU cache."""
 
     def __init__(self, scheme: Scheme) -> None:
         self._scheme = scheme
-        # The ones that are met again and again stay.
         self._shingles: OrderedDict[int, NDArray[np.uint64]] = OrderedDict()
         self._held = 0
 
-    def unknown(self, claims: Iterable[int]) -> list[int]:
-        """Those of some claims whose texts are to be read."""
+    def missing(self, claims: Iterable[int]) -> list[int]:
+        """The claims whose texts are not cached."""
         return [claim for claim in claims if claim not in self._shingles]
 
-    def learn(self, texts: Mapping[int, bytes]) -> None:
-        """Learn the texts of claims, compressed, by their numbers."""
+    def add(self, texts: Mapping[int, bytes]) -> None:
+        """Add the compressed texts of claims, by the claims' numbers."""
         for claim, packed in texts.items():
-            # One that can't be read counts as gone.
+            # A damaged text counts as not stored.
             if (text := unpack_text(packed)) is None:
                 continue
             shingles = self._scheme.sketch(text).shingles
@@ -52,8 +45,8 @@ class SimilarityCache:
                 self._shingles[claim] = shingles
                 self._held += shingles.size
 
-    def forget(self) -> None:
-        """Forget what was met least lately, as far as there is too much."""
+    def trim(self) -> None:
+        """Remove the least recently used texts, as far as there are too many."""
         while self._held > _MOST:
             self._held -= self._shingles.popitem(last=False)[1].size
 
@@ -62,8 +55,7 @@ class SimilarityCache:
     ) -> tuple[float | None, bool]:
         """The Jaccard similarity of a document and a claim, and whether it is an estimate.
 
-        Returns:
-            None for the similarity where nothing is known: the scheme has no shingles.
+        The similarity is None if it is unknown, because the scheme has no shingles.
         """
         if shingles is None or mine.minhash is None:
             return None, False

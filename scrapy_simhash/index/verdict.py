@@ -1,4 +1,4 @@
-"""What is asked of an index, and what it answers."""
+"""The documents an index is asked about, and its answers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from scrapy_simhash.db.schema import PENDING, TEXT
 from scrapy_simhash.item.quality import QualitySignals, address_of
 
 if TYPE_CHECKING:
@@ -16,28 +17,13 @@ if TYPE_CHECKING:
     from scrapy_simhash.item.facts import Facts
     from scrapy_simhash.simhash.scheme import Sketch
 
-__all__ = [
-    "Claim",
-    "Claimant",
-    "Document",
-    "Duplicate",
-    "FactsMode",
-    "Kind",
-    "Match",
-    "Row",
-    "SameUrl",
-    "Verdict",
-    "group_name",
-    "random_number",
-]
-
 Kind = Literal["unique", "duplicate", "same", "skipped", "failed_open"]
 SameUrl = Literal["pass", "drop"]
 FactsMode = Literal["always", "auto", "never"]
 
 
 def group_name(namespace: int, origin: int) -> str:
-    """The name of a group: no other namespace of a database ever has the same."""
+    """The name of a group, unique within a database."""
     return f"{namespace}-{origin}"
 
 
@@ -46,18 +32,18 @@ class Match:
     """The claim that a document is a near-duplicate, or a new version, of.
 
     Attributes:
-        key: its owner key.
-        url: where its page was found.
+        key: its identity key.
+        url: the URL of its page.
         distance: Hamming distance of the two fingerprints, in bits.
-        similarity: the Jaccard similarity of the two texts' shingles, 0 to 1. Where a distance is
-            what was asked for, and for bare fingerprints, what similarity that distance means.
+        similarity: Jaccard similarity of the two texts' shingles, 0 to 1. If the index was opened
+            with a distance, and for bare fingerprints, the similarity that the distance means.
         first_seen: when the claim was made.
         claim: its number in the namespace.
         run: the run that made it.
-        pending: whether its item was not stored yet when it was met.
-        estimated: whether the similarity is an estimate, because the claim's text is not kept.
-        group: names what is near to this claim or another version of it, see `Verdict.group`.
-        merits: what may make a copy of it the better one.
+        pending: whether its item was not yet stored at the time of the comparison.
+        estimated: whether the similarity is an estimate, because the claim's text is not stored.
+        group: the group of the claim, see `Verdict.group`.
+        merits: quality signals, to compare it with copies.
     """
 
     key: str
@@ -74,43 +60,42 @@ class Match:
 
 
 class Row(NamedTuple):
-    """A row of the claims table; of a document what would be written if it were claimed."""
+    """A row of the claims table, in the order of its columns; or of a document to be claimed."""
 
-    namespace: int
-    id: int
-    owner: int
-    token: int
-    visit: int
-    generation: int
-    fetch: int
-    run: int
-    state: int
-    basis: int
-    fingerprint: bytes
-    size: int
-    nearest: int | None
-    created: float
-    seen: float
-    key: str
-    url: str
-    packed_keys: bytes | None
-    digest: bytes | None
-    facts: bytes | None
-    minhash: bytes | None
-    rest: bytes | None
-    beside: int | None
-    differs: str | None
+    namespace: int = 0
+    id: int = 0
+    owner: int = 0
+    token: int = 0
+    visit: int = 0
+    generation: int = 0
+    fetch: int = 0
+    run: int = 0
+    state: int = PENDING
+    basis: int = TEXT
+    fingerprint: bytes = b""
+    size: int = 0
+    nearest: int | None = None
+    created: float = 0.0
+    seen: float = 0.0
+    key: str = ""
+    url: str = ""
+    packed_keys: bytes | None = None
+    digest: bytes | None = None
+    facts: bytes | None = None
+    minhash: bytes | None = None
+    rest: bytes | None = None
+    beside: int | None = None
+    differs: str | None = None
     merits: bytes = b""
     origin: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """A claim that was made and can be confirmed or released.
+    """A claim that can be confirmed or released.
 
-    It carries its row to the caller and back: somebody may take this process for dead and release
-    the claim meanwhile, and what it stands for is stored all the same; confirming it then makes it
-    again.
+    It carries its row: if another process declares this one dead and releases the claim, and the
+    item is stored all the same, confirming makes the claim again.
     """
 
     id: int
@@ -124,19 +109,19 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the index says of a document.
+    """The index's answer about a document.
 
     Attributes:
-        kind: "unique"; "duplicate" of `match`; "same", a version of what its own owner claimed
-            before (`match`); "skipped", because it has no fingerprint; or, in a crawl alone,
-            "failed_open", because the index did not answer.
-        match: see `kind`; of a unique document the one whose text is near, if `differs` says what
-            makes them different things all the same.
-        claim: what was claimed: always for "unique"; for "same" where the new version is worth
-            remembering; None otherwise.
+        kind: "unique"; "duplicate" of `match`; "same", a new version of an earlier document of the
+            same identity (`match`); "skipped", it has no fingerprint; or, in a crawl only,
+            "failed_open", the index did not answer.
+        match: see `kind`; for a unique document, the claim with a similar text that it would be a
+            duplicate of, if not for `differs`.
+        claim: the new claim: always for "unique"; for "same" if the new version has to be
+            remembered; otherwise None.
         reason: why it was skipped.
-        differs: the field, or "(numbers)" in the text, "(address)", "(rest of the page)", that
-            makes a unique document another thing than `match`.
+        differs: why a unique document is not a duplicate of `match`: the name of a field, or
+            "(numbers)" in the text, "(address)", "(rest of the page)".
     """
 
     kind: Kind
@@ -147,10 +132,9 @@ class Verdict:
 
     @property
     def group(self) -> str | None:
-        """Names what it is a copy or a version of, as long as the database lasts.
+        """Identifies all near-duplicates and versions of one item, as long as the database exists.
 
-        All that are near-duplicates of one thing have the same, whoever asks and whenever; so do
-        all versions of that thing. None where nothing was compared.
+        It is the same for every crawl that asks. None if nothing was compared.
         """
         if self.claim is not None:
             return self.claim.group
@@ -158,55 +142,49 @@ class Verdict:
 
 
 class Claimant(NamedTuple):
-    """Who claims.
-
-    Attributes:
-        run: its number.
-        generation: the number that it shares with the runs that were open together with it.
-    """
+    """The run that claims: its number and its crawl epoch."""
 
     run: int
     generation: int
 
 
-# To ask the system for each number gives the interpreter away. Nobody can seed this one.
+# The system's random numbers take a system call, which releases the GIL. Nobody can seed this one.
 _numbers = Random()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_numbers.seed)
 
 
 def random_number() -> int:
-    """63 bits that tell something from all others, of other threads and processes too."""
+    """63 random bits, unique across threads and processes."""
     return _numbers.getrandbits(63)
 
 
-def _number_of_duplicate() -> int:
-    """Milliseconds, in fractions of 12 bits, and 10 bits that tell it from others of the time."""
+def _duplicate_id() -> int:
+    """Milliseconds with 12 bits of fractions, and 10 random bits."""
     return ((time.time_ns() << 12) // 1_000_000 << 10) | _numbers.getrandbits(10)
 
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """What a claim is asked for.
+    """A document to be claimed.
 
     Attributes:
-        sketch: fingerprint and features; of a document that is compared as a whole, the digest.
-        key: the owner key.
-        url: where it was found.
-        visit: which visit of the owner this is: two documents of one visit may be duplicates of
-            each other, one of an earlier visit is the owner's own version. None for the crawl, and
-            all that are open together with it.
-        fetch: the page on which several things are listed under addresses of their own, which are
-            different things for that; 0 for any other.
-        text: kept to explain verdicts, and to judge by; None to keep none.
-        facts: what it says beside the text; None where nothing but the text is compared.
-        rest: a sketch of all that its page shows, where the page's text is what is compared.
-        digest: 16 bytes that are equal for equal items; None for what is no item.
-        exact: whether it is compared as a whole, to the letter, and by no text.
-        token: tells it from every other document.
-        published: when the thing itself was published, in seconds since the epoch.
-        canonical: whether it says that its address is the canonical one.
-        packed: the text as it is kept, if that was made before; by default it is when it is needed.
+        sketch: fingerprint and features; the digest of a document that is compared as a whole.
+        key: the identity key.
+        url: the URL of its page.
+        visit: two documents of one visit may be duplicates of each other; a document of an earlier
+            visit with the same identity is an earlier version. None for the crawl epoch.
+        fetch: identifies a listing page, whose items have addresses of their own and are different
+            for that; 0 for any other page.
+        text: stored to explain verdicts and to compute similarities; None to store none.
+        facts: values compared besides the text; None to compare the text only.
+        rest: a sketch of all visible text of the page, if the page's text is compared.
+        digest: 16 bytes that are equal for equal items; None for a document that is not an item.
+        exact: whether it is compared as a whole, exactly, and not by its text.
+        token: a number that identifies this document.
+        published: when the item was published, in seconds since the epoch.
+        canonical: whether the page declares its URL to be the canonical one.
+        packed: the compressed text, if at hand; by default it is compressed when needed.
     """
 
     sketch: Sketch
@@ -226,18 +204,18 @@ class Document:
 
     @property
     def merits(self) -> QualitySignals:
-        """What may make it better than a copy of it."""
+        """Quality signals, to compare it with copies."""
         address = address_of(self.key, self.url)
         return QualitySignals(address, len(self.text or ""), self.published, self.canonical)
 
 
 @dataclass(slots=True, eq=False)
 class Duplicate:
-    """A near-duplicate to be remembered, with the item that was dropped."""
+    """A near-duplicate to be recorded, with the item that was dropped."""
 
     document: Document
     match: Match
     action: str
     item: bytes | None = None
     item_type: str | None = None
-    id: int = field(default_factory=_number_of_duplicate)
+    id: int = field(default_factory=_duplicate_id)

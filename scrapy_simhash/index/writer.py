@@ -1,48 +1,62 @@
-"""What is written under a namespace's lock: claims and their keys, duplicates, texts."""
+"""Writes claims with their keys and texts, and duplicates, under a namespace's lock."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import contextmanager
 from functools import cache
+from itertools import starmap
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
 from sqlalchemy import bindparam, delete, func, literal_column, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import CONFIRMED
-from scrapy_simhash.db.statements import (
-    CompiledStatement,
-    Insertion,
-    is_in,
-    list_parameter,
-)
-from scrapy_simhash.index.budgets import share_of
-from scrapy_simhash.index.deletion import deletion_row, other_slot, stored_keys
+from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.schema import CONFIRMED, EXACT
+from scrapy_simhash.db.statements import CompiledStatement, Insertion, is_in, list_parameter
+from scrapy_simhash.index.batch import KeyRow, exact_key
+from scrapy_simhash.index.budgets import UsageCounters, share_of
 from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.keys.plan import load_keys
+from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from sqlalchemy import ColumnElement, Connection, Table
 
     from scrapy_simhash.db.lock import LockedNamespace
     from scrapy_simhash.db.pipeline import Answer
-    from scrapy_simhash.index.batch import KeyRow
-    from scrapy_simhash.index.budgets import UsageCounters
-    from scrapy_simhash.index.deletion import DeletionRow
 
-__all__ = [
-    "Writer",
-    "ask_standing",
-    "ask_to_confirm",
-]
+#: The columns needed to delete a claim with its keys.
+DELETION_COLUMNS = ("id", "packed_keys", "fingerprint", "basis", "digest")
+DeletionRow = tuple[int, bytes | None, bytes, int, bytes | None]
+
+deletion_row: itemgetter[Any] = itemgetter(*map(Row._fields.index, DELETION_COLUMNS))
+_load_keys = cache(load_keys)
+
+
+def stored_keys(plan: str, claim: DeletionRow) -> list[KeyRow]:
+    """The keys of a claim, computed from its row."""
+    _, packed, fingerprint, basis, digest = claim
+    slots = _load_keys(plan).slots
+    if basis == EXACT:
+        return [KeyRow(slots, exact_key(fingerprint))]
+    if packed is not None:
+        numbers = np.frombuffer(packed, "<i4").tolist()
+    else:
+        sketch = Sketch(int.from_bytes(fingerprint, "big"), 0, None)
+        numbers = _load_keys(plan).keys(sketch).tolist()
+    keys = list(starmap(KeyRow, enumerate(numbers)))
+    return keys if digest is None else [*keys, KeyRow(slots, exact_key(digest))]
 
 
 class _Statements:
-    """What is executed, for a dialect."""
+    """The compiled statements for a dialect."""
 
     def __init__(self, dialect: str) -> None:
         def here(table: Table, column: str) -> tuple[ColumnElement[bool], ...]:
@@ -52,29 +66,20 @@ class _Statements:
             )
 
         claims, duplicates, texts = schema.claims, schema.duplicates, schema.texts
-        own_texts = (*here(texts, "claim"), texts.c.duplicate == 0)
-        self.present = CompiledStatement(
-            select(claims.c.id, claims.c.digest).where(*here(claims, "id"))
-        )
-        self.confirm = CompiledStatement(
-            update(claims).where(*here(claims, "id")).values(state=CONFIRMED)
-        )
-        self.touch = CompiledStatement(
+        compiled = CompiledStatement
+        my_claims, my_duplicates = here(claims, "id"), here(duplicates, "id")
+        self.present = compiled(select(claims.c.id, claims.c.digest).where(*my_claims))
+        self.confirm = compiled(update(claims).where(*my_claims).values(state=CONFIRMED))
+        self.delete_claims = compiled(delete(claims).where(*my_claims))
+        self.touch = compiled(
             update(claims)
             .where(claims.c.namespace == bindparam("here"), claims.c.id == bindparam("new_id"))
-            .values(
-                seen=bindparam("now"),
-                **{
-                    name: bindparam(f"new_{name}")
-                    for name in ("owner", "token", "visit", "generation", "fetch")
-                },
-            )
+            .values(seen=bindparam("now"), **{name: bindparam(f"new_{name}") for name in _TOUCHED})
         )
-        self.delete_claims = CompiledStatement(delete(claims).where(*here(claims, "id")))
         keys = schema.keys.c
-        # Whatever of these keys leads to one of these claims is one of its own. They are found by
-        # the keys: as many times as many places would be looked at if the claims led there too.
-        self.delete_keys = CompiledStatement(
+        # A key row with one of these keys and one of these claims belongs to that claim. Adding 0
+        # makes the engine search by key, not by claim, which would read far more rows.
+        self.delete_keys = compiled(
             delete(schema.keys).where(
                 keys.namespace == bindparam("here"),
                 keys.slot == bindparam("at"),
@@ -82,44 +87,37 @@ class _Statements:
                 is_in(dialect, keys.claim + literal_column("0"), "numbers"),
             )
         )
-        self.orphan = CompiledStatement(
+        self.orphan = compiled(
             update(duplicates).where(*here(duplicates, "claim")).values(orphaned=True)
         )
-        self.remembered = CompiledStatement(
-            select(duplicates.c.id).where(
-                *here(duplicates, "id"), duplicates.c.run == bindparam("of_run")
-            )
+        self.recorded = compiled(
+            select(duplicates.c.id).where(*my_duplicates, duplicates.c.run == bindparam("of_run"))
         )
-        size = func.coalesce(func.sum(func.length(texts.c.text)), 0)
-        self.size_of_own_texts = CompiledStatement(select(size).where(*own_texts))
-        self.delete_own_texts = CompiledStatement(delete(texts).where(*own_texts))
-        self.size_of_items = CompiledStatement(
-            select(func.coalesce(func.sum(func.length(duplicates.c.item)), 0)).where(
-                *here(duplicates, "id")
-            )
-        )
-        self.size_of_their_texts = CompiledStatement(
-            select(size).where(
-                *here(duplicates, "id"),
+        self.delete_duplicates = compiled(delete(duplicates).where(*my_duplicates))
+        own_texts = (*here(texts, "claim"), texts.c.duplicate == 0)
+        self.size_of_own_texts = compiled(_total(texts.c.text).where(*own_texts))
+        self.delete_own_texts = compiled(delete(texts).where(*own_texts))
+        self.size_of_items = compiled(_total(duplicates.c.item).where(*my_duplicates))
+        self.size_of_their_texts = compiled(
+            _total(texts.c.text).where(
+                *my_duplicates,
                 texts.c.namespace == duplicates.c.namespace,
                 texts.c.claim == duplicates.c.claim,
                 texts.c.duplicate == duplicates.c.id,
             )
         )
-        self.delete_duplicates = CompiledStatement(
-            delete(duplicates).where(*here(duplicates, "id"))
-        )
-        self.delete_text = _delete_by_key(texts)
+        by_key = (column == bindparam(column.name) for column in texts.primary_key)
+        self.delete_text = compiled(delete(texts).where(*by_key))
         self.insert_claims, self.insert_keys, self.insert_duplicates, self.insert_texts = (
             Insertion(dialect, table) for table in (claims, schema.keys, duplicates, texts)
         )
 
 
-def _delete_by_key(table: Table) -> CompiledStatement:
-    columns = (column == bindparam(column.name) for column in table.primary_key)
-    return CompiledStatement(delete(table).where(*columns))
+def _total(column: Any) -> Any:
+    return select(func.coalesce(func.sum(func.length(column)), 0))
 
 
+_TOUCHED = ("owner", "token", "visit", "generation", "fetch")
 _statements = cache(_Statements)
 _URL = Row._fields.index("url")
 
@@ -130,7 +128,7 @@ def _stored(row: Row) -> tuple[Any, ...]:
 
 
 def ask_to_confirm(connection: Connection, namespace: int, claims: Sequence[Row]) -> Answer | None:
-    """Ask to confirm claims, given by their rows, for :meth:`Writer.make_again`."""
+    """Confirm claims; the answer is for :meth:`Writer.make_again`."""
     if not claims:
         return None
     dialect = connection.dialect.name
@@ -138,26 +136,26 @@ def ask_to_confirm(connection: Connection, namespace: int, claims: Sequence[Row]
     return _statements(dialect).confirm.ask(connection, {"here": namespace, "numbers": numbers})
 
 
-def ask_standing(connection: Connection, namespace: int, claims: Iterable[int]) -> Answer:
-    """Ask which of some claims are there, for :func:`standing`."""
+def ask_present(connection: Connection, namespace: int, claims: Iterable[int]) -> Answer:
+    """Ask which of some claims exist, with their digests."""
     dialect = connection.dialect.name
     parameters = {"here": namespace, "numbers": list_parameter(dialect, claims)}
     return _statements(dialect).present.ask(connection, parameters)
 
 
-def standing(stand: Answer) -> dict[int, bytes | None]:
-    """Those of the claims that are there, each with its digest."""
-    return {number: None if digest is None else bytes(digest) for number, digest in stand.rows}
+def _digests(present: Answer) -> dict[int, bytes | None]:
+    """The answer to :func:`ask_present`."""
+    return {number: None if digest is None else bytes(digest) for number, digest in present.rows}
 
 
 class Writer:
-    """Writes to one namespace inside a transaction that holds its lock, and keeps the usage.
+    """Writes to one namespace in a transaction that holds its lock.
 
     Args:
-        connection: in a transaction whose first statement locked the namespace.
+        connection: in the transaction.
         namespace: its number.
-        held: what came with the lock.
-        usage: what changes is noted there.
+        held: the locked namespace.
+        usage: updated with each change.
     """
 
     def __init__(
@@ -167,7 +165,7 @@ class Writer:
         self._dialect = connection.dialect.name
         self._sql = _statements(self._dialect)
         self._namespace = namespace
-        self._held = held
+        self._plan = held.plan
         self.usage = usage
 
     def insert(
@@ -177,21 +175,20 @@ class Writer:
         crowded: Collection[KeyRow] = (),
         texts: Mapping[int, bytes] = MappingProxyType({}),
     ) -> None:
-        """Add claims with their keys, but for those of these that are crowded.
+        """Add claims.
 
         Args:
             claims: their rows.
-            keys: of each; made from the rows where they are not at hand.
-            crowded: keys that are shared by too many.
-            texts: that are kept of them: the number of the claim, and the text, compressed.
+            keys: of each; computed from the rows by default.
+            crowded: hot keys, which are not added.
+            texts: compressed texts by the number of the claim.
         """
         if not claims:
             return
         if keys is None:
-            keys = [stored_keys(self._held.plan, deletion_row(row)) for row in claims]
-        first = self._held.first_slot
+            keys = [stored_keys(self._plan, deletion_row(row)) for row in claims]
         key_rows = [
-            (self._namespace, first + slot, key, row.id)
+            (self._namespace, slot, key, row.id)
             for row, mine in zip(claims, keys, strict=True)
             for slot, key in mine
             if not crowded or (slot, key) not in crowded
@@ -201,66 +198,53 @@ class Writer:
         self._insert_texts((row.id, 0, row.url, texts[row.id]) for row in claims if row.id in texts)
         self.usage.claims += len(claims)
 
-    def rekey(self, plan: str, claims: Sequence[DeletionRow]) -> None:
-        """Add keys of the next plan to claims that have those of the present one."""
-        first = other_slot(self._held.first_slot)
-        rows = [
-            (self._namespace, first + slot, key, claim[0])
-            for claim in claims
-            for slot, key in stored_keys(plan, claim)
-        ]
-        self._sql.insert_keys.rows(self._connection, rows)
-
     def make_again(self, claims: Sequence[Row], confirmed: Answer | None) -> bool:
-        """Make those claims again, given by their rows, that were to be confirmed and are gone.
+        """Make the claims again that could not be confirmed because they are deleted.
 
-        One that is gone was released by somebody who took this run for dead. What it stands for
-        is stored all the same.
+        Another process has declared this run dead and released them, but their items are stored.
 
         Args:
-            claims: their rows.
-            confirmed: what :func:`ask_to_confirm` gave.
+            claims: that were to be confirmed.
+            confirmed: the answer to :func:`ask_to_confirm`.
 
         Returns:
-            whether there were such.
+            whether there were any.
         """
         numbers = {row.id for row in claims}
         if confirmed is None or confirmed.changed == len(numbers):
             return False
-        # A row that was confirmed before does not count as changed everywhere.
-        present = standing(ask_standing(self._connection, self._namespace, numbers))
+        # Some engines do not count a row that was confirmed before as changed.
+        present = _digests(ask_present(self._connection, self._namespace, numbers))
         gone = {row.id: row for row in claims if row.id not in present}
         self.insert([row._replace(state=CONFIRMED) for row in gone.values()])
         return bool(gone)
 
     def touch(self, claims: Sequence[Row], now: float) -> None:
-        """Note that claims were met again by their own owner, and stand for that now."""
+        """Note that claims were seen again, and now belong to the document in their row."""
         if claims:
-            names = ("id", "owner", "token", "visit", "generation", "fetch")
-            rows = ({f"new_{name}": getattr(row, name) for name in names} for row in claims)
+            rows = ({f"new_{name}": getattr(row, name) for name in _TOUCHED} for row in claims)
             self._sql.touch.ask(
-                self._connection, [{"here": self._namespace, "now": now, **row} for row in rows]
+                self._connection,
+                [
+                    {"here": self._namespace, "now": now, "new_id": claim.id, **row}
+                    for claim, row in zip(claims, rows, strict=True)
+                ],
             )
 
-    def forget(self, claims: Sequence[DeletionRow], *, orphaned: bool) -> None:
+    def delete(self, claims: Sequence[DeletionRow], *, orphaned: bool) -> None:
         """Delete claims, their keys and texts.
 
         Args:
             claims: the columns :data:`DELETION_COLUMNS` of each.
-            orphaned: what was dropped against them is covered by nothing any more; not so where
-                they merely expire.
+            orphaned: mark their duplicates as orphaned; not if the claims merely expire.
         """
         if not claims:
             return
         here = self._here(claim[0] for claim in claims)
-        plans = [(self._held.first_slot, self._held.plan)]
-        if self._held.next_plan is not None:
-            plans.append((other_slot(self._held.first_slot), self._held.next_plan))
         of_slots: dict[int, set[int]] = defaultdict(set)
-        for first, plan in plans:
-            for claim in claims:
-                for slot, key in stored_keys(plan, claim):
-                    of_slots[first + slot].add(key)
+        for claim in claims:
+            for slot, key in stored_keys(self._plan, claim):
+                of_slots[slot].add(key)
         for slot, keys in of_slots.items():
             values = list_parameter(self._dialect, keys)
             self._sql.delete_keys.ask(self._connection, {**here, "at": slot, "values": values})
@@ -272,8 +256,8 @@ class Writer:
         self.usage.claims -= deleted.changed
         self.usage.text_bytes -= int(size.rows[0][0])
 
-    def forget_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
-        """Delete duplicates, each given by its number and its claim, with their items and texts."""
+    def delete_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
+        """Delete duplicates, given by number and claim, with their items and texts."""
         if not duplicates:
             return
         here = self._here(number for number, _ in duplicates)
@@ -290,35 +274,35 @@ class Writer:
         )
         self._sql.delete_duplicates.ask(self._connection, here)
 
-    def remember(
+    def record_duplicates(
         self,
         duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]],
-        stand: Answer,
+        present: Answer,
         *,
         retried: bool,
     ) -> None:
-        """Keep duplicates, with the items that were dropped.
+        """Store duplicates, with the items that were dropped.
 
         Args:
-            duplicates: rows of the table, and the text of each, compressed.
-            stand: what :func:`ask_standing` gave of their claims.
-            retried: an earlier attempt may have written them already.
+            duplicates: rows of the table, and the compressed text of each.
+            present: the answer to :func:`ask_present` for their claims.
+            retried: an earlier attempt may have written them.
         """
         if retried and duplicates:
             here = self._here(row["id"] for row, _ in duplicates)
             here["of_run"] = duplicates[0][0]["run"]
-            written = {number for (number,) in self._sql.remembered.rows(self._connection, here)}
+            written = {number for (number,) in self._sql.recorded.rows(self._connection, here)}
             duplicates = [(row, text) for row, text in duplicates if row["id"] not in written]
         if not duplicates:
             return
-        alive = standing(stand)
+        digests = _digests(present)
         rows = [
             {
                 **row,
                 "url": None if row["url"] == row["key"] else row["url"],
-                # The claim may have been released between the verdict and now.
-                "orphaned": row["claim"] not in alive,
-                "repeats": bool(row["digest"]) and alive.get(row["claim"]) == row["digest"],
+                # The claim may have been released since the verdict.
+                "orphaned": row["claim"] not in digests,
+                "repeats": bool(row["digest"]) and digests.get(row["claim"]) == row["digest"],
                 "item_bytes": len(row["item"] or b""),
                 "site": share_of(row["url"]),
             }
@@ -334,11 +318,10 @@ class Writer:
         self.usage.item_bytes += sum(row["item_bytes"] for row in rows)
 
     def _insert_texts(self, texts: Iterable[tuple[int, int, str, bytes]]) -> None:
-        """Keep compressed texts, but for too large ones, and enter them in the usage.
+        """Store compressed texts, except those that are too large.
 
         Args:
-            texts: the number of a claim; 0, or that of its duplicate; where that was found; and
-                its text.
+            texts: the number of a claim; 0, or the number of its duplicate; the URL; the text.
         """
         rows = [
             (self._namespace, claim, duplicate, text, len(text), share_of(url))
@@ -351,3 +334,16 @@ class Writer:
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         """The parameters of a statement on rows of this namespace."""
         return {"here": self._namespace, "numbers": list_parameter(self._dialect, numbers)}
+
+
+@contextmanager
+def writing(connection: Connection, namespace: int) -> Iterator[Writer]:
+    """Lock a namespace, and record the usage at the end.
+
+    Raises:
+        NamespaceGone: the namespace does not exist any more.
+    """
+    held = lock(connection, namespace)
+    usage = UsageCounters(connection, namespace, held)
+    yield Writer(connection, namespace, held, usage)
+    usage.record()

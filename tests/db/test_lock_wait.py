@@ -82,11 +82,11 @@ def test_a_lock_that_moves_is_waited_for_longer_than_the_timeout(tmp_path: Path)
     with Index(f"sqlite:///{tmp_path}/seen.db", timeout=1) as index:
         index.run  # noqa: B018 - opened while nobody is in the way
         for number in range(10):
-            before = index.database.signs.waited
+            before = index.database.liveness.waited
             with others(index, seconds=4, hold=0.3):
                 assert index.claim(f"some words of a text {number}", key=f"{number}")
             # It may have had the lock at once, by luck.
-            if (waited := index.database.signs.waited - before) > 2:
+            if (waited := index.database.liveness.waited - before) > 2:
                 break
         assert waited > 2
 
@@ -100,7 +100,7 @@ def test_as_long_as_others_are_seen_to_get_through_nothing_is_given_up(
     monkeypatch.setattr(LockWait, "_progress", lambda _: next(numbers))
     with others(index, seconds=0, hold=3 * TIMEOUT, many=1):
         assert index.claim("some words of a text", key="a").kind == "unique"
-    assert TIMEOUT < index.database.signs.waited < 10 * TIMEOUT
+    assert TIMEOUT < index.database.liveness.waited < 10 * TIMEOUT
 
 
 @on_every_engine
@@ -240,7 +240,7 @@ def test_a_file_that_can_never_be_used_is_not_waited_for(
 
 
 def connect_arguments(url: str, **given: Any) -> dict[str, Any]:
-    return engine_options(check_url(url), 10, 10, {"connect_args": given} if given else {})[
+    return engine_options(check_url(url), 10, {"connect_args": given} if given else {})[
         "connect_args"
     ]
 

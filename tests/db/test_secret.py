@@ -65,13 +65,6 @@ def test_one_that_is_given_is_taken_and_must_be_given_again_or_not_at_all(url: s
     assert secret(url) == secret_of(GIVEN)
 
 
-def test_what_a_database_holds_stands_for_itself() -> None:
-    held = secret_of(GIVEN).hex()
-    assert secret_of(held) == bytes.fromhex(held)
-    assert secret_of(held.upper()) != bytes.fromhex(held)
-    assert len(secret_of("\0\ud800" * 8)) == len(secret_of("x" * 10**6)) == 16
-
-
 @pytest.mark.parametrize("given", ["", "fifteen letters", 1234567890123456, b"x" * 20, None])
 def test_one_that_is_too_short_is_refused_and_not_repeated(given: object) -> None:
     with pytest.raises(ValueError, match="16 characters") as refused:

@@ -12,12 +12,11 @@ from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.reader import CROWD
+from scrapy_simhash.index.queries import CROWD
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.upkeep import expire_claims, rebuild_keys
+from scrapy_simhash.index.upkeep import expire_claims
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
@@ -165,45 +164,6 @@ def test_a_duplicate_is_remembered_as_what_it_is(open_: Callable[..., Index]) ->
     stored = index.database.read(lambda c: c.execute(select(schema.duplicates)).one())
     assert (stored.basis, stored.distance, stored.similarity) == (schema.EXACT, 0, 1)
     assert stored.minhash is None
-
-
-def test_keys_made_anew_find_them_too(blocks: Callable[..., Index]) -> None:
-    index = blocks()
-    documents = [row(number) for number in range(50)]
-    index.confirm(*ask(index, *documents))
-    index.claim(7, key="a fingerprint")
-    for plan in (Blocks((32, 32)), Blocks((22, 21, 21))):
-        rebuild_keys(index, plan)
-        assert kinds(index, *(row(number, key="b") for number in range(50))) == ["duplicate"] * 50
-        assert index.claim(5, key="b").kind == "duplicate"
-        assert rows(index.database, schema.keys) == 50 + plan.slots
-    (last,) = ask(index, row(99))
-    index.release(last)
-    assert expire_claims(index, index.database.now() + 1) == 51
-    assert_no_trace(index.database)
-
-
-def test_those_claimed_while_keys_are_made_anew_are_not_forgotten(
-    blocks: Callable[..., Index], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scrapy_simhash.index.upkeep._CHUNK", 10)
-    index = blocks()
-    verdicts = ask(index, *(row(number) for number in range(30)))
-    other = blocks(namespace=index.namespace)
-    asked: list[int] = []
-
-    def progress(done: int, _total: int) -> None:
-        if not asked:
-            assert kinds(other, row(99)) == ["unique"]
-            other.release(verdicts[0], verdicts[29])
-        asked.append(done)
-
-    rebuild_keys(index, Blocks((22, 21, 21)), progress)
-    for user in (index, other):
-        found = kinds(user, *(row(number, key="b") for number in (1, 28, 99)))
-        assert found == ["duplicate"] * 3
-    assert kinds(index, row(0, key="new"), row(29, key="new")) == ["unique"] * 2
-    assert rows(index.database, schema.keys) == len(index) == 31
 
 
 def test_a_crowd_that_shares_all_its_bands_hides_none(db: Database) -> None:

@@ -304,7 +304,7 @@ def test_skipped_documents_keep_their_place_in_a_batch(db: Database) -> None:
 
 def test_bands_refuse_a_bare_fingerprint(db: Database) -> None:
     with pytest.raises(
-        TypeError, match="give the text, or open the index with candidates='blocks'"
+        TypeError, match="pass the text, or open the index with candidates='blocks'"
     ):
         Index(db).claim(5, key="a")
 

@@ -13,7 +13,7 @@ from sqlalchemy import update
 from scrapy_simhash import history
 from scrapy_simhash.db import schema
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.reader import CROWD
+from scrapy_simhash.index.queries import CROWD
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_duplicates
 from scrapy_simhash.index.verdict import Document, Duplicate

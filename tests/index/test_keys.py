@@ -1,4 +1,4 @@
-"""Crowded bands, other keys, keys made anew: on every engine that there is a server of."""
+"""Hot bands, and namespaces with other keys, on every engine with a server."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from servers import ENGINES
 from sqlalchemy import select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.reader import CROWD
-from scrapy_simhash.index.upkeep import rebuild_keys
+from scrapy_simhash.index.queries import CROWD
 from scrapy_simhash.index.verdict import Claim, Document
-from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def test_bands_for_more_alike_pages_are_taken_with_a_warning(
     Index(db, similarity=1)
     assert not caplog.records
     assert Index(db, similarity=0.8).lookup.keys.id == Index(db, similarity=1).lookup.keys.id
-    assert "found. Reset the namespace" in caplog.text
+    assert "Reset the namespace" in caplog.text
 
 
 def test_more_candidates_than_planned_are_told_once(
@@ -127,82 +126,19 @@ def test_more_candidates_than_planned_are_told_once(
     index = Index(db, candidates="blocks", distance=3, expected_size=100, text_budget=0)
     # One block is the same in all of them.
     index.claim_many({"fingerprint": n << 64, "key": str(n)} for n in range(0, 1000 * 16, 16))
-    assert caplog.text.count("scrapy simhash rebuild") == 1
+    assert caplog.text.count("SIMHASH_EXPECTED_SIZE") == 1
 
 
-def rekeyed(db: Database) -> set[int]:
-    """The slots that have keys."""
-    return db.read(lambda c: set(c.scalars(select(schema.keys.c.slot).distinct())))
-
-
-def test_keys_are_made_anew_while_others_claim(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who has the old keys finds everything before, and after, and is found."""
-    monkeypatch.setattr("scrapy_simhash.index.upkeep._CHUNK", 20)
-    index = Index(db, candidates="blocks", distance=3)
-    rng = random.Random(1)
-    base = [rng.getrandbits(BITS) for _ in range(110)]
-    verdicts = index.claim_many({"fingerprint": n, "key": str(n)} for n in base[:100])
-    other = Index(db, candidates="blocks", distance=3)
-    seen: list[tuple[int, int]] = []
-
-    def progress(done: int, total: int) -> None:
-        seen.append((done, total))
-        if len(seen) == 2:
-            other.release(verdicts[0], verdicts[99])
-            assert other.claim(base[100], key="new").kind == "unique"
-            for number in (1, 50, 98, 100):
-                assert other.claim(flipped(base[number], 3), key="copy").kind == "duplicate"
-
-    plan = Blocks((22, 21, 21))
-    assert index.lookup.keys != plan
-    assert rebuild_keys(index, plan, progress) == plan
-    assert seen[0] == (20, 100)
-    assert seen[-1][0] >= 99
-    for user in (index, other, Index(db, candidates="blocks", distance=3)):
-        for number in (1, 50, 98, 100):
-            assert user.nearest(base[number])[0].distance == 0
-            assert user.claim(flipped(base[number], 3), key="copy").kind == "duplicate"
-        assert user.lookup.keys == plan
-        assert user.nearest(base[0], limit=1) == [] or user.nearest(base[0])[0].distance > 3
-    assert other.claim(base[0], key="again").kind == "unique"
-    assert len(rekeyed(db)) == 3
-    assert rows(db, schema.keys) == 3 * len(index)
-    index.release(*verdicts)
-    assert rows(db, schema.keys) == 3 * len(index)
-
-
-def test_making_keys_anew_goes_on_where_it_was_interrupted(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scrapy_simhash.index.upkeep._CHUNK", 20)
-    index = Index(db, candidates="blocks", distance=3)
-    rng = random.Random(1)
-    base = [rng.getrandbits(BITS) for _ in range(100)]
-    index.claim_many({"fingerprint": n, "key": str(n)} for n in base)
-
-    def interrupt(done: int, _total: int) -> None:
-        if done >= 40:
-            raise KeyboardInterrupt
-
-    plan = Blocks((22, 21, 21))
-    with pytest.raises(KeyboardInterrupt):
-        rebuild_keys(index, plan, interrupt)
-    seen: list[int] = []
-    rebuild_keys(
-        Index(db, candidates="blocks", distance=3), plan, lambda done, _: seen.append(done)
-    )
-    assert seen[0] == 60
-    with pytest.raises(KeyboardInterrupt):
-        rebuild_keys(index, Blocks((32, 32)), interrupt)
-    again = Blocks((30, 30))
-    assert rebuild_keys(index, again) == again, "of another plan that was given up nothing stays"
-    assert rows(db, schema.keys) == 2 * len(index)
-    assert index.claim(flipped(base[50], 3), key="copy").kind == "duplicate"
-    assert rebuild_keys(index, again) == again
-
-
-def test_bands_are_not_made_anew(db: Database) -> None:
-    with pytest.raises(TypeError, match="made of the texts"):
-        rebuild_keys(Index(db))
+def test_keys_that_cannot_serve_the_settings_are_refused_with_what_to_do(db: Database) -> None:
+    Index(db, namespace="bands")
+    Index(db, namespace="blocks", candidates="blocks", distance=1, expected_size=100)
+    for namespace, distance, why in [
+        ("bands", 3, "these settings need 'blocks "),
+        ("blocks", 60, "lookups"),
+    ]:
+        with pytest.raises(
+            SchemeMismatch, match=f"'{namespace}' was made with the keys"
+        ) as refused:
+            Index(db, namespace=namespace, candidates="blocks", distance=distance)
+        assert why in str(refused.value)
+        assert "Use another namespace, the old settings, or start over" in str(refused.value)

@@ -376,7 +376,7 @@ def test_a_run_that_wakes_is_a_run_again(
         assert deleted(judge) == 1
     run._beaten = 0.0
     run.beat()
-    assert "was taken for dead" in caplog.text
+    assert "was declared dead" in caplog.text
     assert len(index) == (0 if is_deleted else 1), "what is left of it counts again"
     verdict = index.claim(OTHER, key="b")
     assert verdict.kind == "unique"
@@ -398,14 +398,14 @@ def test_what_a_run_that_wakes_has_claimed_is_deleted_no_further(
     index.confirm(index.claim(TEXT, key="a"))
     run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
     judge.recovery.look()
-    forget = judge.recovery._forget
+    forget = judge.recovery._delete
 
     def wake_first(namespace: int, numbers: Any) -> int:
         run._beaten = 0.0
         run.beat()
         return forget(namespace, numbers)
 
-    monkeypatch.setattr(judge.recovery, "_forget", wake_first)
+    monkeypatch.setattr(judge.recovery, "_delete", wake_first)
     assert deleted(judge) == 0
     assert len(index) == 1
 
@@ -452,13 +452,13 @@ def test_thousands_of_claims_in_several_namespaces_are_deleted_in_small_steps(
     run.mark(process=GONE)
     after = Run.open(db)
     steps: list[int] = []
-    forget = after.recovery._forget
+    forget = after.recovery._delete
 
     def counted(namespace: int, numbers: Any) -> int:
         steps.append(len(numbers))
         return forget(namespace, numbers)
 
-    monkeypatch.setattr(after.recovery, "_forget", counted)
+    monkeypatch.setattr(after.recovery, "_delete", counted)
     assert deleted(after) == 2200
     assert steps[0] == 100
     assert len(steps) > 2

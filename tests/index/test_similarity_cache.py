@@ -12,7 +12,7 @@ from servers import ENGINES
 from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.index import similarity_cache
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.reader import CROWD
+from scrapy_simhash.index.queries import CROWD
 from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import Claimant, Document
 from scrapy_simhash.item.facts import Facts
@@ -171,8 +171,8 @@ class Texts:
 
 
 def read(cache: SimilarityCache, texts: Texts, claims: Iterable[int]) -> None:
-    if unknown := cache.unknown(claims):
-        cache.learn(texts.of(unknown))
+    if unknown := cache.missing(claims):
+        cache.add(texts.of(unknown))
 
 
 def row_of(document: Document, number: int) -> Row:
@@ -223,7 +223,7 @@ def test_what_was_met_least_lately_is_forgotten_and_read_again(
     for number in range(1, 10):
         read(cache, reader, [0, number])
         assert cache.similarity(mine.sketch.shingles, asked, first) == (1, False)
-        cache.forget()
+        cache.trim()
     assert reader.asked == list(range(10)), "the one that is always met stays"
     read(cache, reader, [1])
     assert reader.asked[-1] == 1

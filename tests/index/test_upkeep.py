@@ -113,7 +113,7 @@ def test_who_still_holds_a_namespace_that_was_reset_goes_on_in_the_new_one(
         release=[dropped.claim],
         duplicates=[Duplicate(document, copy.match, "drop", b"item", "dict")],
     )
-    assert "was reset while it was in use" in caplog.text
+    assert "was reset while in use" in caplog.text
     assert index.id == other.id
     assert len(other) == 2
     assert rows(db, schema.claims) == 2

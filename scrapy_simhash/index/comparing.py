@@ -1,0 +1,181 @@
+"""Compares the documents of a batch with the claims that were found, and with each other."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scrapy_simhash.db.schema import EXACT, PENDING
+from scrapy_simhash.index.decide import apart, decide, met_with
+from scrapy_simhash.index.queries import Details, Found
+from scrapy_simhash.index.verdict import Match, Verdict, group_name
+from scrapy_simhash.item.quality import QualitySignals, address_of
+from scrapy_simhash.item.urls import same_site
+from scrapy_simhash.simhash.measure import jaccard, similarity_at
+from scrapy_simhash.text.page_sketch import containment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from scrapy_simhash.index.batch import Batch
+    from scrapy_simhash.index.decide import Met
+    from scrapy_simhash.index.lookup import Lookup
+    from scrapy_simhash.index.verdict import Row
+
+#: Two pages show the same if the larger one contains this share of the smaller one's text. Print
+#: views have .97 in common, pages with session ids .81.
+ALIKE = 0.95
+
+
+def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
+    """The verdict on a page before its items are known: see :meth:`Index.foresee`.
+
+    An item may contain values that the page's text does not. So a page is a duplicate only of a
+    page of the same site, with all visible text in common.
+    """
+    hits = lookup.hits(lookup.ask(connection, batch))
+    found = lookup.candidates(connection, batch, hits)
+    (met,) = compared(connection, lookup, batch, found, hits.newest)
+    mine = batch.rows[0]
+    alike = [
+        one
+        for one in met
+        if one.claim.rest
+        and mine.rest
+        and same_site(mine.url, one.claim.url)
+        and containment(mine.rest, one.claim.rest) >= ALIKE
+    ]
+    (decision,) = decide(
+        batch.rows,
+        [document.facts for document in batch.documents],
+        [alike],
+        lambda _number, _standing: (),
+        rule=lookup.rule,
+        newest=hits.newest,
+        made={},
+    )
+    if decision.claims or decision.match is None:
+        return Verdict("unique")
+    return Verdict(decision.kind, match=match_of(decision.match, lookup.bits))
+
+
+def nearest_claims(connection: Connection, lookup: Lookup, batch: Batch, count: int) -> list[Match]:
+    """The nearest claims that the keys of a batch of one document lead to."""
+    hits = lookup.hits(lookup.ask(connection, batch))
+    found = lookup.candidates(connection, batch, hits)
+    order = np.argsort(found.distances, kind="stable")[:count]
+    chosen = found._replace(
+        documents=found.documents[order],
+        claims=found.claims[order],
+        distances=found.distances[order],
+    )
+    (met,) = _with_similarities(connection, lookup, batch, chosen)
+    return [match_of(one, lookup.bits) for one in met]
+
+
+def compared(
+    connection: Connection,
+    lookup: Lookup,
+    batch: Batch,
+    found: Found,
+    newest: Mapping[int, int],
+) -> list[list[Met]]:
+    """For each document the claims within the limit, and the newest version of its identity.
+
+    The latter is compared even if no key matches.
+    """
+    if not (found.claims.size or newest):
+        return [[] for _ in batch.rows]
+    # Equal items may be on pages with other texts; these are few, so all are compared.
+    near = (found.distances <= lookup.rule.limit) | found.exactly
+    pairs = set(zip(found.documents[near].tolist(), found.claims[near].tolist(), strict=True))
+    own = [
+        (number, newest[row.owner])
+        for number, row in enumerate(batch.rows)
+        if row.owner in newest and (number, newest[row.owner]) not in pairs
+    ]
+    documents, claims = (np.array([pair[place] for pair in own], np.int64) for place in (0, 1))
+    wanted = Found(
+        np.concatenate([found.documents[near], documents]),
+        np.concatenate([found.claims[near], claims]),
+        np.concatenate([found.distances[near], np.full(len(own), -1)]),
+        np.zeros(0, np.bool_),
+        details=found.details,
+    )
+    return _with_similarities(connection, lookup, batch, wanted)
+
+
+def _with_similarities(
+    connection: Connection, lookup: Lookup, batch: Batch, pairs: Found
+) -> list[list[Met]]:
+    """Pairs of a document and a claim, with the similarity of their texts, by document."""
+    met: list[list[Met]] = [[] for _ in batch.rows]
+    if not pairs.claims.size:
+        return met
+    rows = _rows(connection, lookup, pairs)
+    for number, claim, distance in zip(*(column.tolist() for column in pairs[:3]), strict=True):
+        if (row := rows.get(claim)) is None:
+            continue
+        mine = batch.rows[number]
+        known = apart(mine, row) if distance < 0 else distance
+        shingles = batch.documents[number].sketch.shingles
+        similarity = partial(lookup.similarities.similarity, shingles, mine, row)
+        met[number].append(met_with(mine, row, known, similarity))
+    lookup.similarities.trim()
+    return met
+
+
+def _rows(connection: Connection, lookup: Lookup, pairs: Found) -> dict[int, Row]:
+    """The rows of the claims of some pairs; their texts are added to the similarity cache."""
+    wanted = set(pairs.claims.tolist())
+    read = [pairs.details or Details({}, {})]
+    if missing := wanted.difference(read[0].rows):
+        read.append(lookup.details(connection, missing))
+    rows = {id_: row for one in read for id_, row in one.rows.items() if id_ in wanted}
+    texts = {id_: text for one in read for id_, text in one.texts.items() if id_ in rows}
+    lookup.similarities.add({id_: text for id_, text in texts.items() if rows[id_].basis != EXACT})
+    return rows
+
+
+def compared_in_batch(batch: Batch, number: int, standing: Mapping[int, Row]) -> list[Met]:
+    """The earlier documents of the batch that are near a document, of those that were claimed."""
+    mine = batch.documents[number].sketch.shingles
+    met: list[Met] = []
+    for distance, other in batch.twins[number]:
+        if (row := standing.get(other)) is None:
+            continue
+        similarity = partial(_exact_similarity, mine, batch.documents[other].sketch.shingles)
+        met.append(met_with(batch.rows[number], row, distance, similarity))
+    return met
+
+
+def _exact_similarity(
+    mine: NDArray[np.uint64] | None, theirs: NDArray[np.uint64] | None
+) -> tuple[float | None, bool]:
+    return None if mine is None or theirs is None else jaccard(mine, theirs), False
+
+
+def match_of(met: Met, bits: int) -> Match:
+    """A claim that a document was compared with, for its verdict."""
+    row = met.claim
+    return Match(
+        key=row.key,
+        url=row.url,
+        distance=met.distance,
+        similarity=(
+            similarity_at(met.distance, bits) if met.similarity is None else met.similarity
+        ),
+        first_seen=datetime.fromtimestamp(row.created, UTC),
+        claim=row.id,
+        run=row.run,
+        pending=row.state == PENDING,
+        estimated=met.estimated,
+        group=group_name(row.namespace, row.origin),
+        merits=QualitySignals.unpack(row.merits, address_of(row.key, row.url)),
+    )

@@ -1,0 +1,172 @@
+"""The queries that look up claims by keys and by identity, and their results."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Integer, bindparam, func, literal_column, select, tuple_, union_all
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.statements import CompiledStatement, is_in
+from scrapy_simhash.features.hashes import distinct
+from scrapy_simhash.index.invalidated import is_valid
+from scrapy_simhash.index.verdict import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+    from sqlalchemy import ColumnElement, Select
+
+    from scrapy_simhash.index.batch import KeyRow
+
+#: A band shared by this many claims is hot: no more are stored under it. Otherwise a template that
+#: is on every page of a site would make each claim read all of them.
+CROWD = 100
+
+#: Stands for a slot in rows that were found by identity.
+BY_OWNER = -1
+
+# Bits of a claim number; the bits above hold a document's number in its batch.
+_CLAIM_BITS = 56
+
+
+class Hits(NamedTuple):
+    """The claims that the identities and the keys of a batch lead to.
+
+    Attributes:
+        newest: the newest claim of each identity.
+        keys: shape (n, 2): a key, as in `Batch.asked`, and a claim; for keys of texts.
+        exactly: the same for keys of whole items.
+    """
+
+    newest: Mapping[int, int]
+    keys: NDArray[np.int64]
+    exactly: NDArray[np.int64]
+
+
+class Details(NamedTuple):
+    """The rows of claims by their numbers, and the compressed texts that are not cached."""
+
+    rows: Mapping[int, Row]
+    texts: Mapping[int, bytes]
+
+
+class Found(NamedTuple):
+    """The claims that the keys of a batch led to; entry i of each array belongs to pair i.
+
+    Attributes:
+        documents: numbers in the batch.
+        claims: numbers of claims.
+        distances: of the fingerprints; -1 if not known yet.
+        exactly: whether they are equal as whole items.
+        crowded: the hot keys of the batch.
+        details: of the claims, if they were read already.
+    """
+
+    documents: NDArray[np.intp]
+    claims: NDArray[np.int64]
+    distances: NDArray[np.int64]
+    exactly: NDArray[np.bool_]
+    crowded: frozenset[KeyRow] = frozenset()
+    details: Details | None = None
+
+
+def nothing_found(crowded: frozenset[KeyRow] = frozenset()) -> Found:
+    """No pair."""
+    empty = np.empty(0, np.int64)
+    return Found(empty, empty, empty, np.empty(0, np.bool_), crowded)
+
+
+def shared(hits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The keys that led to too many claims."""
+    asked = distinct(np.sort(hits[:, 0]))
+    count = np.bincount(np.searchsorted(asked, hits[:, 0]))
+    return asked[count >= CROWD]
+
+
+def joined(
+    asked: NDArray[np.int64], asker: NDArray[np.intp], hits: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The equi-join of the keys that were asked for and the hits, as distinct pairs.
+
+    With keys 5, 5, 8 asked by the documents 0, 1, 1 and the hits (5, claim 70) and (8, claim 71)
+    the pairs are (0, 70), (1, 70), (1, 71).
+
+    Args:
+        asked: shape (n,), in ascending order.
+        asker: shape (n,): the document that asks.
+        hits: shape (m, 2): a key and a claim.
+    """
+    left = np.searchsorted(asked, hits[:, 0], "left")
+    count = np.searchsorted(asked, hits[:, 0], "right") - left
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    documents = asker[np.repeat(left, count) + within]
+    # Each pair as one number, which sorts faster than rows. A batch has 64 documents at most.
+    pairs = distinct(np.sort(np.repeat(hits[:, 1], count) | documents << _CLAIM_BITS))
+    return np.stack([pairs >> _CLAIM_BITS, pairs & (1 << _CLAIM_BITS) - 1], axis=1)
+
+
+class Queries:
+    """The compiled queries for a dialect and a number of slots."""
+
+    def __init__(self, dialect: str, slots: int) -> None:
+        claims = schema.claims.c
+        here = claims.namespace == bindparam("namespace")
+        ids = is_in(dialect, claims.id, "ids")
+        owners = is_in(dialect, claims.owner, "owners")
+        newest = (
+            select(_number(BY_OWNER).label("slot"), claims.owner, func.max(claims.id).label("id"))
+            .where(here, owners, is_valid())
+            .group_by(claims.owner)
+        )
+        self.hits = CompiledStatement(union_all(newest, *_key_rows(dialect, slots)))
+        self.fingerprints = CompiledStatement(
+            select(claims.id, claims.fingerprint).where(here, ids, is_valid())
+        )
+        self.valid = CompiledStatement(select(claims.id).where(here, ids, is_valid()))
+        row = [
+            claims[name] if name != "url" else schema.url_of(schema.claims) for name in Row._fields
+        ]
+        self.details = CompiledStatement(select(*row).where(here, ids, is_valid()))
+        self.own = CompiledStatement(select(*row).where(here, owners))
+        texts = schema.texts.c
+        self.texts = CompiledStatement(
+            select(texts.claim, texts.text).where(
+                texts.namespace == bindparam("namespace"),
+                is_in(dialect, texts.claim, "ids"),
+                texts.duplicate == 0,
+            )
+        )
+
+
+def _key_rows(dialect: str, slots: int) -> list[Select[Any]]:
+    """The queries for key rows.
+
+    SQLite looks up each (slot, key) of one list, see :func:`slotted`, several times as fast as one
+    list per slot. Other engines may not use the primary key for such pairs.
+    """
+    keys = schema.keys.c
+    here = keys.namespace == bindparam("namespace")
+    if dialect == "sqlite":
+        every, half = func.json_each(bindparam("keys")).table_valued("value").c.value, _number(32)
+        # A shift to the right keeps the sign.
+        pairs = select(every.op(">>")(half), every.op("<<")(half).op(">>")(half))
+        found = tuple_(keys.slot, keys.key).in_(pairs)
+        return [select(keys.slot, keys.key, keys.claim).where(here, found)]
+    return [
+        select(number.label("slot"), keys.key, keys.claim).where(
+            here, keys.slot == number, is_in(dialect, keys.key, f"keys{slot}")
+        )
+        for slot in range(slots + 1)
+        for number in [_number(slot)]
+    ]
+
+
+def _number(number: int) -> ColumnElement[int]:
+    return literal_column(str(number), Integer)
+
+
+queries = cache(Queries)
