@@ -11,16 +11,18 @@ from loopback import prose
 
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.simhash.shingles import Shingles
 
-SECRET = bytes(range(16))
+GIVEN = "correct horse battery"
+SECRET = secret_of(GIVEN)
 
 
 def kept_by_index(documents, order, **options):
     """What an index keeps, and of what each of the others is a duplicate; and what it counted."""
     kept, matches, claims, stored = [], [], {}, []
-    with Index("sqlite://", secret=SECRET.hex(), **options) as index:
+    with Index("sqlite://", secret=GIVEN, **options) as index:
         for number in order:
             if documents[number] is None:
                 kept.append(number)

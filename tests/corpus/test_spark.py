@@ -11,10 +11,12 @@ from corpora import documents_of, items, sketches_of
 
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.item.quality import criteria_of
 from scrapy_simhash.simhash.shingles import Shingles
 
-SECRET = bytes(range(16))
+GIVEN = "correct horse battery"
+SECRET = secret_of(GIVEN)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +57,7 @@ def test_rows_are_decided_on_as_on_one_machine(session, count, prefer):
     sketches = sketches_of(documents_of(plan, given), plan, criteria)
     made = decide_corpus(sketches, plan, sketches.order)
 
-    df = deduplicate(frame(session, given), "id", prefer=prefer, secret=SECRET.hex())
+    df = deduplicate(frame(session, given), "id", prefer=prefer, secret=GIVEN)
     rows = sorted(df.collect(), key=lambda row: row.id)
     assert [row.id for row in rows] == list(range(count))
     assert [row.kept for row in rows] == made.kept.tolist()
