@@ -1,17 +1,16 @@
-"""How long a corpus takes, how much memory, and what is found: here, and with other tools.
+"""Time, memory and results of deduplicating a corpus, with this package and with other tools.
 
     python -m benchmarks.corpus                         # 20,000 texts of 5 KB; every way in turn
     python -m benchmarks.corpus --documents 1000000 --words 160 800 --ways here --processes 2
     python -m benchmarks.corpus --sketches 10000000     # the decision alone, on made-up sketches
 
 A fifth of the texts are copies of an earlier one, with up to 1.7 % of their words replaced. Each
-way is a process of its own that reads JSON lines and says how many it keeps; time is that of the
-wall, beside it the seconds that all its processes have computed, and the most memory they had at
-one time: with the files that are mapped, which the system can take back, and without. The others
-get what a loop around them gets, or a pipeline of their own: pairs of words, 128 permutations or as
-many hashes in bands, the same similarity. They verify no similarity (but rensa, an estimate of it)
-and know no facts. `pip install rensa datasketch` for those that are wanted, and for datatrove
-`pip install datatrove orjson 'xxhash<4'`; Spark needs Java.
+tool runs in its own process, reads JSON lines and prints how many it keeps. Reported are wall time,
+CPU time of all its processes, and their peak memory, with and without mapped files, which the
+system can evict. The other tools run in a simple loop or in their own pipeline, with pairs of
+words, 128 permutations or as many hashes in bands, and the same similarity. They do not verify the
+similarity (rensa estimates it) and do not compare facts. Install them with
+`pip install rensa datasketch` and `pip install datatrove orjson 'xxhash<4'`; Spark needs Java.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ WORDS = 800
 
 
 def make_corpus(path: Path, count: int, least: int = WORDS, most: int = WORDS) -> int:
-    """Write JSON lines, texts of so many words; gives how many of them are copies."""
+    """Write texts as JSON lines; return how many of them are copies."""
     chance = random.Random(7)
     letters = "aaeeiioobcdfglmnprst"
     words = ["".join(chance.choices(letters, k=chance.randint(2, 9))) for _ in range(20_000)]
@@ -69,7 +68,7 @@ def make_corpus(path: Path, count: int, least: int = WORDS, most: int = WORDS) -
 
 
 class Cost(NamedTuple):
-    """What a way has taken: seconds of the wall and of all cores, MiB; and what it kept."""
+    """Wall and CPU time in seconds, memory in MiB, and the number of documents kept."""
 
     wall: float
     computed: float
@@ -79,7 +78,7 @@ class Cost(NamedTuple):
 
 
 def cost_of(command: list[str]) -> Cost:
-    """Run a command that prints how many it keeps, and look at its processes."""
+    """Run a command that prints how many documents it keeps, and watch its processes."""
     began = time.monotonic()
     process = psutil.Popen(command, stdout=subprocess.PIPE)
     computed: dict[int, float] = {}
@@ -95,7 +94,7 @@ def cost_of(command: list[str]) -> Cost:
             except psutil.Error:
                 continue
         most, most_own = max(most, memory), max(most_own, own)
-        # To look takes some milliseconds, which the measured ones have to wait for.
+        # Reading takes some milliseconds of CPU time from the measured processes.
         time.sleep(0.1)
     wall = time.monotonic() - began
     said = process.stdout.read()
@@ -112,7 +111,7 @@ def here(source: Path, folder: Path, processes: int) -> list[str]:
 
 
 def pairs_of(text: str) -> list[str]:
-    """The pairs of neighbouring words, for those who need to be told."""
+    """Pairs of neighbouring words."""
     words = text.split()
     return [f"{one} {other}" for one, other in pairwise(words)]
 
@@ -231,7 +230,7 @@ PARALLEL = ("here", "spark", "datatrove")
 
 
 def compare_ways(given: argparse.Namespace) -> None:
-    """Print a row for each way, and for each number of processes if it can have several."""
+    """Print a row for each tool, and for each number of processes if it can use several."""
     count = given.documents
     with TemporaryDirectory(prefix="simhash-") as name:
         folder = Path(name)
@@ -261,7 +260,7 @@ def compare_ways(given: argparse.Namespace) -> None:
 
 
 def decide_sketches(count: int) -> None:
-    """The decision alone: as many made-up sketches, a tenth of them copies of an earlier one."""
+    """Measure decisions only, on artificial sketches; a tenth are copies of an earlier one."""
     plan = Plan.make(Shingles(), bytes(16), similarity=SIMILARITY)
     random_ = np.random.default_rng(7)
     rows = np.zeros(count, row_type(plan.width, 0))
@@ -278,8 +277,7 @@ def decide_sketches(count: int) -> None:
     rows["shingles"], rows["hashes"] = 16 * np.arange(count), 16
     rows["size"], rows["basis"] = 100, TEXT
     rows["facts"] = rows["rest"] = -1
-    said = np.empty(0, np.uint8)
-    sketches = Sketches(rows, keys, [shingles.ravel()], said, {})
+    sketches = Sketches(rows, keys, shingles.ravel(), np.empty(0, np.uint8), {})
     before = psutil.Process().memory_info().rss
     began, computed = time.monotonic(), time.process_time()
     decisions = decide_corpus(sketches, plan)

@@ -1,7 +1,7 @@
-"""Files that are either as they were or complete, whatever happens meanwhile, and nobody else's.
+"""Write files that are always either unchanged or complete, and private.
 
-What is crawled may be secret, so a file is readable for its owner alone from its making on,
-whatever the umask is. Where the system knows no such modes (Windows) it has those of its folder.
+Crawled data may be confidential, so a new file has mode 0600 from the start, whatever the umask.
+Where the system has no such modes (Windows), a file is as private as its folder.
 """
 
 from __future__ import annotations
@@ -14,97 +14,161 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+try:
+    import fcntl
+except ImportError:  # Windows, where nobody can remove a file that another process has open
+    fcntl = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
-__all__ = [
-    "make_private",
-    "new_file",
-    "open_new",
-    "open_own",
-    "replace_file",
-    "sync_file",
-    "sync_folder",
-    "sync_folders",
-]
-
-#: The disk has failed, or is full. Any other error says that this can't be synced at all.
+# The disk failed or is full. Other errors of fsync mean that the file system can't do it at all.
 _NOT_WRITTEN = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT})
-
-
-# Where the system has them.
+# Flags that only some systems have.
 _PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _OWN = 0o600
 
 
 def open_new(path: Path) -> BinaryIO:
-    """Make a file, to write to. No link is followed.
+    """Create a file and open it for writing. Symbolic links are not followed.
 
     Raises:
-        FileExistsError: there is something of that name.
-        OSError: it can't be made.
+        FileExistsError: the name is taken.
+        OSError: the file can't be created.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN, _OWN)
     return os.fdopen(descriptor, "wb")
 
 
-def open_own(path: Path) -> BinaryIO:
-    """Open a file that is there, to read and to write. No link is followed.
-
-    Raises:
-        OSError: it is not there, is a link, or can't be opened.
-    """
-    return os.fdopen(os.open(path, os.O_RDWR | _PLAIN), "r+b")
-
-
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
-    """Write a file that has its name once it is on the disk as a whole, and never before.
+    """Write a file that gets its name only once it is complete and on the disk.
+
+    Until then it is `.NAME.part`, locked by this process. If the process is killed, the lock ends
+    with it, and the next one replaces that file.
 
     Raises:
-        FileExistsError: there is something of that name, or came there meanwhile.
-        OSError: it can't be written; nothing is left of it.
+        FileExistsError: the name is taken, or was taken meanwhile.
+        BlockingIOError: another process is writing this file.
+        OSError: the file can't be written. Nothing is left of it.
     """
-    beside = path.with_name(f".simhash-{secrets.token_hex(16)}.new")
-    _check_free(path)
-    try:
-        with open_new(beside) as stream:
+    part = path.with_name(f".{path.name}.part")
+    with _open_locked(path, part) as stream:
+        try:
+            _check_free(path)
+            # For the message of a process that finds the lock taken; the content replaces it.
+            stream.write(b"%d" % os.getpid())
+            stream.flush()
+            stream.seek(0)
             yield stream
+            stream.truncate()
             stream.flush()
             os.fsync(stream.fileno())
-        _check_free(path)
-        beside.rename(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+            _check_free(path)
+            _check_named(stream, part)
+            _close_on_windows(stream)
+            part.rename(path)
+        except BaseException:
+            if _is_named(stream, part):
+                _close_on_windows(stream)
+                part.unlink()
+            raise
     sync_folder(path.parent)
 
 
 def _check_free(path: Path) -> None:
     if os.path.lexists(path):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        message = "exists; remove it, or choose another name"
+        raise FileExistsError(errno.EEXIST, message, str(path))
+
+
+def _check_named(stream: BinaryIO, part: Path) -> None:
+    if not _is_named(stream, part):
+        raise FileNotFoundError(errno.ENOENT, "was removed while it was written", str(part))
+
+
+def _open_locked(path: Path, part: Path) -> BinaryIO:
+    """Create the temporary file of an output, locked."""
+    while True:
+        _remove_stale(path, part)
+        # Between any two of these steps another process may remove the file as stale.
+        with suppress(FileExistsError):
+            stream = open_new(part)
+            with suppress(BlockingIOError):
+                _lock(stream)
+                if _is_named(stream, part):
+                    return stream
+            stream.close()
+
+
+def _remove_stale(path: Path, part: Path) -> None:
+    """Remove what a killed process left.
+
+    Raises:
+        BlockingIOError: its process is alive.
+    """
+    if fcntl is None:
+        part.unlink(missing_ok=True)
+        return
+    with suppress(FileNotFoundError), os.fdopen(os.open(part, os.O_RDWR | _PLAIN), "rb") as stale:
+        try:
+            _lock(stale)
+        except BlockingIOError as error:
+            number = stale.read(20)
+            by = f"process {number.decode()}" if number.isdigit() else "another process"
+            raise BlockingIOError(errno.EAGAIN, f"is being written by {by}", str(path)) from error
+        if _is_named(stale, part):
+            part.unlink()
+
+
+def _lock(stream: BinaryIO) -> None:
+    """Lock an open file, where the system and its file system have locks.
+
+    Raises:
+        BlockingIOError: another process has locked it.
+    """
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return
+
+
+def _is_named(stream: BinaryIO, path: Path) -> bool:
+    """Whether an open file has this name: it may have been removed or replaced."""
+    with suppress(FileNotFoundError, ValueError):  # it may be closed as well, on Windows
+        return os.path.samestat(os.fstat(stream.fileno()), path.lstat())
+    return False
+
+
+def _close_on_windows(stream: BinaryIO) -> None:
+    """Elsewhere a file can be renamed and removed while it is open, and thus locked."""
+    if os.name == "nt":
+        stream.close()
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file, before somebody makes it who does not care who reads it.
+    """Create an empty file, before a library creates it readable for others.
 
-    One that is there is not touched: who closes a file gives up this process's locks on it.
+    An existing file is not opened: closing it would release the locks of this process on it.
     """
-    # Who is to use it follows a link, as one to another disk; what can't be made it will tell.
+    # The library follows a symbolic link, and reports what can't be created.
     with suppress(OSError):
         open_new(Path(os.path.realpath(path))).close()
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put a file in the place of what is there, once it is written to the disk as a whole.
+    """Write a file, or replace it, once the content is on the disk.
 
-    It is written beside it, under a name that nobody can guess and that must be free; a link in its
-    place is replaced, not followed. Who may read what is replaced, if that is a file of the same
-    owner, may read what replaces it: somebody has allowed that.
+    The content is first written to a new file beside it, with a random name. A symbolic link is
+    replaced, not followed. The permissions of a replaced file are kept if it has the same owner.
 
     Raises:
-        OSError: It can't be written; what was there is as it was.
+        OSError: the content can't be written. The file is unchanged.
     """
     beside = path.with_name(f".simhash-{secrets.token_hex(16)}.new")
     try:
@@ -122,7 +186,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def _mode_of(path: Path) -> int | None:
-    """What its owner has allowed others to do with a file; None where there is none."""
+    """The permissions of a file of this user; None if there is none."""
     with suppress(OSError):
         found = path.lstat()
         is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
@@ -132,15 +196,15 @@ def _mode_of(path: Path) -> int | None:
 
 
 def sync_file(path: Path) -> None:
-    """Wait until a file is on the disk; its name is only when its folder is.
+    """Wait until the content of a file is on the disk; its name needs :func:`sync_folder`.
 
     Raises:
-        OSError: it is not.
+        OSError: it can't be written.
     """
-    # A pipe or a device is on no disk; what was moved away meanwhile is somebody else's.
+    # Pipes and devices are on no disk, and a file may have been moved away.
     if not path.is_file():
         return
-    # Windows syncs only what could be written to; elsewhere it may be write-protected by now.
+    # Windows syncs only files open for writing; elsewhere the file may be write-protected by now.
     descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -149,12 +213,12 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Write to the disk which files a folder has, where the system can do that.
+    """Wait until the names of a folder's files are on the disk, where the system can do that.
 
     Raises:
-        OSError: the disk has failed, or is full.
+        OSError: the disk failed, or is full.
     """
-    # Windows opens no folder, and some network file systems refuse to sync one.
+    # Windows opens no folders, and some network file systems refuse to sync them.
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
@@ -169,7 +233,7 @@ def sync_folder(path: Path) -> None:
 
 
 def sync_folders(paths: Iterable[Path]) -> None:
-    """The same for several, and for all above them: any of them may be new.
+    """Sync folders and all their parents, any of which may be new.
 
     Raises:
         OSError: as :func:`sync_folder`.

@@ -1,14 +1,14 @@
-"""Near-duplicates of a DataFrame of Spark: a corpus that is larger than one machine.
+"""Find the near-duplicates of a Spark DataFrame: for a corpus too large for one machine.
 
-Sketches are made where the rows are. Who shares a key with whom falls apart into components that
-have nothing to do with each other, and each is decided on as a corpus of its own, by
-`corpus.greedy.decide_corpus`: so the result is that of a single machine, whatever the cluster.
+Sketches are made where the rows are. Documents that share keys form components, each of which is
+decided by `corpus.greedy.decide_corpus` like a corpus. So the result is that of a single machine,
+whatever the cluster.
 
-    sketch (mapInArrow) > keys exploded > shuffle by key > pairs > driver: components
+    sketch (mapInArrow) > explode keys > shuffle by key > pairs > driver: components
     > shuffle by component > decide (applyInArrow) > join with the rows
 
-A key that many share is one row for each of them, never a list: no task has to hold them. All of
-them are decided on together, though, which takes some kilobytes of memory for each.
+A key that many documents share is a row for each of them, not a list, so it needs no memory in any
+task. A component is decided in one task, though, which needs some kilobytes for each document.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scrapy_simhash.corpus.candidates import FEW
 from scrapy_simhash.corpus.greedy import decide_corpus
-from scrapy_simhash.corpus.meeting import FEW
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import Sketches, make_part, row_type
-from scrapy_simhash.corpus.stored import Part
+from scrapy_simhash.corpus.sketches import Part, Sketches, make_part, row_type
 from scrapy_simhash.db.secret import secret_of
-from scrapy_simhash.feed.documents import ItemReader, What
+from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.index.batch import KeyRow, keys_of, owner_of, slotted
 from scrapy_simhash.item.quality import criteria_of
 from scrapy_simhash.simhash.measure import hamming
@@ -43,13 +42,13 @@ if TYPE_CHECKING:
 __all__ = ["deduplicate"]
 
 _SKETCH = (
-    "number long, fingerprint binary, row binary, keys binary, shingles binary, said binary, "
-    "names string, meets array<long>"
+    "number long, fingerprint binary, row binary, keys binary, shingles binary, details binary, "
+    "names string, lookups array<long>"
 )
 _DECIDED = "number long, kept boolean, match long, similarity float, differs string"
 _NEW = ("group", "kept", "similarity", "match", "differs")
 
-# Linked documents that are decided on together; components are not torn.
+# Documents that are decided in one task, unless a component is larger.
 _TOGETHER = 20_000
 
 
@@ -70,60 +69,56 @@ def deduplicate(
     max_text: int = 1_000_000,
     secret: str | None = None,
 ) -> Any:
-    """Say of each row whether it is a near-duplicate, and of which.
+    """Mark each row as kept or as a near-duplicate, with its original.
 
     Args:
-        df: a DataFrame, whose rows are items.
-        order: a column of whole numbers, another one for each row: in their order the first of a
-            group is kept. It says nothing else.
-        url: the column with the address of an item, if there is one.
-        fields: columns that alone say what an item is; None for all.
-        ignore: columns that say nothing.
-        key: columns that identify an item among others of its page.
-        prefer: which copy to keep instead of the first, as `dedupe --prefer` takes it.
-        similarity: from which two texts are near-duplicates, 0.7 to 1.
-        facts: where what items say beside their texts keeps them apart; see :class:`Index`.
-        scheme: of the fingerprints; it must have shingles.
-        scheme_options: for it.
-        min_features: a text of fewer says nothing; such an item is compared as a whole.
-        max_text: so is one whose text has more characters.
-        secret: 16 characters or more that fingerprints hang on; drawn by default.
+        df: a DataFrame whose rows are items.
+        order: a column of distinct whole numbers. The first row of a group in this order is kept.
+            The column is not compared.
+        url: column with the address of the item; it may be missing.
+        fields: compare these columns only; None for all.
+        ignore: irrelevant columns.
+        key: columns that identify an item on its page.
+        prefer: which copy to keep instead of the first, as for `dedupe --prefer`.
+        similarity: of near-duplicate texts, 0.7 to 1.
+        facts: where different facts keep items with similar texts; see :class:`Index`.
+        scheme: of the fingerprints; must have shingles.
+        scheme_options: options of the scheme.
+        min_features: an item whose text has fewer features is compared as a whole.
+        max_text: so is an item whose text has more characters.
+        secret: at least 16 characters on which all hashes depend; random by default.
 
     Returns:
-        The rows with `kept`; `group`, the number of the row that was kept of its group; `match`,
-        the number of the row that it is a copy of or, if it was kept, that its text is near to and
-        that it `differs` from; and the `similarity` of these two.
+        The rows with the columns `kept`; `group`, the number of the kept row of the group; `match`,
+        the number of the original or, for a kept row, of a row with a similar text from which it
+        `differs`; and `similarity`, that of the texts of these two rows.
 
     Raises:
-        ValueError: an argument is out of its range, a column is not there, or there is one already
-            of a name that is to be added.
+        ValueError: an argument is out of range, a column is missing, or a column has the name of
+            one that is added.
     """
     _check_columns(df, order)
-    made = load_scheme(scheme, scheme_options)
     plan = Plan.make(
-        made,
+        load_scheme(scheme, scheme_options),
         secret_of(secret or token_hex()),
         similarity=similarity,
         candidates="bands",
         facts=facts,
     )
+    compared = ComparedFields(fields, ignore, key)
+    reader = ItemReader(plan.scheme, plan.secret, compared, min_features, max_text)
     criteria = criteria_of(prefer.split(",")) if prefer else ()
-    reader = ItemReader(
-        "spark",
-        plan.scheme,
-        What(fields, ignore, key),
-        plan.secret,
-        min_features=min_features,
-        max_text=max_text,
-    )
-    sketch = _Sketching(plan, reader, criteria, order, url)
-    sketches = df.mapInArrow(sketch, _SKETCH).persist()
-    linked = _linked(sketches, plan)
-    deciding = _Deciding(plan, len(criteria))
+    return _decided(df, _Sketching(plan, reader, criteria, order, url))
+
+
+def _decided(df: Any, sketching: _Sketching) -> Any:
+    plan, order = sketching.plan, sketching.order
+    sketches = df.mapInArrow(sketching, _SKETCH).persist()
+    deciding = _Deciding(plan, len(sketching.criteria))
     decided = (
-        sketches.join(linked, "number")
+        sketches.join(_linked(sketches, plan), "number")
         .groupBy("bucket")
-        # How many arguments it takes is counted, and a method would have one more.
+        # Spark inspects the number of parameters, and would count self.
         .applyInArrow(lambda table: deciding.decide(table), _DECIDED)  # noqa: PLW0108
     )
     return _joined(df, decided, order)
@@ -132,14 +127,14 @@ def deduplicate(
 def _check_columns(df: Any, order: str) -> None:
     types = dict(df.dtypes)
     if types.get(order) not in {"tinyint", "smallint", "int", "bigint"}:
-        raise ValueError(f"order {order!r}: a column of whole numbers is wanted, such as an id")
+        raise ValueError(f"order {order!r}: not a column of whole numbers, such as an id")
     if taken := [name for name in (*_NEW, "number") if name in types and name != order]:
-        raise ValueError(f"there is a column {taken[0]!r} already: rename it")
+        raise ValueError(f"column {taken[0]!r} already exists: rename it")
 
 
 def _joined(df: Any, decided: Any, order: str) -> Any:
-    """The rows, with what was decided on them; what meets nobody is a group of its own."""
-    from pyspark.sql import functions as f  # noqa: PLC0415 - for whoever has it
+    """The rows with the decisions; a row without candidates is a group of its own."""
+    from pyspark.sql import functions as f  # noqa: PLC0415 - optional
 
     found = df.join(decided.withColumnRenamed("number", order), order, "left")
     kept = f.coalesce("kept", f.lit(True))
@@ -148,15 +143,16 @@ def _joined(df: Any, decided: Any, order: str) -> Any:
 
 
 def _linked(sketches: Any, plan: Plan) -> Any:
-    """The documents that may have to do with another, with the bucket of their component."""
+    """The documents that have candidates, with the bucket of their component."""
     from pyspark.sql import functions as f  # noqa: PLC0415
 
-    met = sketches.select("number", "fingerprint", f.explode("meets").alias("meet"))
-    shared = met.groupBy("meet").agg(f.count("*").alias("count"), f.min("number").alias("first"))
-    few = met.join(shared.where(f"count between 2 and {FEW}").select("meet"), "meet")
-    lists = few.groupBy("meet").agg(f.collect_list(f.struct("number", "fingerprint")).alias("who"))
+    all_ = sketches.select("number", "fingerprint", f.explode("lookups").alias("lookup"))
+    shared = all_.groupBy("lookup").agg(f.count("*").alias("count"), f.min("number").alias("first"))
+    few = all_.join(shared.where(f"count between 2 and {FEW}").select("lookup"), "lookup")
+    document = f.struct("number", "fingerprint")
+    lists = few.groupBy("lookup").agg(f.collect_list(document).alias("documents"))
     pairs = lists.mapInArrow(_Pairing(plan), "one long, other long")
-    stars = met.join(shared.where(f"count > {FEW}"), "meet").selectExpr("number", "first")
+    stars = all_.join(shared.where(f"count > {FEW}"), "lookup").selectExpr("number", "first")
     links = pairs.union(stars).distinct().toArrow()
     numbers, components = _components(*(np.asarray(column) for column in links.columns))
     _, bucket = np.unique(components, return_inverse=True)
@@ -169,7 +165,7 @@ def _linked(sketches: Any, plan: Plan) -> Any:
 def _components(
     one: NDArray[np.int64], other: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Who is linked, and by whom: the least number that each can be reached from."""
+    """The linked documents and, for each, the least number in its component."""
     numbers, places = np.unique(np.concatenate([one, other]), return_inverse=True)
     ours, theirs = np.split(places, 2)
     least = np.arange(len(numbers))
@@ -183,15 +179,15 @@ def _components(
 
 
 class _Sketching:
-    """Makes sketches of rows, where these are."""
+    """Makes sketches of rows."""
 
     def __init__(
         self, plan: Plan, reader: ItemReader, criteria: Sequence[Criterion], order: str, url: str
     ) -> None:
-        self._plan = plan
+        self.plan = plan
+        self.criteria = criteria
+        self.order = order
         self._reader = reader
-        self._criteria = criteria
-        self._order = order
         self._url = url
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -201,35 +197,35 @@ class _Sketching:
     def _batch(self, rows: Sequence[dict[str, Any]]) -> Any:
         columns: dict[str, list[Any]] = {name.split()[0]: [] for name in _SKETCH.split(", ")}
         for row in rows:
-            number = row.pop(self._order)
+            number = row.pop(self.order)
             if self._url in row:
                 row["url"] = row.pop(self._url)
             document = self._reader.document(row, number)
-            part = make_part([document], self._plan, self._criteria)
+            part = make_part([document], self.plan, self.criteria)
             values = {
                 "number": number,
                 "fingerprint": part.rows["fingerprint"].tobytes(),
                 "row": part.rows.tobytes(),
                 "keys": part.keys.tobytes(),
                 "shingles": part.shingles.tobytes(),
-                "said": part.said,
+                "details": part.details,
                 "names": json.dumps(part.names),
-                "meets": [] if document is None else self._meets(document),
+                "lookups": [] if document is None else self._lookups(document),
             }
             for name, value in values.items():
                 columns[name].append(value)
         return _pyarrow().RecordBatch.from_pydict(columns, _schema())
 
-    def _meets(self, document: Document) -> list[int]:
-        """Under what it may meet others: its keys, and its owner if a page lists it."""
-        keys = list(keys_of(document, self._plan.keys))
+    def _lookups(self, document: Document) -> list[int]:
+        """What candidates share with it: keys, or its identity if a page lists it."""
+        keys = list(keys_of(document, self.plan.keys))
         if document.fetch:
-            keys.append(KeyRow(self._plan.keys.slots + 1, owner_of(document.key)))
+            keys.append(KeyRow(self.plan.keys.slots + 1, owner_of(document.key)))
         return [int(slotted(slot, np.array([key]))[0]) for slot, key in keys]
 
 
 class _Pairing:
-    """Links those that share a key with a few, and are near enough; by their texts alone."""
+    """Links documents that share a key with few others and whose fingerprints are close."""
 
     def __init__(self, plan: Plan) -> None:
         self._slots = plan.keys.slots
@@ -243,23 +239,24 @@ class _Pairing:
             columns = [arrow.array(column, arrow.int64()) for column in (one, other)]
             yield arrow.RecordBatch.from_arrays(columns, ["one", "other"])
 
-    def _pairs(self, meet: int, who: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int]]:
-        prints = np.array([list(one["fingerprint"]) for one in who], np.uint8)
-        apart = hamming(prints[:, None], prints[None])
-        for one, other in combinations(range(len(who)), 2):
-            if meet >> 32 >= self._slots or apart[one, other] <= self._limit:
-                yield who[one]["number"], who[other]["number"]
+    def _pairs(self, lookup: int, documents: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int]]:
+        prints = np.array([list(one["fingerprint"]) for one in documents], np.uint8)
+        distances = hamming(prints[:, None], prints[None])
+        for one, other in combinations(range(len(documents)), 2):
+            # Fingerprints say nothing about equal items and identities.
+            if lookup >> 32 >= self._slots or distances[one, other] <= self._limit:
+                yield documents[one]["number"], documents[other]["number"]
 
 
 class _Deciding:
-    """Decides on whole components."""
+    """Decides on whole components, each as a corpus."""
 
     def __init__(self, plan: Plan, criteria: int) -> None:
         self._plan = plan
         self._criteria = criteria
 
     def decide(self, table: Any) -> Any:
-        """What the documents of some components are."""
+        """The decisions on the documents of a bucket."""
         table = table.sort_by("number")
         numbers = np.asarray(table["number"])
         sketches = self._sketches(table)
@@ -279,22 +276,22 @@ class _Deciding:
         )
 
     def _sketches(self, table: Any) -> Sketches:
-        packed = {name: table[name].to_pylist() for name in ("row", "keys", "shingles", "said")}
+        packed = {name: table[name].to_pylist() for name in ("row", "keys", "shingles", "details")}
         kind = row_type(self._plan.width, self._criteria)
         rows = np.frombuffer(b"".join(packed["row"]), kind).copy()
-        # Each counted for itself.
+        # Until here each document was a part of its own.
         rows["shingles"] = np.cumsum(rows["hashes"]) - rows["hashes"]
-        rows["said"] = np.cumsum(rows["said"])
+        rows["details"] = np.cumsum(rows["details"])
         names: dict[int, str] = {}
-        for said in set(table["names"].to_pylist()):
-            names.update({int(key): name for key, name in json.loads(said).items()})
+        for packed_names in set(table["names"].to_pylist()):
+            names.update({int(key): name for key, name in json.loads(packed_names).items()})
         keys = np.frombuffer(b"".join(packed["keys"]), np.int32)
         return Sketches.of(
             Part(
                 rows,
                 keys.reshape(len(rows), -1),
                 np.frombuffer(b"".join(packed["shingles"]), np.uint64),
-                b"".join(packed["said"]),
+                b"".join(packed["details"]),
                 names,
             )
         )
@@ -312,6 +309,6 @@ def _schema() -> Any:
 
 
 def _pyarrow() -> Any:
-    import pyarrow as pa  # noqa: PLC0415 - comes with the extra
+    import pyarrow as pa  # noqa: PLC0415 - optional
 
     return pa

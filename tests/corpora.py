@@ -10,7 +10,7 @@ from loopback import prose
 from stored import changed
 
 from scrapy_simhash.corpus.sketches import Sketches, make_part
-from scrapy_simhash.feed.documents import ItemReader, What
+from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 
 if TYPE_CHECKING:
     from scrapy_simhash.corpus.plan import Plan
@@ -51,7 +51,7 @@ def items(count: int, seed: int):
 
 
 def documents_of(plan: Plan, given):
-    reader = ItemReader("feed", plan.scheme, What(), plan.secret, min_features=8, max_text=10**6)
+    reader = ItemReader(plan.scheme, plan.secret, ComparedFields(), 8, 10**6)
     return [reader.document(item, number) for number, item in enumerate(given)]
 
 

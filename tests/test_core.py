@@ -35,15 +35,21 @@ with Index("sqlite://") as index:
     "dedupe": """
 import json, tempfile
 from pathlib import Path
-from scrapy_simhash import Index
-from scrapy_simhash.feed.dedupe import dedupe
-from scrapy_simhash.feed.files import Feed
+from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
+from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.workers import Sketcher
+from scrapy_simhash.feed.documents import ComparedFields, ItemReader
+from scrapy_simhash.feed.lines import JsonLines
+from scrapy_simhash.simhash.shingles import Shingles
 item = {"text": TEXT, "tags": ["flood", {"year": 1953}], "read": 0.5, "by": None, "new": False}
-with tempfile.TemporaryDirectory() as name, Index("sqlite://") as index:
+with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     source = folder / "in.jsonl"
     source.write_text(2 * (json.dumps(item) + chr(10)), "utf-8")
-    counts = dedupe(index, Feed(source), [folder / "out.jsonl"], list(item), folder / "progress")
+    plan = Plan.make(Shingles(), bytes(16))
+    reader = ItemReader(plan.scheme, plan.secret, ComparedFields(), 8, 10**6)
+    sketcher = Sketcher([JsonLines(source)], reader, plan, [])
+    counts = dedupe_corpus(sketcher, Targets(folder / "out.jsonl"))
     assert (counts.read, counts.kept, counts.dropped) == (2, 1, 1)
 """,
     "a crawl": """

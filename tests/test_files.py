@@ -14,9 +14,7 @@ from stored import fill
 from scrapy_simhash import Index
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.durable import make_private, open_new, open_own, replace_file
-from scrapy_simhash.feed.output import Output
-from scrapy_simhash.feed.progress import FeedCounts, Progress
+from scrapy_simhash.durable import make_private, open_new, replace_file
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import read_subject
 
@@ -88,12 +86,6 @@ def test_what_dedupe_writes_and_what_restore_does(call, filled, tmp_path):
     assert [mode(path) for path in (out, dropped, back)] == [0o600] * 3
 
 
-def test_the_progress_of_dedupe(tmp_path):
-    path = tmp_path / "out.progress"
-    Progress("feed", [], FeedCounts(), []).save(path)
-    assert mode(path) == 0o600
-
-
 def test_a_link_is_replaced_and_not_followed(tmp_path):
     path, precious = tmp_path / "file", tmp_path / "precious"
     precious.write_bytes(b"precious")
@@ -110,21 +102,6 @@ def test_a_new_file_is_made_in_nobody_elses_place(tmp_path):
         with pytest.raises(FileExistsError):
             open_new(tmp_path / name)
     assert not (tmp_path / "none").exists()
-
-
-def test_an_output_that_has_become_a_link_is_not_written_to(tmp_path):
-    path, precious = tmp_path / "out.jsonl", tmp_path / "precious"
-    first = Output(path, tmp_path / "progress")
-    first.write(b"1\n")
-    length = first.sync()
-    first.close()
-    path.rename(precious)
-    path.symlink_to(precious)
-    with pytest.raises(OSError, match=r"out\.jsonl"):
-        Output(path, tmp_path / "progress", length, first.digest)
-    with pytest.raises(OSError, match=r"out\.jsonl"):
-        open_own(path)
-    assert precious.read_bytes() == b"1\n"
 
 
 def test_what_can_not_be_made_private_is_left_to_who_makes_it(tmp_path):

@@ -14,7 +14,7 @@ from scrapy_simhash.exceptions import (
     SchemeMismatch,
     SettingError,
 )
-from scrapy_simhash.feed.files import FeedError
+from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.history.namespaces import NotFound
 from scrapy_simhash.visible import visible, without_passwords
 

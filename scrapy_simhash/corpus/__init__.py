@@ -1,1 +1,1 @@
-"""A whole corpus at once: sketched by many processes, decided on by sorting, without a database."""
+"""Deduplicate a whole corpus at once: sketches by many processes, decisions by sorting."""

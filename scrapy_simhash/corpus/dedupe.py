@@ -1,57 +1,65 @@
-"""A corpus without its near-duplicates: sketched, decided on, written; resumable.
-
-All that is known stands in a folder of its own until the end. Sketches are appended to files, and
-noted when they are on the disk; what was decided, and each file that is written, is there as a
-whole or not at all. Whatever stops it, the next call goes on behind the last step that was noted.
-"""
+"""Deduplicate a corpus: sketch its records, decide on them, copy those that are kept."""
 
 from __future__ import annotations
 
+import csv
 import io
 import json
-import os
-import shutil
-import time
-from collections.abc import Callable
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
-from scrapy_simhash.corpus.groups import write_groups
-from scrapy_simhash.corpus.sketches import NOTHING, Lengths, Sketches, SketchFiles
+from scrapy_simhash.corpus.sketches import NOTHING, Sketches, SketchStore
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
-from scrapy_simhash.durable import open_new, replace_file, sync_folder
-from scrapy_simhash.feed.errors import FeedError
-from scrapy_simhash.feed.progress import FeedCounts
+from scrapy_simhash.durable import new_file
+from scrapy_simhash.feed.compressed import compressing, without_suffix
+from scrapy_simhash.feed.parquet import pyarrow, write_rows
+from scrapy_simhash.feed.source import FeedError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from scrapy_simhash.corpus.stored import Stored
+    from numpy.typing import NDArray
+
     from scrapy_simhash.feed.source import Source
 
-__all__ = ["Targets", "check_free", "dedupe_corpus"]
+    Advance = Callable[[Literal["Sketching", "Deciding", "Writing"], int], None]
 
-Phase = Literal["Sketching", "Deciding", "Writing"]
-Advance = Callable[[Phase, int], None]
+# Columns of the table of groups. Items are numbered from 1; a group has the number of the item that
+# is kept. `match` is the item of which this one is a copy or, if it is kept, the item whose text is
+# similar and from which it `differs`.
+_COLUMNS = ("group", "member", "kept", "similarity", "match", "differs", "url")
 
-# Seconds of work that may have to be done again.
-_NOTED_EVERY = 2.0
+
+class Counts(NamedTuple):
+    """Numbers of items.
+
+    Attributes:
+        read: all items.
+        kept: those written to the output.
+        dropped: near-duplicates.
+        unchecked: kept without a check, because they are empty, too short or unreadable.
+    """
+
+    read: int
+    kept: int
+    dropped: int
+    unchecked: int
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The files that are written.
+    """The files to write.
 
     Attributes:
-        kept: for what is kept.
-        dropped: for what is left out, if anybody wants it.
-        groups: for the table of groups, likewise.
+        kept: for the items that are kept.
+        dropped: for the near-duplicates, if they are wanted.
+        groups: for the table of groups, if it is wanted.
     """
 
     kept: Path
@@ -59,220 +67,121 @@ class Targets:
     groups: Path | None = None
 
     def paths(self) -> list[Path]:
-        """Those that are wanted."""
+        """The files that are wanted."""
         return [path for path in (self.kept, self.dropped, self.groups) if path is not None]
 
 
-@dataclass(slots=True)
-class _Noted:
-    """How far it has come, for good."""
-
-    call: list[str]
-    lengths: Lengths = field(default_factory=Lengths)
-    state: Literal["sketching", "sketched", "decided", "written"] = "sketching"
-
-    @classmethod
-    def load(cls, path: Path, call: Sequence[str]) -> _Noted:
-        """What is noted.
-
-        Raises:
-            FeedError: it belongs to another call, or can't be read.
-        """
-        try:
-            noted = json.loads(path.read_bytes())
-            lengths = Lengths(**noted.pop("lengths"))
-            found = cls(**noted, lengths=lengths)
-        except FileNotFoundError:
-            return cls(list(call))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise FeedError(
-                f"{path} is damaged: how far the earlier call came can't be read from it; remove "
-                f"{path.parent} to begin anew"
-            ) from error
-        if found.call != list(call):
-            raise FeedError(
-                f"{path.parent} belongs to an earlier call that was interrupted and had another "
-                "input or other options; repeat that one, or remove this folder to begin anew"
-            )
-        return found
-
-    def save(self, path: Path) -> None:
-        """Note it, in the place of what was noted."""
-        replace_file(path, json.dumps(asdict(self)).encode())
-
-
 def dedupe_corpus(
-    sources: Sequence[Source],
-    targets: Targets,
     sketcher: Sketcher,
-    folder: Path,
+    targets: Targets,
     *,
-    options: Sequence[str],
     processes: int = 1,
     advance: Advance = lambda phase, done: None,
-) -> FeedCounts:
-    """Write what is no near-duplicate of something before it, in the order that is asked for.
+) -> Counts:
+    """Write the items that are not near-duplicates of a preferred or earlier one.
+
+    The targets appear when all of them are complete.
 
     Args:
-        sources: files of one form, in their order.
-        targets: where to write; nothing may be there.
-        sketcher: makes the sketches, and knows what is preferred.
-        folder: for what is known meanwhile; gone when all is done.
-        options: what another call must have in common with this one to go on with its work.
-        processes: that make sketches.
-        advance: called from time to time with what is done, and on how many.
+        sketcher: makes the sketches; with the files to read, all of one form.
+        targets: new files.
+        processes: how many make sketches.
+        advance: called now and then with the phase and the number of items done.
 
     Raises:
-        FeedError: something is no item, a target is there, or an earlier call was another one.
+        FeedError: a record is no item, or a file can't be read.
+        FileExistsError: a target exists.
+        BlockingIOError: another process is writing a target.
     """
-    noted = folder / "noted"
-    call = [*(source.identity() for source in sources), *options, *map(str, targets.paths())]
-    progress = _Noted.load(noted, call)
-    if progress.state != "written":
-        check_free(targets.paths())
-    folder.mkdir(mode=0o700, exist_ok=True)
-    progress.save(noted)
-    try:
-        if progress.state == "sketching":
-            portions = _portions(sources, progress.lengths.documents)
-            parts = sketch_all(sketcher, portions, processes, folder)
-            with closing(portions), closing(parts):
-                _append(parts, folder, progress, advance)
-            progress.state = "sketched"
-            progress.save(noted)
-        plan, criteria = sketcher.plan, len(sketcher.criteria)
-        sketches = Sketches.open(folder, progress.lengths, plan, criteria)
-        if progress.state == "sketched":
-            deciding = partial(advance, "Deciding")
-            decisions = decide_corpus(sketches, plan, sketches.order, deciding)
-            replace_file(folder / "decided", _packed(decisions))
-            progress.state = "decided"
-            progress.save(noted)
-        decisions = _unpacked(folder / "decided")
-        if progress.state == "decided":
-            _write(sources, targets, sketches, decisions, advance)
-            progress.state = "written"
-            progress.save(noted)
-    except FeedError:
-        # What was read has to change, and then nothing that is known of it is of use.
-        for path in targets.paths():
-            _part_of(path).unlink(missing_ok=True)
-        shutil.rmtree(folder)
-        raise
-    for path in targets.paths():
-        _publish(path)
-    counts = _counts(sketches, decisions)
-    del sketches  # who has a file mapped can't remove it everywhere
-    shutil.rmtree(folder)
-    sync_folder(folder.parent)
-    return counts
+    with ExitStack() as stack:
+        streams = {path: stack.enter_context(new_file(path)) for path in targets.paths()}
+        store = stack.enter_context(closing(SketchStore(targets.kept.parent)))
+        portions = stack.enter_context(closing(_portions(sketcher.sources)))
+        for part in stack.enter_context(closing(sketch_all(sketcher, portions, processes))):
+            store.append(part)
+            advance("Sketching", store.count)
+        sketches = store.read(sketcher.plan, len(sketcher.criteria))
+        deciding = partial(advance, "Deciding")
+        decisions = decide_corpus(sketches, sketcher.plan, sketches.order, deciding)
+        kept = decisions.kept
+        advance("Writing", len(kept))
+        _copy(sketcher.sources, targets.kept, streams, kept, others=True)
+        if targets.dropped is not None:
+            _copy(sketcher.sources, targets.dropped, streams, ~kept, others=False)
+        if targets.groups is not None:
+            _write_groups(streams[targets.groups], targets.groups, sketches, decisions)
+        count, unchecked = int(kept.sum()), int((sketches.rows["basis"] == NOTHING).sum())
+    return Counts(len(kept), count, len(kept) - count, unchecked)
 
 
-def _append(parts: Iterable[Stored], folder: Path, progress: _Noted, advance: Advance) -> None:
-    """Write the sketches to their files, and note from time to time how many there are."""
-    with closing(SketchFiles(folder, progress.lengths)) as files:
-        last = time.monotonic()
-        for part in parts:
-            files.append(part)
-            advance("Sketching", progress.lengths.documents)
-            if time.monotonic() - last > _NOTED_EVERY:
-                files.sync()
-                progress.save(folder / "noted")
-                last = time.monotonic()
-        files.sync()
-
-
-def _portions(sources: Sequence[Source], done: int) -> Generator[Portion]:
-    """What is not done yet."""
+def _portions(sources: Sequence[Source]) -> Generator[Portion]:
     number = 0
     for place, source in enumerate(sources):
         with closing(source.chunks()) as chunks:
             for chunk in chunks:
-                before = max(0, done - number)
-                if before < chunk.length:
-                    yield Portion(place, number, chunk, before)
+                yield Portion(place, number, chunk)
                 number += chunk.length
 
 
-def _write(
-    sources: Sequence[Source],
-    targets: Targets,
-    sketches: Sketches,
-    decisions: Decisions,
-    advance: Advance,
-) -> None:
-    """Write each target as a whole, beside its place."""
-    kept = decisions.kept
-    advance("Writing", len(kept))
-    with _beside(targets.kept) as stream:
-        _copy(sources, targets.kept, stream, kept.tolist(), rest=True)
-    if targets.dropped is not None:
-        with _beside(targets.dropped) as stream:
-            _copy(sources, targets.dropped, stream, (~kept).tolist(), rest=False)
-    if targets.groups is not None:
-        with _beside(targets.groups) as stream:
-            write_groups(stream, targets.groups, sketches, decisions)
-
-
 def _copy(
-    sources: Sequence[Source], path: Path, stream: BinaryIO, wanted: Sequence[bool], *, rest: bool
+    sources: Sequence[Source],
+    path: Path,
+    streams: Mapping[Path, BinaryIO],
+    wanted: NDArray[np.bool_],
+    *,
+    others: bool,
 ) -> None:
-    left = iter(wanted)
-    with sources[0].written(path, stream) as written:
-        for source in sources:
-            written.add(source, left, rest=rest)
+    left = iter(wanted.tolist())
+    sources[0].write(sources, left, path, streams[path], others=others)
+    if next(left, None) is not None:
+        raise FeedError(f"{sources[-1].path} was changed while it was read")
 
 
-def _part_of(path: Path) -> Path:
-    return path.with_name(f".{path.name}.part")
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[BinaryIO]:
-    """Write a file that takes its place when all are complete."""
-    part = _part_of(path)
-    part.unlink(missing_ok=True)
-    with open_new(part) as stream:
-        yield stream
-        stream.flush()
-        os.fsync(stream.fileno())
-    sync_folder(path.parent)
-
-
-def _publish(path: Path) -> None:
-    """Give a complete file its name, unless an earlier call has."""
-    part = _part_of(path)
-    if part.exists():
-        check_free([path])
-        part.rename(path)
-        sync_folder(path.parent)
-
-
-def check_free(paths: Sequence[Path]) -> None:
-    """Refuse to write where something is.
+def check_groups_file(path: Path) -> None:
+    """Refuse a table of groups in an unknown format.
 
     Raises:
-        FeedError: there is.
+        FeedError: the name ends in another suffix.
     """
-    for path in paths:
-        if os.path.lexists(path):
-            raise FeedError(f"{path} is there already; remove it, or name another one")
+    if path.suffix.lower() != ".parquet" and without_suffix(path) not in {".csv", ".jsonl", ".jl"}:
+        raise FeedError(f"{path}: a table of groups must end in .csv, .jsonl or .parquet")
 
 
-def _packed(decisions: Decisions) -> bytes:
-    packed = io.BytesIO()
-    arrays = {name: getattr(decisions, name) for name in Decisions.__slots__}
-    np.savez(packed, **arrays)
-    return packed.getvalue()
+def _write_groups(stream: BinaryIO, path: Path, sketches: Sketches, decisions: Decisions) -> None:
+    """Write the table of groups in the format that its name asks for."""
+    rows = _group_rows(sketches, decisions)
+    if path.suffix.lower() == ".parquet":
+        write_rows(stream, rows, _groups_schema())
+        return
+    with compressing(stream, path) as packed:
+        if without_suffix(path) != ".csv":
+            for row in rows:
+                packed.write(json.dumps(row).encode() + b"\n")
+            return
+        text = io.TextIOWrapper(packed, encoding="utf-8", errors="replace", newline="")
+        writer = csv.DictWriter(text, _COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+        text.detach()
 
 
-def _unpacked(path: Path) -> Decisions:
-    with np.load(path) as arrays:
-        columns: dict[str, Any] = {name: arrays[name] for name in Decisions.__slots__}
-    return Decisions(**{**columns, "reasons": columns["reasons"].tolist()})
+def _group_rows(sketches: Sketches, decisions: Decisions) -> Iterator[dict[str, Any]]:
+    for number, is_kept in enumerate(decisions.kept.tolist()):
+        match = int(decisions.matches[number])
+        similarity = float(decisions.similarities[number])
+        yield {
+            "group": (number if is_kept else match) + 1,
+            "member": number + 1,
+            "kept": is_kept,
+            "similarity": None if np.isnan(similarity) else round(similarity, 4),
+            "match": None if match < 0 else match + 1,
+            "differs": decisions.reasons[decisions.differs[number]] or None,
+            "url": sketches.url(number) or None,
+        }
 
 
-def _counts(sketches: Sketches, decisions: Decisions) -> FeedCounts:
-    read, kept = len(decisions.kept), int(decisions.kept.sum())
-    unchecked = int((sketches.rows["basis"] == NOTHING).sum())
-    return FeedCounts(read, kept, read - kept, unchecked)
+def _groups_schema() -> Any:
+    library = pyarrow()
+    types = {"kept": library.bool_(), "similarity": library.float64()}
+    types |= dict.fromkeys(("differs", "url"), library.string())
+    return library.schema([(name, types.get(name, library.int64())) for name in _COLUMNS])

@@ -1,8 +1,8 @@
-"""The decision on a corpus: one document after another, as an index would take them in that order.
+"""Decide on a corpus: one document after another, with the rule of an index.
 
-A document is held against those before it that were kept and share a key with it, and
-`index.decide.decide` says what it is. What differs from an index that has all texts is how those
-are found: by sorting, in memory, instead of by statements.
+Each document is compared with the earlier ones that were kept and share a key with it, and
+`index.decide.decide` decides what it is. The only difference from an index that has all texts is
+how those documents are found: by sorting in memory, not in a database.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simhash.corpus.meeting import meet
+from scrapy_simhash.corpus.candidates import find_candidates
 from scrapy_simhash.index.batch import crowd_key
 from scrapy_simhash.index.decide import apart, decide, met_with
 from scrapy_simhash.index.queries import CROWD
@@ -30,23 +30,21 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.decide import Decision, Met
     from scrapy_simhash.index.verdict import Row
 
-__all__ = ["Decisions", "decide_corpus"]
-
-# Decisions between two signs of progress, and rows that are remembered.
+# Decisions between two reports of progress, and rows to cache.
 _STEP, _ROWS = 4096, 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What was decided: entry i of each is of document i.
+    """Entry i of each array is about document i.
 
     Attributes:
         kept: bool.
-        matches: int64: the document that it is a near-duplicate of or, if it was kept, that it is
-            near to and differs from; -1 if there is none.
+        matches: int64: the document of which this one is a near-duplicate or, if it is kept, whose
+            text is similar although they differ; -1 for none.
         similarities: float32: of the two texts; NaN without a match.
-        differs: uint16: in what it differs, as a number in `reasons`; 0 if in nothing.
-        reasons: the first one is "".
+        differs: uint16: index in `reasons` of what makes them differ; 0 for nothing.
+        reasons: names of facts, after "".
     """
 
     kept: NDArray[np.bool_]
@@ -66,10 +64,9 @@ def decide_corpus(
 
     Args:
         sketches: of the documents.
-        plan: what they are compared by.
-        order: their numbers in the order in which they are decided on; by default that in which
-            they stand.
-        advance: called from time to time with how many are done.
+        plan: how they are compared.
+        order: their numbers in the order of the decisions; None for ascending.
+        advance: called now and then with the number of documents done.
     """
     count = len(sketches)
     if order is None:
@@ -105,18 +102,17 @@ def _similarity(met: Met, bits: int) -> float:
 
 
 class _Greedy:
-    """Decides on one document after another.
+    """Decides on one document after another, by their places in the order.
 
     Attributes:
-        places: those at which there is something to decide, ascending; who stands at any other
-            meets nobody before it.
+        places: of documents that may be near-duplicates, ascending. All others have no candidates.
     """
 
     def __init__(self, sketches: Sketches, plan: Plan, order: NDArray[np.uint32]) -> None:
         self._sketches = sketches
         self._plan = plan
         self._order = order
-        later, self._earlier, self._shared = meet(sketches, order, plan)
+        later, self._earlier, self._shared = find_candidates(sketches, order, plan)
         self._fingerprints = sketches.fingerprints
         self._is_listed = _listed_together(sketches)[order]
         self._shares: NDArray[np.bool_] = np.any(self._shared, axis=1)
@@ -126,13 +122,13 @@ class _Greedy:
         self._starts = np.searchsorted(later, self.places)
         self._stops = np.searchsorted(later, self.places, "right")
         self._kept = np.ones(len(order), np.bool_)
-        self._standing: dict[tuple[int, int], list[int]] = {}
-        self._newest: dict[int, tuple[int]] = {}
-        # The ones that are met again and again stay.
+        self._by_key: dict[tuple[int, int], list[int]] = {}
+        self._latest: dict[int, tuple[int]] = {}
+        # Many documents are compared with the same few.
         self._row = lru_cache(_ROWS)(lambda place: sketches.row(int(order[place]), place))
 
     def decide(self, turn: int) -> Decision:
-        """What the document is that stands at a place, given by its number among `places`."""
+        """Decide on the document at `places[turn]`."""
         place = int(self.places[turn])
         mine = self._row(place)
         keys = self._keys(place)
@@ -140,42 +136,42 @@ class _Greedy:
         candidates = set(paired[self._kept[paired]].tolist())
         candidates.update(self._near(place, keys), self._equal(keys))
         if self._is_listed[place]:
-            # It is compared with even where no key meets.
-            candidates.update(self._newest.get(mine.owner, ()))
+            # Two versions of a listed thing are compared even if they share no key.
+            candidates.update(self._latest.get(mine.owner, ()))
         facts = self._sketches.facts(mine)
         met = [self._met(place, mine, other) for other in sorted(candidates)]
         (decision,) = decide(
-            [mine], [facts], [met], _no_twins, rule=self._plan.rule, newest={}, made={}
+            [mine], [facts], [met], _none_in_flight, rule=self._plan.rule, newest={}, made={}
         )
         if decision.claims:
-            self._claim(place, mine, keys)
+            self._keep(place, mine, keys)
         else:
             self._kept[place] = False
         return decision
 
     def _keys(self, place: int) -> list[tuple[int, int]]:
-        """The slots and keys that many share, of a document; see `index.batch.keys_of`.
+        """The slots and keys of a document that many share; see `index.batch.keys_of`.
 
-        If all its bands are crowded its fingerprint is one more.
+        If all its bands are hot keys, its fingerprint is one more.
         """
         if not self._shares[place]:
             return []
         slots, number = self._plan.keys.slots, int(self._order[place])
         own = self._sketches.keys[number]
         keys = [(slot, int(own[slot])) for slot in np.flatnonzero(self._shared[place]).tolist()]
-        if sum(slot < slots and self._is_crowded((slot, key)) for slot, key in keys) == slots:
+        if sum(slot < slots and self._is_hot((slot, key)) for slot, key in keys) == slots:
             keys.append((slots, crowd_key(self._fingerprints[number].tobytes())))
         return keys
 
-    def _is_crowded(self, key: tuple[int, int]) -> bool:
-        can_crowd = self._plan.keys.needs_shingles or key[0] == self._plan.keys.slots
-        return can_crowd and len(self._standing.get(key, ())) >= CROWD
+    def _is_hot(self, key: tuple[int, int]) -> bool:
+        can_be_hot = self._plan.keys.needs_shingles or key[0] == self._plan.keys.slots
+        return can_be_hot and len(self._by_key.get(key, ())) >= CROWD
 
     def _near(self, place: int, keys: Iterable[tuple[int, int]]) -> list[int]:
-        """Who stands under the keys of its text, and is near enough."""
+        """Kept documents with a key of its text and a close enough fingerprint."""
         plan = self._plan
         under = [
-            self._standing.get((slot, probe), ())
+            self._by_key.get((slot, probe), ())
             for slot, key in keys
             if slot < plan.keys.slots
             for probe in (plan.flips[slot] ^ np.int32(key)).tolist()
@@ -188,10 +184,10 @@ class _Greedy:
         return near
 
     def _equal(self, keys: Iterable[tuple[int, int]]) -> Iterable[int]:
-        """Who may equal it as a whole."""
+        """Kept documents that may equal it as a whole."""
         for key in keys:
-            if key[0] == self._plan.keys.slots and not self._is_crowded(key):
-                yield from self._standing.get(key, ())
+            if key[0] == self._plan.keys.slots and not self._is_hot(key):
+                yield from self._by_key.get(key, ())
 
     def _met(self, place: int, mine: Row, other: int) -> Met:
         def similarity() -> tuple[float | None, bool]:
@@ -203,21 +199,21 @@ class _Greedy:
         claim = self._row(other)
         return met_with(mine, claim, apart(mine, claim), similarity)
 
-    def _claim(self, place: int, mine: Row, keys: Iterable[tuple[int, int]]) -> None:
+    def _keep(self, place: int, mine: Row, keys: Iterable[tuple[int, int]]) -> None:
         for key in keys:
-            if not self._is_crowded(key):
-                self._standing.setdefault(key, []).append(place)
+            if not self._is_hot(key):
+                self._by_key.setdefault(key, []).append(place)
         if self._is_listed[place]:
-            self._newest[mine.owner] = (place,)
+            self._latest[mine.owner] = (place,)
 
 
-def _no_twins(_number: int, _standing: Mapping[int, Row]) -> Sequence[Met]:
-    """Documents come one at a time."""
+def _none_in_flight(_number: int, _standing: Mapping[int, Row]) -> Sequence[Met]:
+    """No in-flight duplicates: documents come one at a time."""
     return ()
 
 
 def _listed_together(sketches: Sketches) -> NDArray[np.bool_]:
-    """Which documents have an owner that others have too: things that pages list."""
+    """Which documents are listed things whose identity occurs more than once."""
     listed = np.flatnonzero(sketches.rows["fetch"] != 0)
     owners = sketches.rows["owner"][listed]
     _, inverse, counts = np.unique(owners, return_inverse=True, return_counts=True)

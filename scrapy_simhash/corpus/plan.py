@@ -1,4 +1,4 @@
-"""What the documents of a corpus are compared by: the scheme, the rule and the keys."""
+"""How the documents of a corpus are compared: the scheme, the rule and the keys."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["Plan"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What documents are compared by, as in an index that was opened for the same.
+    """How documents are compared, as in an index with the same options.
 
     Attributes:
-        scheme: with the secret in it.
-        secret: 16 bytes that all hashes hang on.
-        rule: what makes documents near-duplicates.
-        keys: under which they meet.
-        flips: for each slot, what a key is combined with to give those to look up.
+        scheme: of the fingerprints, with the secret in it.
+        secret: 16 bytes that all hashes depend on.
+        rule: which documents are near-duplicates.
+        keys: documents that share one are compared.
+        flips: for each slot the values to XOR a key with, to get the keys to look up.
     """
 
     scheme: Scheme
@@ -54,7 +54,7 @@ class Plan:
         facts: FactsMode = "auto",
         expected_size: int = 1_000_000,
     ) -> Plan:
-        """The plan for what is asked for; the arguments are those of an index.
+        """Make a plan; the arguments are those of an index.
 
         Raises:
             ValueError: as :class:`~scrapy_simhash.Index` does.

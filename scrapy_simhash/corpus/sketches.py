@@ -1,21 +1,19 @@
-"""What is kept of a corpus to decide on it: columns in files, that grow by whole parts.
+"""The sketches of a corpus: all that is needed of its documents to decide which are duplicates.
 
-Shingles, which are most of it, each process writes to a file of its own. They are read where they
-are asked for, all else through the memory of the system: a corpus may be larger than that.
+They are collected in temporary files, so a corpus may be larger than the memory. The shingles, most
+of all this, are read when they are needed; everything else is mapped into memory.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from scrapy_simhash.corpus.stored import Part, StoredShingles
 from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import storable
-from scrapy_simhash.durable import open_new, open_own, sync_file
 from scrapy_simhash.index.batch import basis_of, digest_of, owner_of, whole_key
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
@@ -29,32 +27,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simhash.corpus.plan import Plan
-    from scrapy_simhash.corpus.stored import Stored
     from scrapy_simhash.index.verdict import Document
     from scrapy_simhash.item.quality import Criterion
 
-__all__ = [
-    "NOTHING",
-    "SketchFiles",
-    "Sketches",
-    "make_part",
-    "row_type",
-]
-
-#: The basis of what has nothing to compare.
+#: Stands for what a document is compared by, if it has nothing to compare.
 NOTHING = -1
 
 _DIGEST = 16
-_FILES = ("rows", "keys", "said")
 _NO_SHINGLES = np.empty(0, np.uint64)
 
 
 def row_type(width: int, criteria: int) -> np.dtype[np.void]:
-    """What is kept of each document beside its keys, in bytes of one length.
+    """What is stored of each document beside its keys.
 
-    `shingles` says where those begin in the file of the number `file`, `hashes` how many they are.
-    `said` says where its facts, the rest of its page and its address end, one behind the other; -1
-    is the length of what it has not.
+    `shingles` is the place of its shingles among those of all documents, `hashes` their number.
+    `details` is the end, in bytes, of its facts, page sketch and address among those of all
+    documents; `facts` and `rest` are the lengths of the first two, -1 for None.
+
+    Args:
+        width: of a fingerprint, in bytes.
+        criteria: number of criteria by which copies are preferred.
     """
     return np.dtype(
         [
@@ -63,13 +55,12 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
             ("owner", np.int64),
             ("fetch", np.int64),
             ("shingles", np.int64),
-            ("said", np.int64),
+            ("details", np.int64),
             ("rank", np.int64, (criteria,)),
             ("size", np.int32),
             ("hashes", np.int32),
             ("facts", np.int32),
             ("rest", np.int32),
-            ("file", np.int16),
             ("basis", np.int8),
             ("has_digest", np.bool_),
         ]
@@ -84,30 +75,48 @@ class _Packed(NamedTuple):
     owner: int
     fetch: int
     shingles: int
-    said: int
+    details: int
     rank: Any
     size: int
     hashes: int
     facts: int
     rest: int
-    file: int
     basis: int
     has_digest: bool
+
+
+class Part(NamedTuple):
+    """The sketches of consecutive documents.
+
+    Attributes:
+        rows: shape (documents,), of :func:`row_type`.
+        keys: shape (documents, slots + 1), int32: the keys of the text, then that of the item as a
+            whole; 0 for a missing one.
+        shingles: of all documents, concatenated.
+        details: facts, page sketch and address of all documents, concatenated.
+        names: of facts, by their hashes.
+    """
+
+    rows: NDArray[np.void]
+    keys: NDArray[np.int32]
+    shingles: NDArray[np.uint64]
+    details: bytes
+    names: dict[int, str]
 
 
 def make_part(
     documents: Sequence[Document | None], plan: Plan, criteria: Sequence[Criterion] = ()
 ) -> Part:
-    """Pack documents.
+    """Make the sketches of documents.
 
     Args:
-        documents: None for what has nothing to compare.
-        plan: what they are compared by.
-        criteria: which of them are wanted more.
+        documents: None for one with nothing to compare.
+        plan: how documents are compared.
+        criteria: by which copies are preferred.
     """
     width, slots = plan.width, plan.keys.slots
     keys = np.zeros((len(documents), slots + 1), np.int32)
-    shingles, said, names = [_NO_SHINGLES], list[bytes](), dict[int, str]()
+    shingles, details, names = [_NO_SHINGLES], list[bytes](), dict[int, str]()
     packed, start, end = list[_Packed](), 0, 0
     for number, document in enumerate(documents):
         if document is None:
@@ -120,8 +129,8 @@ def make_part(
             keys[number, slots] = whole
         facts = None if document.facts is None else document.facts.packed()
         url = storable(document.url).encode()
-        said += [facts or b"", document.rest or b"", url]
-        end += sum(map(len, said[-3:]))
+        details += [facts or b"", document.rest or b"", url]
+        end += sum(map(len, details[-3:]))
         if document.facts is not None:
             names.update(document.facts.names)
         mine = _NO_SHINGLES if document.sketch.shingles is None else document.sketch.shingles
@@ -129,12 +138,12 @@ def make_part(
         shingles.append(mine)
         start += mine.size
     rows = np.array(packed, row_type(width, len(criteria)))
-    return Part(rows, keys, np.concatenate(shingles), b"".join(said), names)
+    return Part(rows, keys, np.concatenate(shingles), b"".join(details), names)
 
 
 def _nothing(width: int, rank: Any, start: int, end: int) -> _Packed:
     unknown = (bytes(width), bytes(_DIGEST), 0, 0)
-    return _Packed(*unknown, start, end, rank, 0, 0, -1, -1, 0, NOTHING, has_digest=False)
+    return _Packed(*unknown, start, end, rank, 0, 0, -1, -1, NOTHING, has_digest=False)
 
 
 def _packed(
@@ -147,127 +156,107 @@ def _packed(
         owner=owner_of(document.key),
         fetch=document.fetch,
         shingles=places[0],
-        said=places[2],
+        details=places[2],
         rank=rank,
         size=document.sketch.size,
         hashes=places[1],
         facts=-1 if facts is None else len(facts),
         rest=-1 if document.rest is None else len(document.rest),
-        file=0,
         basis=basis_of(document),
         has_digest=digest is not None,
     )
 
 
-@dataclass(slots=True)
-class Lengths:
-    """How much of each file is there for good, in bytes; and how many documents that is.
+class _StoredShingles:
+    """Shingles in a file, read by slices: mapped, they would gradually fill the memory."""
 
-    The files of shingles have names, by whose places they are numbered; rows say what is in them.
-    """
+    def __init__(self, stream: BinaryIO) -> None:
+        self._descriptor = stream.fileno()
 
-    documents: int = 0
-    rows: int = 0
-    keys: int = 0
-    said: int = 0
-    shingles: list[str] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
+    def __getitem__(self, part: slice) -> NDArray[np.uint64]:
+        os.lseek(self._descriptor, 8 * part.start, os.SEEK_SET)
+        return np.frombuffer(os.read(self._descriptor, 8 * (part.stop - part.start)), np.uint64)
 
 
-class SketchFiles:
-    """The files of a folder, to append to.
+class SketchStore:
+    """Collects sketches in temporary files, which vanish with the process, even if it is killed.
 
     Args:
-        folder: theirs.
-        noted: what an earlier call has noted; what was written after that is cut off.
+        folder: for the files, which take about as much space as the texts.
     """
 
-    def __init__(self, folder: Path, noted: Lengths) -> None:
-        self.lengths = noted
-        self._folder = folder
-        self._streams: dict[str, BinaryIO] = {}
-        for name in _FILES:
-            path = folder / name
-            stream = open_own(path) if path.exists() else open_new(path)
-            stream.truncate(getattr(noted, name))
-            stream.seek(0, os.SEEK_END)
-            self._streams[name] = stream
+    def __init__(self, folder: Path) -> None:
+        self._streams: dict[str, Any] = {
+            name: TemporaryFile(dir=folder)  # noqa: SIM115 - closed by close()
+            for name in ("rows", "keys", "shingles", "details")
+        }
+        self._sizes = dict.fromkeys(self._streams, 0)
+        self._names: dict[int, str] = {}
+        self.count = 0
 
-    def append(self, stored: Stored) -> None:
-        """Write a part behind those before it."""
-        lengths, part = self.lengths, stored.part
-        if stored.file not in lengths.shingles:
-            lengths.shingles.append(stored.file)
-        part.rows["file"] = lengths.shingles.index(stored.file)
-        part.rows["said"] += lengths.said
-        for name in _FILES:
-            written = memoryview(getattr(part, name)).cast("B")
-            self._streams[name].write(written)
-            setattr(lengths, name, getattr(lengths, name) + len(written))
-        lengths.documents += len(part.rows)
-        lengths.names.update({str(key): name for key, name in part.names.items()})
+    def append(self, part: Part) -> None:
+        """Store the sketches of further documents."""
+        part.rows["shingles"] += self._sizes["shingles"] // 8
+        part.rows["details"] += self._sizes["details"]
+        for name, stream in self._streams.items():
+            self._sizes[name] += stream.write(getattr(part, name))
+        self._names.update(part.names)
+        self.count += len(part.rows)
 
-    def sync(self) -> None:
-        """Wait until all is on the disk."""
+    def read(self, plan: Plan, criteria: int) -> Sketches:
+        """All sketches; usable until the store is closed."""
+
+        def mapped(name: str, kind: Any) -> NDArray[Any]:
+            count = self._sizes[name] // np.dtype(kind).itemsize
+            if not count:  # an empty file can't be mapped
+                return np.empty(0, kind)
+            # A plain array is indexed much faster than a memmap.
+            return np.asarray(np.memmap(self._streams[name], kind, "r", shape=(count,)))
+
         for stream in self._streams.values():
             stream.flush()
-            os.fsync(stream.fileno())
-        for name in self.lengths.shingles:
-            sync_file(self._folder / name)
+        return Sketches(
+            mapped("rows", row_type(plan.width, criteria)),
+            mapped("keys", np.int32).reshape(-1, plan.keys.slots + 1),
+            _StoredShingles(self._streams["shingles"]),
+            mapped("details", np.uint8),
+            self._names,
+        )
 
     def close(self) -> None:
-        """Close the files."""
+        """Remove the files."""
         for stream in self._streams.values():
             stream.close()
 
 
 class Sketches:
-    """The sketches of a corpus, to read. Document i has row i.
+    """The sketches of a corpus. Document i has row i.
 
     Attributes:
-        rows, keys: see :class:`~scrapy_simhash.corpus.stored.Part`.
+        rows, keys: see :class:`Part`.
     """
 
     def __init__(
         self,
         rows: NDArray[np.void],
         keys: NDArray[np.int32],
-        shingles: Sequence[NDArray[np.uint64] | StoredShingles],
-        said: NDArray[np.uint8],
+        shingles: NDArray[np.uint64] | _StoredShingles,
+        details: NDArray[np.uint8],
         names: Mapping[int, str],
     ) -> None:
         self.rows = rows
         self.keys = keys
         self._shingles = shingles
-        self._said = said
+        self._details = details
         self._names = names
-        self._ends = rows["said"]
-        self._begins = [rows[name] for name in ("file", "shingles", "hashes")]
-
-    @classmethod
-    def open(cls, folder: Path, lengths: Lengths, plan: Plan, criteria: int) -> Self:
-        """Those in the files of a folder."""
-
-        def mapped(name: str, kind: Any) -> NDArray[Any]:
-            path = folder / name
-            count = getattr(lengths, name) // np.dtype(kind).itemsize
-            # What is empty can't be mapped; and to index what knows that it is takes far longer.
-            mapping = np.memmap(path, kind, "r", shape=(count,)) if count else np.empty(0, kind)
-            return np.asarray(mapping)
-
-        return cls(
-            mapped("rows", row_type(plan.width, criteria)),
-            mapped("keys", np.int32).reshape(-1, plan.keys.slots + 1),
-            [StoredShingles(folder / name) for name in lengths.shingles],
-            mapped("said", np.uint8),
-            {int(key): name for key, name in lengths.names.items()},
-        )
+        self._ends = rows["details"]
+        self._begins = [rows[name] for name in ("shingles", "hashes")]
 
     @classmethod
     def of(cls, part: Part) -> Self:
-        """Those of a single part."""
-        said = np.frombuffer(part.said, np.uint8)
-        return cls(part.rows, part.keys, [part.shingles], said, part.names)
+        """The sketches of a single part."""
+        details = np.frombuffer(part.details, np.uint8)
+        return cls(part.rows, part.keys, part.shingles, details, part.names)
 
     @property
     def fingerprints(self) -> NDArray[np.uint8]:
@@ -279,40 +268,40 @@ class Sketches:
         return len(self.rows)
 
     def shingles(self, number: int) -> NDArray[np.uint64]:
-        """The shingles of a document; none for one that has none."""
-        file, start, count = (int(column.item(number)) for column in self._begins)
-        found: NDArray[np.uint64] = self._shingles[file][start : start + count]
+        """The shingles of a document; empty if it has none."""
+        start, count = (int(column.item(number)) for column in self._begins)
+        found: NDArray[np.uint64] = self._shingles[start : start + count]
         return found
 
     @property
     def order(self) -> NDArray[np.uint32]:
-        """The numbers of documents, those that are wanted most first; see `item.quality`.
+        """The numbers of the documents, preferred ones first; see `item.quality`.
 
-        The first of a group is the one that is kept.
+        The first document of a group is the one that is kept.
         """
         ranks = self.rows["rank"]
         if not ranks.shape[1]:
             return np.arange(len(ranks), dtype=np.uint32)
-        # The last key is the first to sort by; what is equal stays in its order.
+        # lexsort is stable, and sorts by the last key first.
         return np.lexsort(ranks.T[::-1]).astype(np.uint32)
 
     def url(self, number: int) -> str:
-        """Where a document was found."""
+        """The address of a document."""
         return self._blobs(number, _Packed._make(self.rows[number].item()))[2].decode()
 
     def facts(self, row: Row) -> Facts | None:
-        """The facts of a row of :meth:`row`, with their names."""
+        """The facts of a row made by :meth:`row`, with their names."""
         return None if row.facts is None else Facts(Facts.unpack(row.facts).records, self._names)
 
     def row(self, number: int, place: int) -> Row:
-        """A document as a claim: all of a corpus is of one visit, and what is claimed is stored.
+        """A document as a stored row of an index: the whole corpus counts as one visit.
 
         Args:
             number: of the document.
-            place: when it is decided on, from 0 on.
+            place: its position in the order of the decisions, from 0.
         """
         mine = _Packed._make(self.rows[number].item())
-        facts, rest, url = self._blobs(number, mine)
+        facts, page_sketch, url = self._blobs(number, mine)
         return Row(
             namespace=0,
             id=place + 1,
@@ -335,18 +324,19 @@ class Sketches:
             digest=mine.digest if mine.has_digest else None,
             facts=facts,
             minhash=None,
-            rest=rest,
+            rest=page_sketch,
             beside=None,
             differs=None,
         )
 
     def _blobs(self, number: int, mine: _Packed) -> tuple[bytes | None, bytes | None, bytes]:
+        """Facts, page sketch and address."""
         start = int(self._ends[number - 1]) if number else 0
-        said = self._said[start : mine.said].tobytes()
+        details = self._details[start : mine.details].tobytes()
         first = max(mine.facts, 0)
         second = first + max(mine.rest, 0)
         return (
-            None if mine.facts < 0 else said[:first],
-            None if mine.rest < 0 else said[first:second],
-            said[second:],
+            None if mine.facts < 0 else details[:first],
+            None if mine.rest < 0 else details[first:second],
+            details[second:],
         )

@@ -1,4 +1,4 @@
-"""The sketches of a corpus, made by several processes."""
+"""Make the sketches of a corpus, in several processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import pickle
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
@@ -15,52 +14,45 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_simhash.corpus.sketches import make_part
-from scrapy_simhash.corpus.stored import ShingleFile
-from scrapy_simhash.feed.errors import FeedError
+from scrapy_simhash.feed.source import FeedError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
-    from pathlib import Path
 
     from scrapy_simhash.corpus.plan import Plan
-    from scrapy_simhash.corpus.stored import Part, Stored
-    from scrapy_simhash.feed.chunks import Chunk
+    from scrapy_simhash.corpus.sketches import Part
     from scrapy_simhash.feed.documents import ItemReader, PageReader
-    from scrapy_simhash.feed.source import Source
+    from scrapy_simhash.feed.source import Chunk, Source
     from scrapy_simhash.item.quality import Criterion
-
-__all__ = ["Portion", "Sketcher", "sketch_all", "usable_cores"]
 
 logger = logging.getLogger(__name__)
 
-# Portions on their way for each process: one to work on, one to go on with.
+# Portions under way for each process: one that it works on, and one in its queue.
 _AHEAD = 2
 
 
 class Portion(NamedTuple):
-    """Records that are sketched at a time.
+    """Records that are sketched together.
 
     Attributes:
-        source: of which of the sources.
-        number: the place of the first one among all records.
-        chunk: the records, as the source gives them.
-        done: how many of them are sketched already.
+        source: number of their source.
+        number: of the first record in the corpus.
+        chunk: the records.
     """
 
     source: int
     number: int
     chunk: Chunk
-    done: int
 
 
 class Sketcher:
     """Makes sketches of records. It is sent to each process once.
 
     Args:
-        sources: what the records are of.
-        reader: makes documents of what they say.
-        plan: what they are compared by.
-        criteria: which of them are wanted more.
+        sources: the files of the records.
+        reader: makes documents of items, or of pages.
+        plan: how documents are compared.
+        criteria: by which copies are preferred.
     """
 
     def __init__(
@@ -70,54 +62,49 @@ class Sketcher:
         plan: Plan,
         criteria: Sequence[Criterion],
     ) -> None:
+        self.sources = sources
         self.plan = plan
         self.criteria = criteria
-        self._sources = sources
         self._reader = reader
 
     def part(self, portion: Portion) -> Part:
         """The sketches of some records.
 
         Raises:
-            FeedError: one of them is no item, or they are not there any more.
+            FeedError: a record is no item, or the file has changed.
         """
-        source, chunk = self._sources[portion.source], portion.chunk
+        source, chunk = self.sources[portion.source], portion.chunk
         records = list(source.unpacked(chunk.packed))
         if len(records) != chunk.length:
             raise FeedError(f"{source.path} was changed while it was read")
         documents = [
-            self._reader.document(source.item(records[number]), portion.number + number)
-            for number in range(portion.done, chunk.length)
+            self._reader.document(source.item(record), number)
+            for number, record in enumerate(records, portion.number)
         ]
         return make_part(documents, self.plan, self.criteria)
 
 
 def usable_cores() -> int:
-    """How many processes can work at the same time."""
-    # A container may use fewer than the machine has.
+    """How many cores this process may use: a container may be limited to some of them."""
     known = hasattr(os, "sched_getaffinity")
     return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
 
-def sketch_all(
-    sketcher: Sketcher, portions: Iterable[Portion], processes: int, folder: Path
-) -> Generator[Stored]:
-    """Sketch records, in their order; their shingles go to files in a folder.
+def sketch_all(sketcher: Sketcher, portions: Iterable[Portion], processes: int) -> Generator[Part]:
+    """Sketch records, in their order.
 
     Raises:
-        FeedError: one of them is no item.
+        FeedError: a record is no item.
     """
     portions = iter(portions)
     first = list(islice(portions, 2))
     portions = chain(first, portions)
     if processes == 1 or len(first) < 2 or not _can_be_sent(sketcher):
-        with closing(ShingleFile(folder)) as file:
-            for portion in portions:
-                yield file.store(sketcher.part(portion))
+        yield from map(sketcher.part, portions)
         return
-    # Threads may be at work here, so nothing is forked.
+    # Not fork: this process may have threads.
     context = get_context("forkserver" if os.name == "posix" else "spawn")
-    with ProcessPoolExecutor(processes, context, _begin, (sketcher, folder)) as pool:
+    with ProcessPoolExecutor(processes, context, _begin, (sketcher,)) as pool:
         running: deque[Any] = deque()
         try:
             for portion in portions:
@@ -132,31 +119,30 @@ def sketch_all(
 
 
 def _can_be_sent(sketcher: Sketcher) -> bool:
-    """Whether other processes can have it: a scheme of somebody's own may be what can't."""
+    """Whether it can be pickled, which a user's own scheme may prevent."""
     try:
         pickle.dumps(sketcher)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
-        logger.warning("All is done by one process: the scheme can't be sent to others (%s)", error)
+        logger.warning("Only one process is used, because the scheme can't be pickled (%s)", error)
         return False
     return True
 
 
-# In a process that sketches: what it has been sent, and the file that it writes to.
-_tools: list[tuple[Sketcher, ShingleFile]] = []
+# In a worker process: what it was sent.
+_sketchers: list[Sketcher] = []
 
 
-def _begin(sketcher: Sketcher, folder: Path) -> None:
-    _tools.append((sketcher, ShingleFile(folder)))
+def _begin(sketcher: Sketcher) -> None:
+    _sketchers.append(sketcher)
     Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """Whoever is killed stops nobody; a process that waits for work would wait for ever."""
+    """A parent that is killed can't stop its workers, which would wait for work for ever."""
     if (parent := parent_process()) is not None:
         wait([parent.sentinel])
         os._exit(1)
 
 
-def _sketch(portion: Portion) -> Stored:
-    sketcher, file = _tools[0]
-    return file.store(sketcher.part(portion))
+def _sketch(portion: Portion) -> Part:
+    return _sketchers[0].part(portion)

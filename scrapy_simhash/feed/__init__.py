@@ -1,1 +1,1 @@
-"""Near-duplicates left out of an existing feed, without a crawl."""
+"""Files of items and pages: JSON Lines, CSV, Parquet and WARC."""

@@ -1,4 +1,4 @@
-"""Files that are compressed, by their names."""
+"""Read and write compressed files. The suffix selects the compression."""
 
 from __future__ import annotations
 
@@ -10,21 +10,19 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from scrapy_simhash.feed.errors import FeedError
+from scrapy_simhash.feed.source import FeedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["compressing", "is_compressed", "open_unpacked", "without_suffix"]
-
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
-# What is damaged, or ends too early. That bz2 says no more than OSError, without a number.
-_BAD = (EOFError, zlib.error, lzma.LZMAError, OSError)
+# Raised for damaged and truncated files; by bz2 an OSError without errno.
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, OSError)
 
 
 def without_suffix(path: Path) -> str:
-    """The last suffix of a name but that of its compression, in lower case."""
+    """The last suffix before that of a compression, in lower case."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in _SUFFIXES:
         suffixes.pop()
@@ -32,16 +30,16 @@ def without_suffix(path: Path) -> str:
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether a name says so."""
+    """Whether the name ends in the suffix of a compression."""
     return path.suffix.lower() in _SUFFIXES
 
 
 @contextmanager
 def open_unpacked(path: Path) -> Iterator[BinaryIO]:
-    """Open a file to read what is in it.
+    """Open a file to read its decompressed content.
 
     Raises:
-        FeedError: it is damaged, or ends too early; also while it is read inside the block.
+        FeedError: the file is damaged or truncated; raised also by reads inside the block.
     """
     with path.open("rb") as stream, _unpacking(stream, path) as unpacked:
         yield unpacked
@@ -50,11 +48,11 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def _unpacking(stream: BinaryIO, path: Path) -> Iterator[BinaryIO]:
     suffix = path.suffix.lower()
-    bad: tuple[type[Exception], ...] = _BAD
+    damaged: tuple[type[Exception], ...] = _DAMAGED
     if suffix == ".zst":
         library = _zstandard()
-        bad = (*bad, library.ZstdError)
-        # Like the others, it may be several that follow each other.
+        damaged = (*damaged, library.ZstdError)
+        # As with gzip, a file may consist of several frames.
         reader = library.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
         unpacked = io.BufferedReader(reader)
     elif suffix in _SUFFIXES:
@@ -66,7 +64,7 @@ def _unpacking(stream: BinaryIO, path: Path) -> Iterator[BinaryIO]:
     try:
         with unpacked:
             yield cast("BinaryIO", unpacked)
-    except bad as error:
+    except damaged as error:
         if getattr(error, "errno", None) is not None:
             raise
         raise FeedError(f"{path}: can't be decompressed: {error}") from error
@@ -74,11 +72,11 @@ def _unpacking(stream: BinaryIO, path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def compressing(stream: BinaryIO, path: Path) -> Iterator[BinaryIO]:
-    """Write to a stream what a file of that name has, compressed if its name says so."""
+    """Compress what is written to a stream, if the name of the file asks for it."""
     suffix = path.suffix.lower()
     packed: Any
     if suffix == ".gz":
-        # The same content is the same file.
+        # Without a time, equal content gives equal files.
         packed = gzip.GzipFile("", "wb", 6, stream, mtime=0)
     elif suffix == ".bz2":
         packed = bz2.BZ2File(stream, "wb")
@@ -95,9 +93,7 @@ def compressing(stream: BinaryIO, path: Path) -> Iterator[BinaryIO]:
 
 def _zstandard() -> Any:
     try:
-        import zstandard  # noqa: PLC0415 - for whoever has such files
+        import zstandard  # noqa: PLC0415 - optional
     except ImportError as error:
-        raise FeedError(
-            "files in .zst need zstandard: pip install 'scrapy-simhash[zstd]'"
-        ) from error
+        raise FeedError(".zst files need zstandard: pip install 'scrapy-simhash[zstd]'") from error
     return zstandard

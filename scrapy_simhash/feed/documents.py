@@ -1,4 +1,4 @@
-"""From an item of a feed to the document that is compared."""
+"""Turn items of a feed, and pages of an archive, into the documents that are compared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.feed.errors import FeedError
+from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
@@ -20,197 +20,161 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from scrapy_simhash.feed.warc import WarcPage
-    from scrapy_simhash.item.content import ItemContent
     from scrapy_simhash.simhash.scheme import Scheme
     from scrapy_simhash.text.extractor import Extractor
 
-__all__ = ["ItemReader", "PageReader", "What"]
-
-# When the items were crawled is not known, so no moment is taken for that by its value alone.
-_NEVER = {"since": math.inf, "now": -math.inf}
+# The time of the crawl is unknown, so no value of an item is taken for it.
+_NO_CRAWL = {"since": math.inf, "now": -math.inf}
 
 
 @dataclass(frozen=True, slots=True)
-class What:
-    """What of an item is compared.
+class ComparedFields:
+    """Which fields of an item are compared.
 
     Attributes:
-        fields: these alone; None for all.
-        ignore: fields that say nothing.
-        key: fields that identify an item; None for its own address.
+        only: compare these fields only; None for all.
+        ignore: irrelevant fields.
+        key: fields that identify an item on its page; None for the item's own address.
     """
 
-    fields: Sequence[str] | None = None
+    only: Sequence[str] | None = None
     ignore: Sequence[str] = ()
     key: Sequence[str] | None = None
 
-    def noted(self) -> list[str]:
-        """What another call has to have in common with this one to go on with its work."""
-        notes = [] if self.fields is None else [f"fields {name}" for name in self.fields]
-        notes += [f"ignore {name}" for name in self.ignore]
-        return notes + [f"key {name}" for name in self.key or ()]
 
-
+@dataclass(frozen=True, slots=True)
 class ItemReader:
-    """Makes the documents of a feed.
+    """Makes the documents of items.
 
-    An item's own text is compared, or the item as a whole, to the letter, where it has none, too
-    little or too much of it. A feed without addresses counts as one site: nothing is known of where
-    its items come from, and the stricter rule, by which what they say keeps them apart, loses none.
+    Items are compared by their texts. An item whose text is missing, too short or too long is
+    compared as a whole and exactly. Items without an address count as items of one site: there the
+    stricter rule applies, by which different facts keep items apart, so that none is lost.
 
-    Args:
-        feed: the identity of the feed; all of it is one visit.
-        scheme: of the fingerprints.
-        what: of an item is compared.
-        secret: of the database.
-        min_features: a text of fewer says nothing.
-        max_text: one of more characters is not looked at.
+    Attributes:
+        scheme: of the fingerprints, with the secret in it.
+        secret: hashes of facts depend on it.
+        fields: which fields are compared.
+        min_features: a text with fewer features is too short.
+        max_text: a text with more characters is too long.
     """
 
-    def __init__(
-        self,
-        feed: str,
-        scheme: Scheme,
-        what: What,
-        secret: bytes,
-        *,
-        min_features: int,
-        max_text: int,
-    ) -> None:
-        self._feed = feed
-        self._scheme = scheme
-        self._what = what
-        self._secret = secret
-        self._min_features = min_features
-        self._max_text = max_text
-        self._visit = _number(feed)
+    scheme: Scheme
+    secret: bytes
+    fields: ComparedFields
+    min_features: int
+    max_text: int
 
     def document(self, item: Mapping[str, Any], number: int) -> Document | None:
-        """The document of an item; None where the item says nothing, or can't be read to its end.
+        """The document of an item; None for an empty item, and for one nested too deeply.
 
         Args:
             item: its fields.
-            number: its place in the feed, from 0 on.
+            number: its place in the feed, from 0.
 
         Raises:
-            FeedError: it has none of the fields.
+            FeedError: it has none of the fields to compare.
         """
         url = item.get("url")
         page = url if isinstance(url, str) else ""
-        said = self._read(item, page)
-        if said.is_empty and not said.names_page:
+        fields = self.fields
+        content = read_item(
+            item,
+            fields=fields.only,
+            ignore=fields.ignore,
+            key=fields.key,
+            page_url=page,
+            secret=self.secret,
+            **_NO_CRAWL,
+        )
+        if content.is_empty and not content.names_page:
             self._check_fields(item, number)
             return None
         sketch = Sketch(None, 0, None)
-        if said.text and len(said.text) <= self._max_text:
-            sketch = self._scheme.sketch(said.text)
-        facts, exact = said.facts.with_numbers(said.text, self._secret), False
-        digest = digest_on(said, page)
-        if sketch.fingerprint is None or sketch.size < self._min_features:
+        if content.text and len(content.text) <= self.max_text:
+            sketch = self.scheme.sketch(content.text)
+        facts, exact = content.facts.with_numbers(content.text, self.secret), False
+        digest = digest_on(content, page)
+        if sketch.fingerprint is None or sketch.size < self.min_features:
             if digest is None:
                 return None
             sketch, facts, exact = self._whole(digest), Facts(), True
         # Things that one page lists under addresses of their own are different things.
-        is_listed = bool(page) and said.address is not None
+        is_listed = bool(page) and content.address is not None
         return Document(
             sketch,
-            f"{self._feed}:{page} {said.address}" if is_listed else f"{self._feed}:{number}",
-            page or said.address or "",
-            visit=self._visit,
-            fetch=_number(f"{self._feed}:{page}") if is_listed else 0,
-            text=None if exact else said.text,
+            f"listed:{page} {content.address}" if is_listed else f"item:{number}",
+            page or content.address or "",
+            visit=0,
+            fetch=_number_of(page) if is_listed else 0,
+            text=None if exact else content.text,
             facts=facts,
             digest=digest,
             exact=exact,
-            # What goes on after an interruption knows its own.
-            token=_number(f"{self._feed}:{number}"),
-            published=said.published,
-            canonical=said.canonical,
-        )
-
-    def _read(self, item: Mapping[str, Any], page: str) -> ItemContent:
-        what = self._what
-        return read_item(
-            item,
-            fields=what.fields,
-            ignore=what.ignore,
-            key=what.key,
-            page_url=page,
-            secret=self._secret,
-            **_NEVER,
+            token=number,
+            published=content.published,
+            canonical=content.canonical,
         )
 
     def _check_fields(self, item: Mapping[str, Any], number: int) -> None:
-        fields = self._what.fields
-        if fields is None or any({name, name.partition(".")[0]} & item.keys() for name in fields):
+        only = self.fields.only
+        if only is None or any({name, name.partition(".")[0]} & item.keys() for name in only):
             return
         raise FeedError(
-            f"item {number + 1} has none of the fields {', '.join(fields)}; it has "
+            f"item {number + 1} has none of the fields {', '.join(only)}; it has "
             f"{', '.join(map(str, item)) or 'none'}"
         )
 
     def _whole(self, digest: bytes) -> Sketch:
-        bits = min(self._scheme.bits, 8 * len(digest))
+        bits = min(self.scheme.bits, 8 * len(digest))
         return Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
 
 
+@dataclass(frozen=True, slots=True)
 class PageReader:
-    """Makes the documents of the pages of an archive, each alone, as a crawl compares pages.
+    """Makes the documents of pages, which are compared by their main texts as in a crawl.
 
-    Args:
-        feed: the identity of the corpus; all of it is one visit.
-        scheme: of the fingerprints.
+    Attributes:
+        scheme: of the fingerprints, with the secret in it.
+        secret: hashes of facts depend on it.
         extractor: finds the main text.
-        min_features: a text of fewer says nothing.
-        max_text: a page that shows more is not looked at.
-        secret: of the database.
+        min_features: a page whose text has fewer features is not compared.
+        max_text: nor is one that shows more characters.
     """
 
-    def __init__(
-        self,
-        feed: str,
-        scheme: Scheme,
-        *,
-        extractor: Extractor,
-        min_features: int,
-        max_text: int,
-        secret: bytes,
-    ) -> None:
-        self._feed = feed
-        self._scheme = scheme
-        self._extractor = extractor
-        self._min_features = min_features
-        self._max_text = longest_text(scheme, max_text)
-        self._secret = secret
-        self._visit = _number(feed)
+    scheme: Scheme
+    secret: bytes
+    extractor: Extractor
+    min_features: int
+    max_text: int
 
     def document(self, page: WarcPage, number: int) -> Document | None:
-        """The document of a page; None where it says too little, or is too much to look at.
+        """The document of a page; None if its text is too short or too long.
 
         Args:
-            page: as it was fetched.
-            number: its place in the corpus, from 0 on.
+            page: of an archive.
+            number: its place in the corpus, from 0.
         """
-        found = self._read(page)
-        if found is None or not found[0].strip() or len(found[0]) > self._max_text:
+        most = longest_text(self.scheme, self.max_text)
+        found = self._read(page, most)
+        if found is None or not found[0].strip() or len(found[0]) > most:
             return None
-        text, facts, rest = found
-        sketch = self._scheme.sketch(text)
-        if sketch.fingerprint is None or sketch.size < self._min_features:
+        text, facts, page_sketch = found
+        sketch = self.scheme.sketch(text)
+        if sketch.fingerprint is None or sketch.size < self.min_features:
             return None
         return Document(
             sketch,
-            f"{self._feed}:{number}",
+            f"item:{number}",
             page.url,
-            visit=self._visit,
+            visit=0,
             text=text,
-            facts=facts.with_numbers(text, self._secret),
-            rest=rest,
-            token=_number(f"{self._feed}:{number}"),
+            facts=facts.with_numbers(text, self.secret),
+            rest=page_sketch,
+            token=number,
         )
 
-    def _read(self, page: WarcPage) -> tuple[str, Facts, bytes | None] | None:
-        """Its main text, its facts, and a sketch of all that it shows."""
+    def _read(self, page: WarcPage, most: int) -> tuple[str, Facts, bytes | None] | None:
+        """The main text, the facts and the page sketch."""
         if page.html is None:
             return page.text or "", Facts(), None
         if is_too_large(page.html):
@@ -219,15 +183,13 @@ class PageReader:
         root = None if is_too_complex(text, is_parsed=False) else parse_html(text)
         if root is None or not isinstance(root.tag, str):
             return None
-        says = read_page(root, self._extractor, most=self._max_text, secret=self._secret)
+        says = read_page(root, self.extractor, most=most, secret=self.secret)
         if says is None or not says.speaks:
             return None
-        facts = read_facts(
-            page_facts(root), page_url=page.url, since=math.inf, now=-math.inf, secret=self._secret
-        )
+        facts = read_facts(page_facts(root), page_url=page.url, secret=self.secret, **_NO_CRAWL)
         return says.text, facts, says.rest
 
 
-def _number(name: str) -> int:
-    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def _number_of(page: str) -> int:
+    digest = blake2b(page.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1

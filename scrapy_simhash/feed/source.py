@@ -1,129 +1,107 @@
-"""What a corpus is read from and written to: files of several formats."""
+"""What all file formats have in common: records that are read in chunks, and copied."""
 
 from __future__ import annotations
 
-from glob import glob
-from hashlib import blake2b
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
-
-from scrapy_simhash.feed.compressed import without_suffix
-from scrapy_simhash.feed.errors import FeedError
-from scrapy_simhash.feed.files import Feed
-from scrapy_simhash.feed.parquet import ParquetTable
-from scrapy_simhash.feed.warc import ARCHIVES, WarcFile
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from typing import Any, BinaryIO
+    from pathlib import Path
+    from typing import BinaryIO
 
-    from scrapy_simhash.feed.chunks import Chunk
+#: Approximate size of a chunk, in bytes.
+CHUNK_BYTES = 1 << 20
 
-__all__ = ["Source", "Written", "find_files", "identity_of", "open_source"]
-
-
-class Written(Protocol):
-    """A file that is written."""
-
-    def add(self, source: Any, wanted: Iterator[bool], *, rest: bool) -> None:
-        """Copy those records of a source that are wanted, as they are.
-
-        Args:
-            source: of the same form.
-            wanted: whether each record is.
-            rest: whether to copy what is in the file beside its records, too.
-        """
+_CHUNK_RECORDS = 512
 
 
-class Source(Protocol):
-    """A file of records, each of which says something. It can be sent to another process.
+class FeedError(ValueError):
+    """A file that `dedupe` should read or write is unusable."""
+
+
+class Chunk(NamedTuple):
+    """Consecutive records, in a form that can be sent to another process.
 
     Attributes:
-        path: of the file.
-        form: what another one must have in common with it to be written to one file with it.
+        length: number of records.
+        packed: the records, or their place in the file.
     """
 
-    path: Path
+    length: int
+    packed: Any
+
+
+def chunks_of(records: Iterable[tuple[Any, int]]) -> Generator[Chunk]:
+    """Group records, each given with its approximate size in bytes."""
+    part: list[Any] = []
+    size = 0
+    for record, length in records:
+        part.append(record)
+        size += length
+        if len(part) == _CHUNK_RECORDS or size >= CHUNK_BYTES:
+            yield Chunk(len(part), part)
+            part, size = [], 0
+    if part:
+        yield Chunk(len(part), part)
+
+
+class Source(ABC):
+    """A file of records. It can be pickled.
+
+    Attributes:
+        path: the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     @property
+    @abstractmethod
     def form(self) -> str:
-        """What files have in common that can be written to one."""
+        """The format with its columns: files of equal forms can be copied to one file."""
 
-    def can_be(self, path: Path) -> bool:
-        """Whether a file of that name is of this form."""
+    @abstractmethod
+    def can_write(self, path: Path) -> bool:
+        """Whether these records can be copied to a file of that name."""
 
-    def identity(self) -> str:
-        """Tells it from other files, and from what it was before it changed."""
-
+    @abstractmethod
     def chunks(self) -> Generator[Chunk]:
-        """Its records by the many, as they can be sent to another process.
+        """The records of the file.
 
         Raises:
-            FeedError: it can't be read.
+            FeedError: the file can't be read; the message says where.
         """
 
     def unpacked(self, packed: Any) -> Iterable[Any]:
-        """The records of a chunk.
-
-        Raises:
-            FeedError: they can't be read any more.
-        """
+        """The records of a chunk."""
+        records: Iterable[Any] = packed
+        return records
 
     def item(self, record: Any) -> Any:
-        """What a record says.
+        """The item, or page, that a record stands for.
 
         Raises:
-            FeedError: it is no item; says where.
+            FeedError: the record is no item; the message says where it is.
         """
+        return record
 
-    def written(self, path: Path, stream: BinaryIO) -> AbstractContextManager[Written]:
-        """Write such a file to a stream, in the form that a path says."""
+    @abstractmethod
+    def write(
+        self,
+        sources: Sequence[Any],
+        wanted: Iterator[bool],
+        path: Path,
+        stream: BinaryIO,
+        *,
+        others: bool,
+    ) -> None:
+        """Copy the wanted records unchanged to a new file.
 
-
-def open_source(path: Path) -> Source:
-    """A file of records, by its name.
-
-    Raises:
-        FeedError: its name says nothing known.
-    """
-    suffix = without_suffix(path)
-    if path.suffix.lower() == ".parquet":
-        return cast("Source", ParquetTable(path))
-    if suffix in ARCHIVES and path.suffix.lower() in {suffix, ".gz"}:
-        return cast("Source", WarcFile(path))
-    return cast("Source", Feed(path))
-
-
-def find_files(given: str) -> list[Path]:
-    """The files that a path, a folder or a pattern names, in the order of their names.
-
-    Of a folder all files count whose names say a format.
-
-    Raises:
-        FeedError: there is none.
-    """
-    path = Path(given)
-    if path.is_dir():
-        found = [one for one in path.rglob("*") if one.is_file() and _is_known(one)]
-    elif path.exists() or not set("*?[") & set(given):
-        found = [path]
-    else:
-        found = [Path(one) for one in glob(given, recursive=True) if Path(one).is_file()]  # noqa: PTH207
-    if not found:
-        raise FeedError(f"{given}: there is no file of a known format")
-    return sorted(found)
-
-
-def identity_of(sources: Sequence[Source]) -> str:
-    """Tells files that are taken together from others; of one file it is its own."""
-    identities = [source.identity() for source in sources]
-    if len(identities) == 1:
-        return identities[0]
-    return blake2b("".join(identities).encode(), digest_size=12).hexdigest()
-
-
-def _is_known(path: Path) -> bool:
-    return without_suffix(path) in {
-        *(".jsonl", ".jl", ".ndjson", ".csv", ".parquet", ".warc", ".wet"),
-    } and not path.name.startswith(".")
+        Args:
+            sources: files of this form.
+            wanted: for each record of these files, in order, whether it is copied.
+            path: name of the new file, which selects its compression.
+            stream: where to write.
+            others: whether to copy what is neither an item nor a page, too.
+        """

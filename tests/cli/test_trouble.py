@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 
 import pytest
@@ -10,7 +9,6 @@ from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
 from scrapy_simhash.cli import explain
-from scrapy_simhash.feed import dedupe as feed_dedupe
 from scrapy_simhash.index.index import Index
 
 
@@ -59,14 +57,11 @@ def test_an_error_of_ours_is_shown_as_a_bug_with_its_traceback(call, monkeypatch
 
 
 @pytest.mark.parametrize("name", ["", "x" * 256, "a\0b", "\udcff"], ids=range(4))
-@pytest.mark.parametrize("command", ["stats", "reset", "dedupe"])
+@pytest.mark.parametrize("command", ["stats", "reset"])
 def test_a_namespace_that_can_not_be_stored_is_named(
     call, tmp_path, database, command, name
 ) -> None:
-    path = tmp_path / "in.jsonl"
-    path.write_text('{"text": "a"}\n')
-    more = [path, "-o", tmp_path / "out.jsonl"] if command == "dedupe" else []
-    code, _, err = call(command, *more, "--database", database, "--namespace", name)
+    code, _, err = call(command, "--database", database, "--namespace", name)
     assert code == 2
     assert "argument --namespace: namespace" in err.splitlines()[-1]
     assert "1 to 255 characters" in err.splitlines()[-1]
@@ -137,91 +132,8 @@ def test_a_namespace_without_a_name_is_refused(call, tmp_path) -> None:
     assert "1 to 255 characters" in err
 
 
-# dedupe, stopped and called again
-
-
-@pytest.fixture
-def stopped(call, tmp_path, monkeypatch):
-    """A call that was interrupted; gives its arguments."""
-    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    lines = [json.dumps({"text": text(number), "n": number}) + "\n" for number in range(40)]
-    source.write_text("".join(lines))
-    arguments = ["dedupe", source, "-o", output, "--fields", "text"]
-    arguments += ["--database", tmp_path / "seen.db"]
-    monkeypatch.setattr(feed_dedupe, "_PART", 5)
-    works, left = Index.execute, iter(range(4))
-
-    def execute(*given, **more):
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return works(*given, **more)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Index, "execute", execute)
-        assert call(*arguments)[0] == 130
-    assert len(output.read_bytes().splitlines()) == 20
-    return arguments
-
-
-def numbers(path) -> list[int]:
-    return [json.loads(line)["n"] for line in path.read_bytes().splitlines()]
-
-
-def test_dedupe_goes_on_with_its_output_as_it_was(call, stopped, tmp_path) -> None:
-    assert call(*stopped)[0] == 0
-    assert numbers(tmp_path / "out.jsonl") == list(range(40))
-
-
-def test_dedupe_does_not_go_on_without_its_output(call, stopped, tmp_path) -> None:
-    output = tmp_path / "out.jsonl"
-    output.rename(tmp_path / "moved.jsonl")
-    said = one_line(call(*stopped))
-    assert f"{output} is gone" in said
-    assert f"{output}.progress" in said
-    assert not output.exists()
-    (tmp_path / "moved.jsonl").rename(output)
-    assert call(*stopped)[0] == 0
-    assert numbers(output) == list(range(40))
-
-
-def test_dedupe_does_not_go_on_with_an_output_that_is_shorter(call, stopped, tmp_path) -> None:
-    output = tmp_path / "out.jsonl"
-    with output.open("r+b") as stream:
-        stream.truncate(1000)
-    assert f"{output} has become shorter, 1,000 bytes" in one_line(call(*stopped))
-    assert output.stat().st_size == 1000
-
-
-def test_dedupe_cuts_off_nothing_that_somebody_else_has_written(call, stopped, tmp_path) -> None:
-    output = tmp_path / "out.jsonl"
-    with output.open("ab") as stream:
-        stream.write(b"precious\n")
-    assert f"{output} has more than" in one_line(call(*stopped))
-    assert output.read_bytes().endswith(b"precious\n")
-
-
-def test_dedupe_does_not_go_on_with_an_output_that_was_changed(call, stopped, tmp_path) -> None:
-    output = tmp_path / "out.jsonl"
-    output.write_bytes(output.read_bytes().replace(b"w", b"v", 1))
-    assert f"{output} was changed" in one_line(call(*stopped))
-
-
-def test_dedupe_says_where_its_progress_can_not_be_read(call, stopped, tmp_path) -> None:
-    (tmp_path / "out.jsonl.progress").write_bytes(b'{"feed": ')
-    assert "out.jsonl.progress is damaged" in one_line(call(*stopped))
-
-
-def test_dedupe_begins_anew_as_it_is_told(call, stopped, tmp_path) -> None:
-    output = tmp_path / "out.jsonl"
-    output.unlink()
-    one_line(call(*stopped))
-    (tmp_path / "out.jsonl.progress").unlink()
-    assert call(*stopped)[0] == 0
-    assert numbers(output) == list(range(40))
-
-
 def test_what_is_kept_and_what_is_dropped_are_two_files(call, tmp_path) -> None:
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text('{"text": "a"}\n')
     said = one_line(call("dedupe", source, "-o", output, "--dropped", output, "--fields", "text"))
-    assert "the same file" in said
+    assert "must be different files" in said

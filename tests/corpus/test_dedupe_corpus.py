@@ -1,4 +1,4 @@
-"""``scrapy simhash dedupe`` on whole corpora: formats, tables of groups, preferences, restarts."""
+"""``scrapy simhash dedupe``: formats, tables of groups, preferences, interruptions."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 from corpora import feed_of, jsonl
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from loopback import article, prose
 from stored import changed
 
 from scrapy_simhash.corpus import dedupe as dedupe_module
-from scrapy_simhash.corpus import sketches, workers
+from scrapy_simhash.corpus import workers
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.sketches import SketchStore
 from scrapy_simhash.corpus.workers import Sketcher
-from scrapy_simhash.feed import chunks
-from scrapy_simhash.feed.documents import ItemReader, What
-from scrapy_simhash.feed.errors import FeedError
-from scrapy_simhash.feed.files import Feed
-from scrapy_simhash.feed.source import find_files
+from scrapy_simhash.feed import lines
+from scrapy_simhash.feed.documents import ComparedFields, ItemReader
+from scrapy_simhash.feed.lines import JsonLines
+from scrapy_simhash.feed.open import find_files
+from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.simhash.shingles import Shingles
 
 
@@ -151,7 +151,7 @@ def test_an_archive_that_is_cut_off_is_refused(call, tmp_path, suffix):
         code, _, err = call("dedupe", source, "-o", output)
         assert code == 2, cut
         assert str(source) in err
-        assert "ends within a record" in err or "no WARC" in err
+        assert "ends within a record" in err or "not a readable WARC" in err
         assert list(tmp_path.iterdir()) == [source]
     for content in (whole, whole[:-last], b""):
         source.write_bytes(content)
@@ -209,7 +209,7 @@ def test_files_of_several_forms_are_refused(call, tmp_path):
         code, _, err = call("dedupe", *(tmp_path / n for n in names), "-o", tmp_path / "o.csv")
         assert code == 2
         assert names[1] in err
-        assert "same form" in err
+        assert "different formats" in err
 
 
 def test_where_there_is_nothing_to_read_it_is_said(call, tmp_path):
@@ -317,160 +317,132 @@ def test_an_unknown_preference_is_refused(call, tmp_path):
         assert "allowed are own-site=example.com, https, canonical" in err
 
 
-def test_what_is_for_an_index_and_what_is_not(call, tmp_path):
-    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    source.write_bytes(jsonl(COPIES))
-    database = ["--database", tmp_path / "seen.db"]
-    for wrong in (
-        ["--namespace", "x"],
-        [*database, "--prefer", "https"],
-        [*database, "--groups", "g.csv"],
-        [*database, source],
-    ):
-        code, _, err = call("dedupe", source, "-o", output, *wrong)
-        assert code == 2
-        assert "index" in err
-
-
-def test_the_index_of_the_project_is_written_where_it_is_asked_for(call, tmp_path):
-    items, _ = feed_of(9)
-    source, database = tmp_path / "in.jsonl", tmp_path / "seen.db"
-    source.write_bytes(jsonl(items))
-    given_ = {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
-    arguments = ["dedupe", source, "--ignore", "n", "-o"]
-    assert call(*arguments, tmp_path / "a.jsonl", **given_)[0] == 0
-    assert not database.exists()
-    assert call(*arguments, tmp_path / "b.jsonl", "--index", **given_)[0] == 0
-    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
-    source.write_bytes(jsonl([item | {"url": f"{item['url']}/2"} for item in items]))
-    assert call(*arguments, tmp_path / "c.jsonl", "--index", **given_)[0] == 0
-    assert (tmp_path / "c.jsonl").read_bytes() == b""
-
-
-class Broken(Exception):
-    pass
-
-
 def sketcher_of(feed):
     plan = Plan.make(Shingles(), bytes(16))
-    reader = ItemReader(
-        feed.identity(), plan.scheme, What(["text"]), plan.secret, min_features=8, max_text=10**6
-    )
+    reader = ItemReader(plan.scheme, plan.secret, ComparedFields(["text"]), 8, 10**6)
     return Sketcher([feed], reader, plan, [])
 
 
-PLACES = {
-    "append": (sketches.SketchFiles, "append"),
-    "note": (dedupe_module._Noted, "save"),
-    "replace": (dedupe_module, "replace_file"),
-    "copy": (dedupe_module, "_copy"),
-    "publish": (dedupe_module, "_publish"),
-}
-
-
-@settings(max_examples=settings.default.max_examples // 4)
-@given(st.lists(st.tuples(st.sampled_from(sorted(PLACES)), st.integers(0, 6))))
-def test_it_goes_on_where_it_was_stopped(tmp_path_factory, stops):
-    """Whatever is stopped at whatever moment, and again: the output is that of a single call."""
-    folder = tmp_path_factory.mktemp("corpus")
+def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, monkeypatch):
     items, kept = feed_of(30)
-    source, work = folder / "in.jsonl", folder / "work"
+    source, folder = tmp_path / "in.jsonl", tmp_path / "out"
     source.write_bytes(jsonl(items))
+    folder.mkdir()
     targets = Targets(folder / "out.jsonl", folder / "dropped.jsonl", folder / "groups.csv")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "BYTES", 500)
-        patch.setattr(dedupe_module, "_NOTED_EVERY", 0)
-        for name, count in [*stops, (None, 0)]:
-            with pytest.MonkeyPatch.context() as breaks:
-                if name is not None:
-                    owner, method = PLACES[name]
-                    works, left = getattr(owner, method), iter(range(count))
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 500)
 
-                    def breaking(*arguments, works=works, left=left, **more):
-                        done = works(*arguments, **more)
-                        if next(left, None) is None:
-                            raise Broken
-                        return done
+    def run():
+        return dedupe_corpus(sketcher_of(JsonLines(source)), targets)
 
-                    breaks.setattr(owner, method, breaking)
-                feed = Feed(source)
-                try:
-                    counts = dedupe_corpus([feed], targets, sketcher_of(feed), work, options=[])
-                    break
-                except Broken:
-                    pass
-    assert (counts.read, counts.kept) == (30, 20)
+    def fail(*arguments, **more):
+        raise OSError("the disk is full")
+
+    places = [(SketchStore, "append"), (SketchStore, "read"), (dedupe_module, "decide_corpus")]
+    places += [(dedupe_module, "_copy"), (dedupe_module, "_write_groups"), (os, "fsync")]
+    for owner, name in places:
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, fail)
+            with pytest.raises(OSError, match="full"):
+                run()
+        assert not list(folder.iterdir()), name
+    assert run() == (30, 20, 10, 0)
     assert targets.kept.read_bytes() == jsonl([items[number] for number in kept])
     assert len(targets.dropped.read_bytes().splitlines()) == 10
-    assert sorted(path.name for path in folder.iterdir()) == [
-        *("dropped.jsonl", "groups.csv", "in.jsonl", "out.jsonl"),
-    ]
+    assert {path.name for path in folder.iterdir()} == {path.name for path in targets.paths()}
 
 
-def test_what_was_stopped_does_not_go_on_with_another_input_or_a_damaged_note(tmp_path):
-    source, work = tmp_path / "in.jsonl", tmp_path / "work"
+@pytest.mark.parametrize("name", ["out.jsonl", "dropped.jsonl", "groups.csv"])
+def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path, monkeypatch, name):
+    source = tmp_path / "in.jsonl"
     source.write_bytes(jsonl(feed_of(6)[0]))
-    feed = Feed(source)
-    work.mkdir()
-    (work / "noted").write_bytes(b'{"call": ["another"], "lengths": {}, "state": "sketching"}')
-    with pytest.raises(FeedError, match="another input or other options"):
-        dedupe_corpus([feed], Targets(tmp_path / "o"), sketcher_of(feed), work, options=[])
-    for damaged in (b"", b"{", b"[]", b"1", b"[" * 100_000, b'{"lengths": 1}', b'{"lengths": {}}'):
-        (work / "noted").write_bytes(damaged)
-        with pytest.raises(FeedError, match="damaged"):
-            dedupe_corpus([feed], Targets(tmp_path / "o"), sketcher_of(feed), work, options=[])
+    targets = Targets(*(tmp_path / one for one in ("out.jsonl", "dropped.jsonl", "groups.csv")))
+    works = dedupe_module._copy
+
+    def copy(*arguments, **more):
+        (tmp_path / name).write_text("precious")
+        works(*arguments, **more)
+
+    monkeypatch.setattr(dedupe_module, "_copy", copy)
+    with pytest.raises(FileExistsError, match="exists; remove it"):
+        dedupe_corpus(sketcher_of(JsonLines(source)), targets)
+    assert (tmp_path / name).read_text() == "precious"
+    assert not list(tmp_path.glob(".*"))
 
 
-def test_what_came_meanwhile_is_not_overwritten(tmp_path, monkeypatch):
+def test_of_two_runs_with_one_output_the_second_is_refused(call, tmp_path, monkeypatch):
+    items, kept = feed_of(6)
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(jsonl(items))
+    arguments = ["dedupe", source, "--ignore", "n", "--workers", 1]
+    works, answers = dedupe_module._copy, []
+
+    def copy(*given, **more):
+        with monkeypatch.context() as patch:
+            patch.setattr(dedupe_module, "_copy", works)
+            # One output is enough, whatever the others are.
+            other = tmp_path / "other.jsonl"
+            answers.append(call(*arguments, "-o", output))
+            answers.append(call(*arguments, "-o", other, "--dropped", output))
+            assert not other.exists()
+        works(*given, **more)
+
+    monkeypatch.setattr(dedupe_module, "_copy", copy)
+    assert call(*arguments, "-o", output)[0] == 0
+    for code, _, err in answers:
+        assert code == 2
+        said = f"{output}: is being written by process {os.getpid()}"
+        assert err == f"scrapy simhash dedupe: {said}\n"
+    assert output.read_bytes() == jsonl([items[number] for number in kept])
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl"}
+
+
+def test_a_file_that_becomes_shorter_before_it_is_copied_is_refused(tmp_path, monkeypatch):
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(jsonl(feed_of(6)[0]))
-    feed = Feed(source)
-    works = dedupe_module._publish
+    works = dedupe_module.decide_corpus
 
-    def publish(path):
-        output.write_text("precious")
-        works(path)
+    def decide(*arguments):
+        source.write_bytes(jsonl(feed_of(5)[0]))
+        return works(*arguments)
 
-    monkeypatch.setattr(dedupe_module, "_publish", publish)
-    with pytest.raises(FeedError, match="there already"):
-        dedupe_corpus([feed], Targets(output), sketcher_of(feed), tmp_path / "work", options=[])
-    assert output.read_text() == "precious"
+    monkeypatch.setattr(dedupe_module, "decide_corpus", decide)
+    with pytest.raises(FeedError, match="was changed while it was read"):
+        dedupe_corpus(sketcher_of(JsonLines(source)), Targets(output))
+    assert list(tmp_path.iterdir()) == [source]
 
 
 def test_lines_that_are_not_there_any_more_are_missed(tmp_path):
     source = tmp_path / "in.jsonl"
     source.write_bytes(jsonl(feed_of(6)[0]))
-    feed = Feed(source)
+    feed = JsonLines(source)
     (chunk,) = feed.chunks()
     source.write_bytes(jsonl(feed_of(5)[0]))
     with pytest.raises(FeedError, match="was changed while it was read"):
-        sketcher_of(feed).part(workers.Portion(0, 0, chunk, 0))
+        sketcher_of(feed).part(workers.Portion(0, 0, chunk))
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_blank_lines_and_a_last_line_without_an_end_are_read_in_chunks_too(
     tmp_path, monkeypatch, suffix
 ):
-    monkeypatch.setattr(chunks, "BYTES", 8)
-    lines = [b'{"n": 1}', b" \r", b"", b'{"n": 2}\r', b'{"n": "a longer one"}', b"\t", b'{"n": 4}']
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 8)
+    given = [b'{"n": 1}', b" \r", b"", b'{"n": 2}\r', b'{"n": "a longer one"}', b"\t", b'{"n": 4}']
     source = tmp_path / f"in.jsonl{suffix}"
-    source.write_bytes(PACKED[suffix][0](b"\n\n".join(lines)))
-    feed = Feed(source)
+    source.write_bytes(PACKED[suffix][0](b"\n\n".join(given)))
+    feed = JsonLines(source)
     many = list(feed.chunks())
     assert len(many) > 2
     found = [record for chunk in many for record in feed.unpacked(chunk.packed)]
-    assert found == list(feed.records()) == [(2 * n + 1, lines[n]) for n in (0, 3, 4, 6)]
+    assert found == list(feed.records()) == [(2 * n + 1, given[n]) for n in (0, 3, 4, 6)]
     assert [chunk.length for chunk in many] == [len([*feed.unpacked(c.packed)]) for c in many]
-    assert b"".join(line for _, line in feed.items()).splitlines() == [
-        line.rstrip(b"\r") for line in (lines[n] for n in (0, 3, 4, 6))
-    ]
+    assert [feed.line(record) for record in found] == [given[n] + b"\n" for n in (0, 3, 4, 6)]
 
 
 def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch):
     items, kept = feed_of(60)
     source = tmp_path / "in.jsonl"
     source.write_bytes(jsonl(items))
-    monkeypatch.setattr(chunks, "BYTES", 1000)
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 1000)
     outputs = [tmp_path / f"{count}.jsonl" for count in (1, 3)]
     for count, output in zip((1, 3), outputs, strict=True):
         assert call("dedupe", source, "-o", output, "--ignore", "n", "--workers", count)[0] == 0
@@ -478,16 +450,16 @@ def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_processes_end_with_the_one_that_is_killed(tmp_path):
+def test_the_next_run_replaces_what_a_killed_one_left_and_no_process_survives_it(tmp_path):
     items, kept = feed_of(9000)
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(jsonl(items))
     command = [sys.executable, "-m", "scrapy", "simhash", "dedupe", str(source), "-o", str(output)]
     command += ["--ignore", "n", "--workers", "2"]
-    # A group of their own tells whom it has left behind.
-    process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
-    rows = tmp_path / "out.jsonl.work" / "rows"
-    while process.poll() is None and not (rows.exists() and rows.stat().st_size):
+    # In a process group of their own all can be found.
+    process = psutil.Popen(command, cwd=tmp_path, start_new_session=True)
+    # A server that forks, a tracker of resources, and two that sketch.
+    while process.poll() is None and len(process.children(recursive=True)) < 4:
         time.sleep(0.005)
     assert process.poll() is None, "it was done before it could be killed"
     process.kill()
@@ -502,9 +474,10 @@ def test_processes_end_with_the_one_that_is_killed(tmp_path):
     else:
         os.killpg(process.pid, signal.SIGKILL)
         pytest.fail("its processes went on")
-    assert not output.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", ".out.jsonl.part"}
     assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
     assert output.read_bytes() == jsonl([items[number] for number in kept])
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl"}
 
 
 def test_files_are_taken_in_the_order_of_their_names(tmp_path):

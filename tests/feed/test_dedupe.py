@@ -1,4 +1,4 @@
-"""``scrapy simhash dedupe``, called as on the command line, and stopped anywhere."""
+"""``scrapy simhash dedupe``, called as on the command line."""
 
 from __future__ import annotations
 
@@ -6,22 +6,10 @@ import csv
 import gzip
 import io
 import json
-import subprocess
-import sys
-import time
 
 import pytest
 from corpora import feed_of, jsonl
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from loopback import prose
-
-from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.feed import dedupe, files
-from scrapy_simhash.feed import output as feed_output
-from scrapy_simhash.feed import progress as feed_progress
-from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.runs import Run
 
 
 def test_texts_that_are_too_long_are_compared_to_the_letter(call, tmp_path):
@@ -178,116 +166,6 @@ def test_an_item_that_can_not_be_read_to_its_end_is_kept(dedupe_items):
     assert counts["unchecked"] == 2
 
 
-def test_what_was_stopped_does_not_go_on_with_other_options(call, tmp_path):
-    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    source.write_bytes(jsonl(feed_of(3)[0]))
-    index = Index(f"sqlite:///{tmp_path / 'index.db'}")
-
-    def stop(counts):
-        raise Broken
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dedupe, "_PART", 1)
-        with pytest.raises(Broken):
-            dedupe.dedupe(
-                index,
-                files.Feed(source),
-                [output],
-                None,
-                tmp_path / "p",
-                advance=lambda counts: counts.read > 1 and stop(counts),
-            )
-    for more in ({"ignore": ["n"]}, {"key": ["n"]}):
-        with pytest.raises(files.FeedError, match="other options"):
-            dedupe.dedupe(index, files.Feed(source), [output], None, tmp_path / "p", **more)
-    index.close()
-
-
-class Broken(Exception):
-    pass
-
-
-@settings(max_examples=settings.default.max_examples // 4)
-@given(
-    st.lists(st.tuples(st.sampled_from(["write", "sync", "save", "execute"]), st.integers(0, 6)))
-)
-def test_dedupe_goes_on_where_it_was_stopped(tmp_path_factory, stops):
-    """Whatever is stopped at whatever moment, and again: the output is that of a single call."""
-    folder = tmp_path_factory.mktemp("feeds")
-    items, kept = feed_of(30)
-    source, output, progress = (folder / name for name in ("in.jsonl", "out.jsonl", "progress"))
-    source.write_bytes(jsonl(items))
-    places = {
-        "write": (feed_output.Output, "write"),
-        "sync": (feed_output.Output, "sync"),
-        "save": (feed_progress.Progress, "save"),
-        "execute": (Index, "execute"),
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dedupe, "_PART", 5)
-        for name, count in [*stops, (None, 0)]:
-            with pytest.MonkeyPatch.context() as breaks:
-                if name is not None:
-                    owner, method = places[name]
-                    works = getattr(owner, method)
-                    left = iter(range(count))
-
-                    def breaking(*arguments, works=works, left=left, **more):
-                        done = works(*arguments, **more)
-                        if next(left, None) is None:
-                            raise Broken
-                        return done
-
-                    breaks.setattr(owner, method, breaking)
-                # As the command does it; the run of a call that broke off is dead.
-                database = Database(f"sqlite:///{folder / 'index.db'}")
-                run = Run.open(database, on_crash="keep")
-                index = Index(database, run=run)
-                try:
-                    dedupe.dedupe(index, files.Feed(source), [output], ["text"], progress)
-                    break
-                except Broken:
-                    run.abandon()
-                finally:
-                    database.close()
-    assert [json.loads(line)["n"] for line in output.read_bytes().splitlines()] == kept
-
-
-def test_dedupe_survives_being_killed(call, tmp_path):
-    items, kept = feed_of(6000)
-    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    source.write_bytes(jsonl(items))
-    arguments = ["dedupe", str(source), "-o", str(output), "--fields", "text"]
-    arguments += ["--database", str(tmp_path / "seen.db")]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "scrapy", "simhash", *arguments], cwd=tmp_path
-    )
-    progress = tmp_path / "out.jsonl.progress"
-    while process.poll() is None and not (
-        progress.exists() and json.loads(progress.read_text())["counts"]["read"] > 1000
-    ):
-        time.sleep(0.01)
-    assert process.poll() is None, "it was done before it could be killed"
-    process.kill()
-    process.wait()
-    assert progress.exists()
-    code, out, _ = call(*arguments, "--json")
-    assert code == 0
-    assert json.loads(out)["read"] == 6000
-    assert [json.loads(line)["n"] for line in output.read_bytes().splitlines()] == kept
-
-
-def test_dedupe_against_what_a_given_database_knows(call, tmp_path):
-    items, kept = feed_of(30)
-    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
-    first.write_bytes(jsonl(items[:20]))
-    second.write_bytes(jsonl(items))
-    common = ["--fields", "text", "--json", "--database", f"sqlite:///{tmp_path / 'seen.db'}"]
-    call("dedupe", first, "-o", tmp_path / "a.jsonl", *common)
-    out = call("dedupe", second, "-o", tmp_path / "b.jsonl", *common)[1]
-    assert json.loads(out)["kept"] == len([number for number in kept if number >= 20])
-
-
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
@@ -314,13 +192,3 @@ def test_dedupe_overwrites_nothing(call, tmp_path):
     for path in (output, source, tmp_path / "out.csv", tmp_path / "out.txt"):
         assert call("dedupe", source, "-o", path, "--fields", "text")[0] == 2
     assert output.read_text() == "precious"
-
-
-def test_dedupe_does_not_go_on_with_another_input(call, tmp_path):
-    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    source.write_bytes(jsonl(feed_of(3)[0]))
-    progress = feed_progress.Progress("another", ["text"], feed_progress.FeedCounts(), [0])
-    progress.save(tmp_path / "out.jsonl.progress")
-    code, _, err = call("dedupe", source, "-o", output, "--fields", "text")
-    assert code == 2
-    assert "out.jsonl.progress" in err

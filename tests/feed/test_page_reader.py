@@ -10,25 +10,18 @@ from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.extractor import load_extractor
 
-URL, DATE = "http://a.example/1", "2026-01-02T03:04:05Z"
+URL = "http://a.example/1"
 
 
 @pytest.fixture
 def read():
-    reader = PageReader(
-        "corpus",
-        Shingles(),
-        extractor=load_extractor("density"),
-        min_features=8,
-        max_text=2000,
-        secret=bytes(16),
-    )
-    return lambda html=None, text=None: reader.document(WarcPage(URL, DATE, html, text), 7)
+    reader = PageReader(Shingles(), bytes(16), load_extractor("density"), 8, 2000)
+    return lambda html=None, text=None: reader.document(WarcPage(URL, html, text), 7)
 
 
 def test_a_page_is_compared_by_its_main_text_with_what_it_says_of_itself(read):
     found = read(article("a").replace(b"<body>", b"<head><title>The title</title></head><body>"))
-    assert (found.text, found.key, found.url) == (prose("a"), "corpus:7", URL)
+    assert (found.text, found.key, found.url) == (prose("a"), "item:7", URL)
     assert "page:title" in found.facts.names.values()
     assert found.rest
 

@@ -1,8 +1,8 @@
-"""Which documents of a corpus share a key, found by sorting.
+"""Find candidate pairs: documents of a corpus that share a key, by sorting the keys.
 
-Most keys are nobody else's, and most that are shared are shared by a few: the pairs of these are
-told at once, and those too far apart are left out. A key that many share, as a template makes them,
-is looked at while it is decided who stands under it: not many will.
+Most keys belong to one document, and most others to few, whose pairs are listed at once, without
+those too far apart. A key that many documents share, as those of a template do, is left to the
+decisions: these compare only with the documents that were kept, which are few.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ if TYPE_CHECKING:
     from scrapy_simhash.corpus.plan import Plan
     from scrapy_simhash.corpus.sketches import Sketches
 
-__all__ = ["FEW", "Meetings", "meet"]
-
-#: As many may share a key for all their pairs to be told at once. Far fewer than crowd a band.
+#: All pairs of documents that share a key are listed if these are at most so many. Hot keys have
+#: far more.
 FEW = 8
 
-# Pairs whose distances are taken at a time.
+# Pairs whose distances are computed at a time.
 _CHUNK = 1 << 20
 
 
-class Meetings(NamedTuple):
-    """Who meets whom, by the places of documents in the order in which they are decided on.
+class Candidates(NamedTuple):
+    """Documents to compare, by their positions in the order of the decisions.
 
     Attributes:
-        later, earlier: shape (pairs,), uint32: pairs that meet under keys that a few share, in
-            ascending order. Only those near enough, or perhaps equal as whole items.
-        shared: shape (places, slots + 1), bool: the keys that more of them share.
+        later, earlier: shape (pairs,), uint32: pairs that share a key with few others, ascending.
+            Their fingerprints are close enough, or the items may be equal as a whole.
+        shared: shape (documents, slots + 1), bool: the keys that more documents share.
     """
 
     later: NDArray[np.uint32]
@@ -44,28 +43,28 @@ class Meetings(NamedTuple):
     shared: NDArray[np.bool_]
 
 
-def meet(sketches: Sketches, order: NDArray[np.uint32], plan: Plan) -> Meetings:
-    """Find who meets whom.
+def find_candidates(sketches: Sketches, order: NDArray[np.uint32], plan: Plan) -> Candidates:
+    """Find the documents to compare.
 
     Args:
         sketches: of the documents.
-        order: their numbers in the order in which they are decided on.
-        plan: what they are compared by.
+        order: numbers of the documents, in the order of the decisions.
+        plan: how documents are compared.
     """
     slots = plan.keys.slots
-    basis = sketches.rows["basis"][order]
-    by_text = np.flatnonzero((basis != NOTHING) & (basis != EXACT)).astype(np.uint32)
-    as_wholes = np.flatnonzero(sketches.rows["has_digest"][order]).astype(np.uint32)
+    compared_by = sketches.rows["basis"][order]
+    texts = np.flatnonzero((compared_by != NOTHING) & (compared_by != EXACT)).astype(np.uint32)
+    whole_items = np.flatnonzero(sketches.rows["has_digest"][order]).astype(np.uint32)
     shared = np.zeros((len(order), slots + 1), np.bool_)
     if not plan.keys.needs_shingles:
-        # Blocks are looked up within a radius, so what two documents share is not one key.
-        shared[by_text, :slots] = True
+        # Blocks are looked up within a radius, so similar documents need not share an equal key.
+        shared[texts, :slots] = True
     found = [np.empty(0, np.uint64)]
     fingerprints = sketches.fingerprints
     for slot in range(slots + 1):
         if slot < slots and not plan.keys.needs_shingles:
             continue
-        places = by_text if slot < slots else as_wholes
+        places = texts if slot < slots else whole_items
         pairs = _pairs(sketches.keys[:, slot][order[places]], places, shared[:, slot])
         if slot < slots:
             near = [
@@ -75,24 +74,24 @@ def meet(sketches: Sketches, order: NDArray[np.uint32], plan: Plan) -> Meetings:
             pairs = np.concatenate(near)
         found.append(pairs)
     pairs = np.sort(np.concatenate(found))
-    # numpy's own way to find what is distinct takes ten times as long for so many.
+    # numpy.unique takes ten times as long.
     is_first = np.ones(len(pairs), np.bool_)
     is_first[1:] = pairs[1:] != pairs[:-1]
     pairs = pairs[is_first]
-    return Meetings((pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32), shared)
+    return Candidates((pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32), shared)
 
 
 def _pairs(
     keys: NDArray[np.int32], places: NDArray[np.uint32], shared: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
-    """The pairs of those that share a key with a few, the later one in the upper half.
+    """Pairs of documents that share a key with few others, the later one in the upper 32 bits.
 
     With the keys 7, 5, 7 at the places 0, 1, 2 the only pair is (2, 0).
 
     Args:
         keys: shape (n,).
-        places: likewise, ascending: whose they are.
-        shared: is set where more share a key.
+        places: shape (n,), ascending: the documents of these keys.
+        shared: set for documents that share a key with more.
     """
     both = keys.view(np.uint32).astype(np.uint64) << np.uint64(32) | places
     both.sort()
