@@ -1,4 +1,4 @@
-"""What others have written is harmless to look at, and passwords are not shown."""
+"""Foreign text is shown without control characters and passwords."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_password_is_not_shown_because_its_url_is_cut():
 
 @pytest.mark.parametrize("piece", ["://", "://a:", "?a", "?pass=", "&", "a=", "://a:b@", ":@/"])
 def test_a_long_text_takes_no_time(piece):
-    """Were it the square of its length, this would be an hour."""
+    """Quadratic time would be an hour."""
     assert without_passwords(piece * 200_000)
 
 

@@ -1,4 +1,4 @@
-"""Whatever was crawled, a report of it is a page in which nothing of that does anything."""
+"""Whatever was crawled, the report shows it as text: no script, request or foreign element."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def report(namespace: str, spider: str, things: list[tuple[str, ...]]) -> str:
 
 
 def store(index: Index, number: int, *thing: str) -> None:
-    """A text, a copy of it that is dropped, and one that is kept for what it says."""
+    """Store a text, drop an equal one, and keep one that differs in a field."""
     url, key, other, words, field = thing
     text = f"{words} {url} {other}"
     facts: Any = [Facts.of({field: fold(name_of(field), said)}) for said in "12"]

@@ -59,7 +59,7 @@ HOSTILE = {
     "http://a.test/\u2028</style><style>*{display:none}</style>": "a style",
 }
 
-#: Where a report shows what is no URL, and nobody but who has the file can write.
+#: Columns that a report shows, other than URLs, and that only an owner of the file can write.
 WRITTEN = {
     "simhash_runs": ("spider", "reason", "host", "job"),
     "simhash_claims": ("differs", "key"),
@@ -86,12 +86,12 @@ def address(tmp_path):
 
 @pytest.fixture
 def hostile(address, tmp_path):
-    """A report in which everything that can be is hostile."""
+    """A report with hostile text in every place that can have foreign text."""
     with Index(address, namespace="</title><script>window.harmed=1</script>") as index:
         for number, (url, words) in enumerate(HOSTILE.items()):
             text = f"{prose(number, 150)} {words} </script><script>window.harmed=1</script>"
             remember(index, url, f"{text} \u202e", f"{url}#original", text)
-            # Things that differ in a field whose name is hostile.
+            # Items that differ in a field with a hostile name.
             for said in "12":
                 facts = Facts.of({HARMFUL: fold(name_of(HARMFUL), said)})
                 document = index.document(
@@ -121,7 +121,7 @@ def written(address, folder, **options):
 
 
 class Elements(HTMLParser):
-    """The elements of a page with their attributes, and what its scripts and styles hold."""
+    """The elements of a page with their attributes, and the contents of its scripts and styles."""
 
     def __init__(self, path):
         super().__init__()
@@ -305,7 +305,7 @@ def test_urls_that_only_repeat_are_listed(repeating):
     assert "The first 15 of 20." in text
     spared = sum(59 - place for place in range(20))
     assert f"Without these parts up to {spared:,} downloads would have been saved." in text
-    # These are copies of different things.
+    # These are duplicates of different items.
     assert [row[:2] for row in cells(text, "Parts of pages with nothing new")] == [
         ["b.test/events/*", "25"]
     ]
@@ -339,7 +339,7 @@ def test_kept_items_have_no_section_without_any(address, tmp_path):
 
 
 def packed_in(path, name="rows"):
-    """What the script unpacks."""
+    """The data that the script unpacks."""
     (packed,) = re.findall(rf'id="{name}">([^<]*)<', path.read_text("utf-8"))
     return json.loads(zlib.decompress(base64.b64decode(packed)))
 
@@ -350,7 +350,7 @@ SCRIPT = resources.files("scrapy_simhash.report") / "templates" / "report.js"
 
 
 def rows_of(path):
-    """The rows of the table, by the names that the script gives them."""
+    """The rows of the table as dictionaries, with the names of the script."""
     packed = packed_in(path)
     rows = [dict(zip(NAMES.split(), row, strict=True)) for row in packed["rows"]]
     for row in rows:
@@ -359,7 +359,7 @@ def rows_of(path):
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_rows_have_the_similarity_that_was_judged_by(address, tmp_path, kept):
+def test_rows_have_the_similarity_that_decided(address, tmp_path, kept):
     """An estimate only where the text of the original was not kept."""
     with Index(address, text_budget=1 << 20 if kept else 0) as index:
         texts = fill(index)
@@ -386,7 +386,7 @@ def test_urls_of_a_kind_have_one_pattern(url, pattern):
 # In a browser
 
 EXECUTABLE = shutil.which("chromium") or shutil.which("chromium-browser")
-# The policy of the page keeps out Playwright's wait_for_function too: `expect` waits without it.
+# The policy of the page also blocks Playwright's wait_for_function; `expect` does not need it.
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright.expect
 needs_chromium = pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium here")
@@ -398,7 +398,7 @@ def in_browser(test):
 
 @dataclass
 class Visit:
-    """What happened while a page was looked at."""
+    """The requests and messages of a page, and the result of the steps taken on it."""
 
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
@@ -406,7 +406,7 @@ class Visit:
 
 
 def visit(path, steps, **options):
-    """Open a file in a browser, in a thread of its own as Playwright wants no running loop."""
+    """Take steps on a file in a browser, in its own thread: Playwright refuses a running loop."""
 
     def look():
         seen = Visit()
@@ -467,7 +467,7 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
         rows = page.locator("#body > tr")
         assert rows.count() == 3
         assert page.inner_text("#status") == "3 decisions"
-        # The farthest comes first; by the keyboard, the other way round.
+        # The least similar comes first; then sort by title with the keyboard.
         page.locator("th[data-column=title] button").focus()
         page.keyboard.press("Enter")
         urls = page.locator("#body td[data-name=Item]").all_inner_texts()
@@ -507,7 +507,7 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
 
 
 @in_browser
-def test_what_is_hostile_is_inert(hostile):
+def test_hostile_text_is_inert(hostile):
     def steps(page):
         rows = page.locator("#body > tr")
         assert page.inner_text("#status") == f"{2 * len(HOSTILE)} decisions"
@@ -542,7 +542,7 @@ def test_what_is_hostile_is_inert(hostile):
     visit(hostile, steps)
 
 
-# The ratio of every text to what is behind it: WCAG 2.2, 1.4.3.
+# The contrast of every text to its background: WCAG 2.2, 1.4.3.
 CONTRAST = """() => {
   const luminance = (color) => {
     const parts = color.match(/[\\d.]+/g).slice(0, 3).map((part) => {
@@ -610,7 +610,7 @@ def test_it_can_be_printed(hostile, tmp_path):
     assert visit(hostile, steps) == "visible"
 
 
-# What the page can do
+# Filters, exports and details
 
 
 FIELDS = {"url": "http://b.test/1", "title": '=Snow, "deep"', "price": "5 EUR", "text": "words"}
@@ -696,7 +696,7 @@ def test_a_row_shows_its_fields_beside_the_stored_ones_and_how_to_restore_it(cra
     def steps(page):
         page.fill("#query", "b.test")
         expect(page.locator("#body > tr")).to_have_count(1)
-        # The stored item is known to have the same title, as their hashes are equal.
+        # Equal hashes tell that the stored item has the same title.
         assert page.locator("#body .title").all_inner_texts() == [FIELDS["title"]] * 2
         page.click("#body button")
         page.wait_for_selector(".texts")
@@ -727,7 +727,7 @@ def test_each_control_has_a_name_and_headings_follow_each_other(crawled):
     def steps(page):
         page.click("#body button")
         page.wait_for_selector(".wide-cell p")
-        # None of a hidden one, an empty one or one that is given twice.
+        # Controls without a name, ids used twice, and levels of headings.
         return page.evaluate("""() => ({
           nameless: [...document.querySelectorAll("input, select, button")]
             .filter((e) => !e.ariaLabel && !e.textContent.trim() && !e.labels?.length).length,
