@@ -1,4 +1,4 @@
-"""Claims and what an index holds of them, for tests."""
+"""Claims and the rows of an index, for tests."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def items(count: int, seed: int):
     """Items of many kinds, in groups of all sizes.
 
-    Copies with more or fewer changes, other facts, on other sites; short texts; rows without a
-    text; things that a page lists; and pages of a template, which crowd their bands.
+    Copies with more or fewer changes, with other facts, on other sites; short texts; rows without
+    a text; entries of a list; and pages of one template, whose bands become hot keys.
     """
     chance = random.Random(seed)
     texts = [prose(f"{seed} {number}", chance.choice([6, 12, 60, 120])) for number in range(40)]
@@ -60,7 +60,7 @@ def sketches_of(documents, plan: Plan, criteria=()) -> Sketches:
 
 
 def feed_of(count: int):
-    """Items, every third a near-duplicate of the one before it; and those that are to be kept."""
+    """Items, every third a near-duplicate of the one before it; and the places of the others."""
     items, kept = [], []
     for number in range(count):
         copies = number % 3 == 2

@@ -1,4 +1,4 @@
-"""A server that is far away: a proxy in front of it, through which each answer takes its time."""
+"""A distant server: a proxy in front of it that delays each answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def far_away(url: URL, seconds: float) -> Iterator[URL]:
-    """The URL under which a server answers so much later; what is sent together comes together."""
+    """A URL under which a server answers later; data sent together arrives together."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -25,7 +25,7 @@ def far_away(url: URL, seconds: float) -> Iterator[URL]:
             there, back = await asyncio.open_connection(url.host, url.port)
             # As long on the way there as back.
             ways = _carry(reader, back, seconds / 2), _carry(there, writer, seconds / 2)
-            # Cancelled, it is no news.
+            # Cancelled at the end of a test.
             with suppress(asyncio.CancelledError):
                 await asyncio.gather(*ways)
             for end in (back, writer):
@@ -38,7 +38,7 @@ def far_away(url: URL, seconds: float) -> Iterator[URL]:
     server = asyncio.run_coroutine_threadsafe(serve(), loop).result()
     port = server.sockets[0].getsockname()[1]
     try:
-        # PostgreSQL has a connection that is not encrypted carried as it is.
+        # PostgreSQL connections without TLS can be relayed.
         yield url.set(host="127.0.0.1", port=port)
     finally:
         asyncio.run_coroutine_threadsafe(_end(server), loop).result()
@@ -50,7 +50,7 @@ def far_away(url: URL, seconds: float) -> Iterator[URL]:
 async def _carry(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seconds: float
 ) -> None:
-    """Carry what comes, each piece as much later as the others."""
+    """Relay data, each piece with the same delay."""
     loop = asyncio.get_running_loop()
     on_its_way: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
 

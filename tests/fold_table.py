@@ -1,6 +1,6 @@
-"""Defines the fold table of the shingles scheme: `python tests/fold_table.py` writes it anew.
+"""Defines the fold table of the shingles scheme: `python tests/fold_table.py` writes it.
 
-A table that differs makes another scheme: give the scheme a new number in its id then.
+If the table changes, fingerprints do: give the scheme a new number in its id.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ ZERO_WIDTH_SPACE = 0x200B  # a format character that does separate words
 
 
 def fold(point: int) -> int:
-    """What the table says of one code point."""
+    """The entry of a code point."""
     character = chr(point)
     if unicodedata.category(character) == "Cf" and point != ZERO_WIDTH_SPACE:
         return INVISIBLE

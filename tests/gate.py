@@ -1,4 +1,4 @@
-"""A gate before a server of the tests: open, shut, or silent, as if the server were."""
+"""A relay in front of a server that can be shut or frozen, as if the server were."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Gate:
-    """What passes on to a server whatever comes to a port of its own.
+    """Relays connections from a port to a server.
 
     Attributes:
-        url: the server's, by way of the gate.
+        url: of the server through this relay.
     """
 
     def __init__(self, url: URL) -> None:
@@ -35,7 +35,7 @@ class Gate:
         self._passes.set()
 
     def open(self) -> None:
-        """Let through whoever comes."""
+        """Accept connections."""
         self._listener = socket.create_server(("127.0.0.1", self._port))
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
@@ -44,18 +44,18 @@ class Gate:
         ends, self._ends = self._ends, []
         for end in (self._listener, *ends):
             if end is not None:
-                # Otherwise whoever waits in it goes on to do so.
+                # Wakes threads that wait for data.
                 with suppress(OSError):
                     end.shutdown(socket.SHUT_RDWR)
                 end.close()
         self._listener = None
 
     def freeze(self) -> None:
-        """Take connections and let nothing through, as a process that is stopped."""
+        """Accept connections and relay nothing, as a stopped process does."""
         self._passes.clear()
 
     def thaw(self) -> None:
-        """Let through what has come meanwhile."""
+        """Relay again, first what arrived meanwhile."""
         self._passes.set()
 
     def _accept(self, listener: socket.socket) -> None:
@@ -79,7 +79,7 @@ class Gate:
 
 @contextmanager
 def gate(url: URL) -> Iterator[Gate]:
-    """A gate that is open at first."""
+    """An open gate."""
     made = Gate(url)
     made.open()
     try:

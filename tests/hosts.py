@@ -1,4 +1,4 @@
-"""Many hosts, all played by one server on this machine, which crawls use as their proxy."""
+"""Many hosts, served by one local server that crawls use as their proxy."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-#: The pages of each host, by their paths, with the query where that makes a difference.
+#: The pages of each host by path, with the query where pages differ by it.
 Hosts = dict[str, dict[str, bytes | Page]]
 
 
 @contextmanager
 def serve_hosts(hosts: Mapping[str, Mapping[str, bytes | Page]]) -> Iterator[dict[str, Any]]:
-    """Serve pages by host and path; gives the settings of crawls that go there.
+    """Serve pages by host and path. Yields settings that send every request to this server.
 
-    With them every request goes to the server, whatever its host, so nothing leaves the machine.
     A path is looked up with its query first, and then without.
     """
 
@@ -38,13 +37,13 @@ def serve_hosts(hosts: Mapping[str, Mapping[str, bytes | Page]]) -> Iterator[dic
 
 
 def proxied(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The environment of a process whose crawls go to the server, by what `serve_hosts` gave."""
+    """The environment of a process whose crawls use the server; takes the settings it yielded."""
     kept = {name: value for name, value in os.environ.items() if name.lower() != "no_proxy"}
     return kept | {"http_proxy": settings["ALL_HOSTS"]}
 
 
 class AllHosts:
-    """Sends each request to the server that plays all hosts."""
+    """Sends each request to the server of all hosts."""
 
     def __init__(self, proxy: str) -> None:
         self._proxy = proxy

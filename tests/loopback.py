@@ -33,7 +33,7 @@ def prose(seed: object, words: int = 120) -> str:
 
 
 def article(seed: object, extra: str = "") -> bytes:
-    """A page with the text of a seed; `extra` is put where it says nothing of the page."""
+    """A page with the text of a seed; `extra` is in its navigation, outside of the content."""
     return (
         f"<!DOCTYPE html><html><body><nav>{extra}</nav>"
         f"<article><p>{prose(seed)}</p></article></body></html>"
@@ -41,7 +41,7 @@ def article(seed: object, extra: str = "") -> bytes:
 
 
 def twins(groups: int, copies: int) -> list[str]:
-    """The paths of so many articles, each with its copies; these follow each other."""
+    """The paths of articles, each followed by its copies."""
     return [f"/{group}/{copy}" for group in range(groups) for copy in range(copies)]
 
 
@@ -53,7 +53,7 @@ class Page(NamedTuple):
 
 @contextmanager
 def serve(pages: Mapping[str, bytes | Page]) -> Iterator[str]:
-    """Serve pages by their paths, without a query; gives the address, without a slash."""
+    """Serve pages by path; queries are ignored. Yields the address without a trailing slash."""
 
     def find(path: str) -> bytes | Page | None:
         return pages.get(path.partition("?")[0])
@@ -64,7 +64,7 @@ def serve(pages: Mapping[str, bytes | Page]) -> Iterator[str]:
 
 @contextmanager
 def answering(find: Callable[[str], bytes | Page | None]) -> Iterator[str]:
-    """Serve what a function finds for a request's target; gives the address, without a slash."""
+    """Serve what a function returns for a request target. Yields the address as `serve` does."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -89,7 +89,7 @@ def answering(find: Callable[[str], bytes | Page | None]) -> Iterator[str]:
         daemon_threads = True
 
         def handle_error(self, *args: object) -> None:
-            """A crawler that was killed is no news."""
+            """Print nothing when a killed crawler drops its connection."""
 
     server = Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
@@ -104,7 +104,7 @@ def answering(find: Callable[[str], bytes | Page | None]) -> Iterator[str]:
 
 @dataclass
 class Crawl:
-    """What a crawl did."""
+    """The outcome of a crawl."""
 
     crawler: Crawler
     items: list[Any] = field(default_factory=list)
@@ -137,17 +137,17 @@ def path_of(url: str) -> str:
 
 
 def critical_lines(caplog: Any) -> list[str]:
-    """Why crawls were not started."""
+    """The messages logged as critical: why crawls were not started."""
     return [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"]
 
 
 def error_lines(caplog: Any) -> list[str]:
-    """What was logged as an error."""
+    """The messages logged as errors."""
     return [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
 
 
 def sums_that_are_wrong(stats: Mapping[str, Any]) -> list[str]:
-    """What does not add up in the stats of a crawl; names are without their prefix."""
+    """Sums in the stats of a crawl that do not match; names are without their prefix."""
     get = stats.get
     skipped = sum(count for name, count in stats.items() if name.startswith("skipped/"))
     kinds = ("unique", "duplicates", "same", "failed_open")
@@ -164,7 +164,7 @@ def sums_that_are_wrong(stats: Mapping[str, Any]) -> list[str]:
 
 
 class PageSpider(Spider):
-    """Yields an item for each of the pages that it is told to fetch."""
+    """Yields an item for each of the given pages."""
 
     name = "pages"
 
@@ -181,7 +181,7 @@ class PageSpider(Spider):
 
 
 class InPhases(PageSpider):
-    """Fetches one part of the pages after the other, and does something before each."""
+    """Fetches the pages in parts, and calls a function before each part."""
 
     def __init__(self, phases: list[Callable[[], object]], urls: list[str]) -> None:
         super().__init__()
@@ -207,14 +207,14 @@ class InPhases(PageSpider):
             self.crawler.engine.crawl(request)
 
 
-#: Settings of a crawl that has somewhere to store what it scrapes.
+#: Settings of a crawl with a feed.
 STORES = {"FEEDS": {os.devnull: {"format": "jsonlines"}}}
 
 
 async def crawl(
     spider: type[Spider], settings: Mapping[str, Any], *args: Any, **kwargs: Any
 ) -> Crawl:
-    """Crawl with the add-on; the sums of its stats must be right whatever happens."""
+    """Crawl with the add-on, and check that the sums of its stats match."""
     crawler = get_crawler(
         spider,
         {

@@ -1,7 +1,7 @@
-"""A site that shows the same again and again: session ids, a calendar, facets; and what is new.
+"""A site whose session ids, calendar and facets repeat pages, beside new ones.
 
-Beside that it has parameters that look like these and say something: pages of a list, variants of
-a product. Some products are linked with a session id only.
+It also has parameters that look similar and matter: pages of a list, variants of a product. Some
+products are linked with a session id only.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class RepeatingSite:
     """The site, in any size.
 
     Attributes:
-        products: how many there are, in categories of `per_page` times `pages`.
-        sessions: how many session ids.
-        months: of the calendar, one of which links to the next.
+        products: number of products, in categories of `per_page` times `pages`.
+        sessions: number of session ids.
+        months: of the calendar, each of which links to the next.
         per_page: products on a page of a category.
         pages: of a category.
     """
@@ -45,7 +45,7 @@ class RepeatingSite:
         return self.products // (self.per_page * self.pages)
 
     def find(self, target: str) -> bytes | None:
-        """The page at the target of a request."""
+        """The page of a request target."""
         split = urlsplit(target)
         query = dict(parse_qsl(split.query))
         match split.path.strip("/").split("/"):
@@ -62,7 +62,7 @@ class RepeatingSite:
         return None
 
     def needed(self) -> set[str]:
-        """The fewest targets by which all that there is can be reached; sessions left out."""
+        """The fewest targets that lead to everything on the site, without session ids."""
         lists = {
             f"/shop/{number}" + (f"?page={page}" if page > 1 else "")
             for number in range(self.categories)
@@ -73,7 +73,7 @@ class RepeatingSite:
         return {"/", "/events"} | lists | products | variants
 
     def things(self) -> set[str]:
-        """All there is to find, by what items call it."""
+        """The names of everything that can be found."""
         sizes = {f"product {number} xl" for number in range(0, self.products, 4)}
         return {f"product {number}" for number in range(self.products)} | sizes | {"events"}
 
@@ -81,7 +81,7 @@ class RepeatingSite:
         return f"{crc32(f'{target} {number}'.encode()) % self.sessions:04x}"
 
     def _product_link(self, target: str, number: int) -> str:
-        # Of each eighth one no page links the plain address.
+        # No page links the plain URL of every eighth product.
         if number % 8 and crc32(f"plain {target} {number}".encode()) % 3 == 0:
             return f"/product/{number}"
         return f"/product/{number}?sid={self._session(target, number)}"
@@ -129,7 +129,7 @@ def _links(targets: Iterable[str]) -> str:
 
 
 class EverythingSpider(Spider):
-    """Follows all links, and yields what a page is about."""
+    """Follows all links, and yields the content of each page."""
 
     name = "everything"
 

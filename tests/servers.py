@@ -1,9 +1,10 @@
-"""Database servers for the tests: those that answer already, else some that are started here.
+"""Database servers for the tests: running ones, or else servers that are started here.
 
-A PostgreSQL or MariaDB that answers on 127.0.0.1 is used where there is one, or that which
-SIMHASH_TEST_POSTGRESQL or SIMHASH_TEST_MARIADB names by its URL. Every test works in databases of
-its own that are dropped afterwards. Without installed servers the tests are skipped, saying what
-to install. What is started here lives in a temporary directory and ends with the process.
+Tests use the PostgreSQL and MariaDB of the URLs in SIMHASH_TEST_POSTGRESQL and
+SIMHASH_TEST_MARIADB, or those that answer on 127.0.0.1. Every test uses databases of its own, which
+are dropped afterwards. Without installed servers the tests are skipped with a line that says what
+to install. A server that is started here keeps its files in a temporary directory and is stopped
+with the process.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def empty_database(engine: str, folder: Path) -> Iterator[URL]:
 
 
 def cleared_database(engine: str, folder: Path) -> URL:
-    """A database with nothing in its tables, which the tests of this process share."""
+    """A database with empty tables; on a server the tests of this process share it."""
     if engine == "sqlite":
         return make_url(f"sqlite:///{folder}/seen.db")
     url = _shared(engine)
@@ -74,7 +75,7 @@ def cleared_database(engine: str, folder: Path) -> URL:
         for table in schema.metadata.sorted_tables:
             if table is not schema.meta:
                 connection.execute(table.delete())
-        # Each test draws its own, whichever came before it.
+        # Each test draws its own.
         connection.execute(schema.meta.delete().where(schema.meta.c.name == "secret"))
     opened.dispose()
     return url
@@ -116,19 +117,19 @@ def server(engine: str) -> URL:
 
 @cache
 def own_server(engine: str) -> Server:
-    """A server that a test may take away; what it has committed is on its disk."""
+    """A server that a test may kill; what was committed is on disk."""
     if engine == "postgresql":
         return _postgresql()
     return _mariadb("--innodb-flush-log-at-trx-commit=1")
 
 
 class Server:
-    """A server of the tests' own, which can be taken away and come back.
+    """A server that can be stopped and started again.
 
     Args:
         url: of the server.
-        start: starts it, on the files that it has left.
-        stops_at: the signal that ends it in order, whoever is connected.
+        start: starts it on its existing files.
+        stops_at: the signal of an orderly shutdown, even while clients are connected.
     """
 
     def __init__(
@@ -142,21 +143,21 @@ class Server:
 
     def kill(self) -> None:
         """Kill all its processes as a power cut would."""
-        # What is left of one of them would keep the next ones from their files.
+        # A process that is still alive would lock the files.
         psutil.wait_procs(self._signal(signal.SIGKILL), 10)
         self._process.wait()
 
     def stop(self) -> None:
-        """Stop it in order."""
+        """Shut it down in order."""
         self._process.send_signal(self._stops_at)
         self._process.wait(60)
 
     def freeze(self) -> None:
-        """Let it do nothing any more, and hold all its connections."""
+        """Stop all its processes; its connections stay open."""
         self._signal(signal.SIGSTOP)
 
     def revive(self) -> None:
-        """Let it go on, or start it again, and wait until it answers."""
+        """Continue or restart it, and wait until it answers."""
         if self._process.poll() is None:
             self._signal(signal.SIGCONT)
         else:
@@ -164,10 +165,10 @@ class Server:
         self._wait()
 
     def _signal(self, number: signal.Signals) -> list[psutil.Process]:
-        """Send it to all its processes; return those that the first one has started."""
+        """Send a signal to all its processes; returns the child processes."""
         first = psutil.Process(self._process.pid)
         others = set(first.children(recursive=True))
-        # The first one before the others: it would start them again.
+        # The parent first: it would restart its children.
         first.send_signal(number)
         others.update(first.children(recursive=True))
         for process in others:
@@ -180,7 +181,7 @@ class Server:
 
 
 class Galera:
-    """Three nodes of a cluster, the tables of which are one.
+    """A cluster of three nodes.
 
     Attributes:
         urls: of the nodes.
@@ -196,11 +197,11 @@ class Galera:
             _install_mariadb(directory / str(number))
         for number in range(3):
             self._nodes.append(self._start(number, new=number == 0))
-            # One at a time: a node that is to hand over its state can't serve two.
+            # One at a time: a node can send its state to one other only.
             _wait(lambda number=number: self.is_ready(number), self._nodes[number], 120)
 
     def is_ready(self, number: int) -> bool:
-        """Whether a node is part of the cluster and takes statements."""
+        """Whether a node is part of the cluster and accepts statements."""
         with suppress(SQLAlchemyError):
             return _execute(self.urls[number], "SHOW STATUS LIKE 'wsrep_ready'")[0][1] == "ON"
         return False
@@ -211,7 +212,7 @@ class Galera:
         self._nodes[number].wait()
 
     def revive(self, number: int) -> None:
-        """Start a killed node again, and wait until it has caught up."""
+        """Restart a killed node, and wait until it is synchronised."""
         self._nodes[number] = self._start(number, new=False)
         _wait(lambda: self.is_ready(number), self._nodes[number], 120)
 
@@ -246,7 +247,7 @@ class Galera:
 
 @cache
 def galera() -> Galera:
-    """A running cluster; skips the test where none can be had."""
+    """A running cluster; skips the test where it can't be started."""
     _need("galera", "mariadbd", "mariadb-install-db", "rsync")
     provider = next((path for path in _GALERA if Path(path).exists()), None)
     if provider is None:
@@ -257,7 +258,7 @@ def galera() -> Galera:
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports of the loopback interface that nobody listens on."""
+    """Free ports of the loopback interface."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
         for one in sockets:
@@ -274,7 +275,7 @@ def _postgresql(*options: str) -> Server:
     arguments = ["-D", str(data), "-p", str(port), "-h", "127.0.0.1", "-k", str(directory)]
     url = URL.create("postgresql+psycopg", "postgres", None, "127.0.0.1", port, "postgres")
     command = [postgres, *arguments, *options]
-    # At a SIGTERM it would wait for its users.
+    # At a SIGTERM it would wait for its clients.
     return Server(url, lambda: _start(command, directory / "log"), signal.SIGINT)
 
 

@@ -1,4 +1,4 @@
-"""Pages as sites make them: the same header, navigation and footer around what each is about."""
+"""Pages as sites make them: the same header, navigation and footer around the content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def sentences(seed: object, words: int = 120) -> str:
-    """A text of sentences that has nothing in common with that of another seed, and no number."""
+    """Sentences without numbers; those of two seeds share nothing."""
     text = prose(seed, words).split()
     starts = range(0, words, 12)
     return " ".join(" ".join(text[start : start + 12]).capitalize() + "." for start in starts)
@@ -49,10 +49,10 @@ def layout(site: str, heading: str, main: str, *, aside: str = "", head: str = "
     """A page of a site.
 
     Args:
-        site: its name, by which its header, navigation and footer are chosen.
+        site: its name, which decides its header, navigation and footer.
         heading: the page's title and first heading.
-        main: HTML of what the page is about.
-        aside: HTML of what stands beside it.
+        main: HTML of the content.
+        aside: HTML of the sidebar.
         head: HTML for the head.
     """
     menu = links([f"/{section}/" for section in prose(f"{site} menu", 8).split()])
@@ -69,7 +69,7 @@ def layout(site: str, heading: str, main: str, *, aside: str = "", head: str = "
 
 
 def bare(heading: str, main: str) -> bytes:
-    """A print view: what the page is about, and nothing around it."""
+    """A print view: the content alone."""
     return (
         f"<!DOCTYPE html><html><head><meta charset='utf-8'><title>{heading}</title></head>"
         f"<body><h1>{heading}</h1>{main}</body></html>"

@@ -1,4 +1,4 @@
-"""Pages and near-duplicates in an index, and what stands in its file, for tests."""
+"""Pages and near-duplicates in an index, and the rows of its file, for tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scrapy_simhash.index.verdict import Duplicate
 
 
 def changed(text, words):
-    """A text with so many of its words replaced."""
+    """A text with a number of its words replaced."""
     parts = text.split()
     for place in range(words):
         parts[place * 7] = f"other{place}"
@@ -20,7 +20,7 @@ def changed(text, words):
 
 
 def fill(index, *, action="drop"):
-    """Three pages, of which the second has two near-duplicates; gives their texts."""
+    """Store three pages and two near-duplicates of the second; returns the texts of the pages."""
     texts = [prose(number, 200) for number in range(3)]
     documents = [
         index.document(text, key=f"page {number}", url=f"http://a.test/{number}")
@@ -39,7 +39,7 @@ def fill(index, *, action="drop"):
 
 
 def meet(index, pages):
-    """Ask for a claim on a text at each address, and remember what is a duplicate."""
+    """Claim a text at each URL, and store the duplicates."""
     for url, seed in pages:
         document = index.document(prose(seed), key=url, url=url)
         (verdict,) = index.execute(claims=[document])
@@ -50,7 +50,7 @@ def meet(index, pages):
 
 
 def rows_of(database, query):
-    """What a query gives of a file."""
+    """The result of a query on a database file."""
     with closing(sqlite3.connect(database)) as connection:
         return connection.execute(query).fetchall()
 

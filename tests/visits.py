@@ -1,4 +1,4 @@
-"""Crawls that come again."""
+"""Crawls that are repeated."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
 
-#: Settings by which pages are met in the order in which they are asked for, whatever their hosts.
+#: Settings of a crawl that gets pages in the order of its requests, whatever their hosts.
 IN_ORDER = {
-    # A busy machine must not be taken for a database that does not answer.
+    # On a busy machine the database answers late.
     "SIMHASH_TIMEOUT": 60,
     "CONCURRENT_REQUESTS": 1,
     "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
@@ -37,7 +37,7 @@ def claims_in(settings: Mapping[str, Any]) -> int:
 
 
 def said(items: Iterable[Any], *but: str) -> list[str]:
-    """What items say, in an order that does not depend on theirs; fields can be left out."""
+    """Items as sorted JSON, without some of their fields."""
     return sorted(
         json.dumps(
             {name: value for name, value in ItemAdapter(item).asdict().items() if name not in but},
@@ -57,7 +57,7 @@ async def crawl_twice(
     but: Iterable[str] = (),
     **kwargs: Any,
 ) -> Crawl:
-    """Crawl, and again: the second visit must keep what the first did, and claim nothing new.
+    """Crawl twice: the second visit must keep what the first did, and claim nothing new.
 
     Args:
         spider: what crawls.
