@@ -1,4 +1,4 @@
-"""A tree to blocks of text: what each tag does to the text around it, and what names say of it."""
+"""Blocks of text from a tree, by the effect of each tag and the names of elements."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ __all__ = [
     "width",
 ]
 
-# What a tag does to the text around it; the block-level ones come last, of them those that hold a
-# piece of an article and never all of it.
+# The effects of tags on the text around them. The block-level ones come last, those from LEAF on
+# hold a piece of an article, never the whole.
 INLINE, SPACE, LINK, SKIP, BLOCK, BESIDE, LEAF, PARAGRAPH, HEADING = range(9)
 
 _INVISIBLE = {
@@ -53,30 +53,30 @@ _INLINES = {
     *("ruby", "s", "samp", "small", "source", "span", "strike", "strong", "sub", "sup", "time"),
     *("tt", "u", "var", "wbr"),
 }
-# Every tag that is not listed is block-level as well; the common ones are found faster here.
+# Tags that are not listed are block-level as well; listed ones are found faster.
 _BLOCKS = {
     *("article", "blockquote", "body", "center", "div", "dl", "fieldset", "header", "html"),
     *("main", "ol", "section", "table", "tbody", "tr", "ul"),
 }
 _LEAVES = {"address", "caption", "figure", "li", "pre", "summary"}
-# What stands beside an article: a form to write to somebody, the words below a picture.
+# Beside an article: a contact form, the caption of a picture.
 _BESIDE = {"figcaption", "form"}
 BOILERPLATE = {"aside", "button", "dialog", "footer", "menu", "nav"}
-# What holds the whole page on some sites: noscript for crawlers, the others left open by mistake.
+# They hold the whole page on some sites: noscript for crawlers, the others left open by mistake.
 _SWALLOWING = {"aside", "button", "menu", "nav", "noscript"}
 
 
 def packed(numbers: Mapping[str, int]) -> bytes:
-    """Of each name its length, its number and itself."""
+    """Names with numbers for the compiled core: length, number and name, one after the other."""
     return b"".join(bytes((len(name), number)) + name.encode() for name, number in numbers.items())
 
 
 class Actions(dict[Any, int]):
-    """What each tag does to the text. A tag that is not listed goes by its local name."""
+    """The effect of each tag; without its namespace if it is not listed."""
 
     def __init__(self, skipped: AbstractSet[str]) -> None:
         super().__init__({etree.Comment: INLINE, etree.ProcessingInstruction: INLINE})
-        # What it stands for is not known; XML parsers leave some in the tree.
+        # XML parsers leave unknown entities in the tree.
         self[etree.Entity] = SKIP
         self.update(dict.fromkeys(_BLOCKS, BLOCK))
         self.update(dict.fromkeys(_BESIDE, BESIDE))
@@ -97,13 +97,13 @@ VISIBLE = Actions(_INVISIBLE)
 CONTENT = Actions(_INVISIBLE | BOILERPLATE)
 RESCUE = Actions((_INVISIBLE | BOILERPLATE) - _SWALLOWING)
 
-# Ideographs, kana and hangul: one of them says about as much as three letters.
+# Ideographs, kana and hangul; one is worth about three letters.
 _WIDE = re.compile(
     "[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3041-\u30ff"
     "\u3105-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
     "\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff]+"
 )
-# Words in a class or id that tell boilerplate. Only names that are common on the web count.
+# Words in a class or id that mark boilerplate, if common on the web.
 _CHROME = {
     *("ad", "ads", "advert", "advertisement", "advertisements", "adverts", "banner"),
     *("breadcrumb", "breadcrumbs", "comment", "comments", "consent", "cookie", "cookies"),
@@ -113,11 +113,11 @@ _CHROME = {
     *("sharing", "sidebar", "signup", "social", "sponsor", "sponsored", "subscribe"),
     *("subscription", "taboola", "tags", "toolbar", "tooltip", "widget"),
 }
-# WordPress puts the names of categories and tags into the class of an article: as one word.
+# WordPress adds the names of categories and tags, as one word, to the class of an article.
 _SLUGS = "category", "tag"
 _WORDS = re.compile(rf"\b(?:{'|'.join(_SLUGS)})-\S+|[a-z]+", re.ASCII | re.IGNORECASE)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.ASCII | re.IGNORECASE)
-# Of a class or id, and of a style, the characters that are looked at.
+# Characters that count of a class or id, and of a style.
 _NAME_LENGTH, _STYLE_LENGTH = 256, 1024
 #: For the compiled core: the actions of tags on a page, on a page with little text, and inside
 #: skipped elements; and the words of names, 1 for those that begin a slug.
@@ -132,7 +132,7 @@ class Block(NamedTuple):
 
     text: str
     width: int
-    linked: int  # the width of what is inside links
+    linked: int  # the width of the text inside links
     kind: int
 
     @property
@@ -141,8 +141,8 @@ class Block(NamedTuple):
         return 2 * self.linked > self.width
 
 
-# The blocks inside a block-level element: first, one past the last; whether its tag, name or style
-# marks it as boilerplate; and whether it may hold a whole article.
+# A block-level element: its first block, one past its last; whether its tag, name or style marks it
+# as boilerplate; whether it may hold a whole article.
 Span = tuple[int, int, bool, bool]
 
 
@@ -151,15 +151,13 @@ def walk(  # noqa: C901 (one loop: see the docstring)
 ) -> tuple[list[Block], list[Span]]:
     """Cut a tree into blocks of text; return them and the span of every block-level element.
 
-    The elements whose subtrees are left out are added to `skipped`.
-
-    This loop is most of what a page costs, hence few calls, and attributes are looked at only for
-    elements that turned out to have text.
+    Elements whose subtrees are left out are added to `skipped`. Most of the time of a page is spent
+    in this loop, hence few calls, and a look at attributes only for elements with text.
     """
     blocks: list[Block] = []
     spans: list[Span] = []
     parts: list[str] = []  # the text of the current block
-    linked: list[str] = []  # what of it is inside links
+    linked: list[str] = []  # its parts inside links
     kind, start, links = BLOCK, 0, 0
     stack: list[tuple[int, int]] = []  # kind and start of the elements around the current one
     events = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
@@ -197,7 +195,7 @@ def walk(  # noqa: C901 (one loop: see the docstring)
 
 
 def width(text: str) -> int:
-    """Return the width of a text in letters."""
+    """The width of a text in letters."""
     if text.isascii():
         return len(text)
     return len(text) + 2 * sum(map(len, _WIDE.findall(text)))
@@ -209,7 +207,7 @@ def _names_chrome(name: str) -> bool:
 
 
 def is_marked(element: HtmlElement) -> bool:
-    """Tell whether the name or the style of an element says that it is boilerplate."""
+    """Whether the name or the style of an element marks it as boilerplate."""
     for name in (element.get("class"), element.get("id")):
         if name and _names_chrome(name[:_NAME_LENGTH]):
             return not (name == "sidebar" and _is_docbook(element))
@@ -218,12 +216,12 @@ def is_marked(element: HtmlElement) -> bool:
 
 
 def _is_docbook(element: HtmlElement) -> bool:
-    """Tell a sidebar of DocBook, which is a box of text with a title, from what it is elsewhere."""
+    """Whether a sidebar is one of DocBook: a box of text with a title."""
     return len(element) > 0 and element[0].get("class") == "titlepage"
 
 
 def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: int) -> None:
-    """Turn the collected parts of a text, if they say anything, into a block."""
+    """Turn the collected parts of a text into a block, unless they are blank."""
     text = " ".join("".join(parts).split())
     if text:
         links = width(" ".join("".join(linked).split())) if linked else 0
@@ -234,7 +232,7 @@ def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: i
 
 logger = logging.getLogger(__name__)
 
-# The core reads libxml2's structures. These versions lay them out alike; the tests ran with both.
+# The core reads the structures of libxml2. These versions lay them out alike and were tested.
 _TESTED = ((2, 13), (2, 14))
 
 

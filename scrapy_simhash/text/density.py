@@ -1,12 +1,11 @@
-"""Blocks to the main text of a page, by the density of text and links.
+"""The main text of a page, by the density of text and links.
 
-The tree is walked once and cut into blocks of text, each block is scored by its length and its
-share of links, and the text is what one element says: of those that hold most of the best score
-the one whose score is spread most widely over its parts. No list of stop words and no model is
-involved, so that pages of all languages are treated alike. Weak spots: dialogs without a telltale
-name on pages that say less than they do, comments without one, a caption or date line inside the
-element of the article, which counts as its text, and a quarter of an article that stands beside an
-element with all the rest.
+The tree is cut into blocks of text, and each block is scored by its length and its share of links.
+The main text is that of one element: among those with most of the best score, the one whose score
+is spread most widely over its parts. There are no stop words and no model, so pages in all
+languages are treated alike. Weak spots: dialogs and comments without a telltale name, on short
+pages; a caption or date line inside the element of the article; and a part of an article that
+stands beside the element with the rest.
 
 Link density goes back to Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow
 Text Features" (WSDM 2010); summing scores over elements to Readability.
@@ -40,28 +39,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Reading", "body", "density", "read"]
 
-# Widths and scores are in letters; all values were tuned together, see benchmarks/text.py.
-_BLOCK_COST = 30  # what a block must say to speak for an article
-_WORST, _BEST = -150, 1000  # a block's score; more of one block makes no page more of an article
-_MOST = 0.75  # of the best score, what the element of an article must have
-_NEARLY = 0.85  # of the largest sum, what the smallest element must hold
-_NOTE = 400  # beside a list of links so little may be all: the links count as text then
-_MARKED_SHARE = 0.4  # of the page's text: a larger element is no boilerplate, whatever its name
-_LITTLE, _LITTLE_SHARE = 200, 0.15  # a text of less width, or less of the page, is no article
-_SHORT, _SHORT_SHARE = 500, 0.5  # a shorter one that is less of the page is a piece of it
-_RESCUED = 1000  # the width at which a page was indeed inside what is otherwise skipped
+# Widths and scores are in letters. The values were tuned together, see benchmarks/text.py.
+_BLOCK_COST = 30  # letters a block needs to count for an article
+_WORST, _BEST = -150, 1000  # limits of a block's score
+_MOST = 0.75  # share of the best score that the element of an article needs
+_NEARLY = 0.85  # share of the largest sum that the smallest element needs
+_NOTE = 400  # with so little text beside a list of links, the links count as text
+_MARKED_SHARE = 0.4  # a larger share of the page's text is no boilerplate, whatever its name
+_LITTLE, _LITTLE_SHARE = 200, 0.15  # less, or a smaller share of the page, is no article
+_SHORT, _SHORT_SHARE = 500, 0.5  # a shorter text with a smaller share is a piece of the article
+_RESCUED = 1000  # width that the text inside skipped elements needs to be the page
 _TITLE = 25  # links of this width are titles of other pages rather than controls
 
 
 class Reading(NamedTuple):
-    """A page as block density sees it.
-
-    Attributes:
-        text: The main text.
-        width: Its width.
-        visible: All that is visible; what is inside elements that were not looked into comes last.
-        visible_width: Its width.
-    """
+    """The main text and all visible text, text in skipped elements last; with their widths."""
 
     text: str
     width: int
@@ -71,24 +63,24 @@ class Reading(NamedTuple):
 
 class _Cut(NamedTuple):
     main: list[Block]  # of the main text
-    blocks: list[Block]  # these, and those beside them
-    skipped: list[HtmlElement]  # what was not looked into
+    blocks: list[Block]  # all
+    skipped: list[HtmlElement]
 
 
 def density(root: HtmlElement) -> str:
-    """Return the main text by block density."""
+    """The main text by block density."""
     return read(root).text
 
 
 def body(root: HtmlElement) -> str:
-    """Return all visible text."""
+    """All visible text."""
     if (core := tree_core()) and (text := core.body(root, VISIBLE.packed)) is not None:
         return text
     return _lines(walk(root, VISIBLE)[0])
 
 
 def read(root: HtmlElement) -> Reading:
-    """Find the main text by block density, where need be inside what is otherwise skipped."""
+    """Find the main text by block density, if need be inside elements that are usually skipped."""
     if (core := tree_core()) and (made := core.page(root, RULES)) is not None:
         return Reading(*made)
     cut = _cut(root, CONTENT)
@@ -102,7 +94,7 @@ def read(root: HtmlElement) -> Reading:
 
 
 def _lines(blocks: Iterable[Block]) -> str:
-    """Return the text of blocks, one a line."""
+    """The text of blocks, one a line."""
     return "\n".join(block.text for block in blocks)
 
 
@@ -113,7 +105,7 @@ def _visible_text(skipped: list[HtmlElement]) -> Iterator[str]:
         if len(element):
             yield _lines(walk(element, VISIBLE)[0])
         else:
-            # Most are buttons that hold no element, and some pages hold thousands of them.
+            # Faster; most are buttons, of which some pages have thousands.
             yield " ".join((element.text or "").split())
 
 
@@ -124,7 +116,7 @@ def _cut(root: HtmlElement, actions: Actions) -> _Cut:
 
 
 def _main_blocks(blocks: list[Block], spans: list[Span]) -> list[Block]:
-    """Return the blocks of the main text."""
+    """The blocks of the main text."""
     marked = _marked_blocks(blocks, spans)
     kept = [not (mark or block.is_links) for block, mark in zip(blocks, marked, strict=True)]
     article = _article(spans, map(_score, blocks, marked))
@@ -133,7 +125,7 @@ def _main_blocks(blocks: list[Block], spans: list[Span]) -> list[Block]:
     share = _SHORT_SHARE if weight < _SHORT else _LITTLE_SHARE
     if weight >= max(_LITTLE, share * page_weight):
         return text
-    # Not an article: all that is no boilerplate counts, with the titles in a page that lists them.
+    # Not an article: everything but boilerplate counts, and the titles on a page that lists them.
     titles = [
         block.is_links and not mark and block.width >= _TITLE
         for block, mark in zip(blocks, marked, strict=True)
@@ -146,23 +138,23 @@ def _main_blocks(blocks: list[Block], spans: list[Span]) -> list[Block]:
 
 
 def _article(spans: list[Span], scores: Iterable[int]) -> slice:
-    """Return the blocks of the element that is most of an article.
+    """The blocks of the article.
 
-    From the element of the best score down, each holds nearly all that the one around it scores,
-    until one is met whose score is spread over its parts: the article. What lies further down is a
-    part of it, what lies further up has something beside it.
+    From the element with the best score downwards, each has nearly the score of the one around it,
+    until the score of one is spread over its parts: the article. Elements further down are parts of
+    it, elements further up have something beside it.
     """
     sums = [0, *accumulate(scores)]
     totals = [sums[stop] - sums[start] for start, stop, _, _ in spans]
     best = max([total for total, span in zip(totals, spans, strict=True) if span[3]])
     enough = min(best, _MOST * best)  # the best may be negative
     large = [place for place, total in enumerate(totals) if total >= enough and spans[place][3]]
-    # What is inside an element comes before it, so the last of the best is the outermost.
+    # Inner elements come first, so the last of the best is the outermost.
     while totals[large[-1]] < best:
         large.pop()
     first, end, *_ = spans[large[-1]]
     article, most = slice(first, end), -1
-    # The first span inside a large one, and the best score of one inside: each is looked at once.
+    # The first span inside a large one, and the best score of one inside.
     insides: dict[int, tuple[int, int]] = {}
     for place in large:
         start, stop, *_ = spans[place]
@@ -178,7 +170,7 @@ def _article(spans: list[Span], scores: Iterable[int]) -> slice:
 
 
 def _smallest(spans: list[Span], weights: Iterable[int]) -> slice:
-    """Return the blocks of the smallest element with nearly all of the largest sum of weights."""
+    """The blocks of the smallest element with nearly all of the largest sum of weights."""
     sums = [0, *accumulate(weights)]
     totals = [sums[stop] - sums[start] for start, stop, _, _ in spans]
     enough = _NEARLY * max(totals)
@@ -188,20 +180,20 @@ def _smallest(spans: list[Span], weights: Iterable[int]) -> slice:
 
 
 def _marked_blocks(blocks: list[Block], spans: list[Span]) -> list[bool]:
-    """Tell of every block whether it is inside an element marked as boilerplate, or a menu.
+    """For every block, whether it is inside an element marked as boilerplate, or inside a menu.
 
-    A menu is an element most of which is short links, with the slogan or the note beside them.
+    A menu is an element that consists mostly of short links.
     """
     sums = [0, *accumulate(block.width - block.linked for block in blocks)]
     widths = [0, *accumulate(block.width for block in blocks)]
     links = [0, *accumulate(block.width * _is_short_link(block) for block in blocks)]
     changes = [0] * (len(blocks) + 1)  # of the number of marked elements around
     for start, stop, marked, _ in spans:
-        said = sums[stop] - sums[start]
+        text = sums[stop] - sums[start]
         is_menu = 2 * (links[stop] - links[start]) > widths[stop] - widths[start]
-        # A footer that is all that is said is none the less one; a page is no menu.
-        page = widths[-1] if marked and said < _NOTE else sums[-1]
-        if (marked or is_menu) and said < _MARKED_SHARE * page:
+        # A footer is one even if there is no other text; a whole page is not a menu.
+        page = widths[-1] if marked and text < _NOTE else sums[-1]
+        if (marked or is_menu) and text < _MARKED_SHARE * page:
             changes[start] += 1
             changes[stop] -= 1
     return [depth > 0 for depth in accumulate(changes[:-1])]
@@ -212,7 +204,7 @@ def _is_short_link(block: Block) -> bool:
 
 
 def _score(block: Block, marked: bool) -> int:
-    """Return how much a block speaks for (or against) the elements around it being the article."""
+    """How much a block counts for, or against, the elements around it being the article."""
     score = block.width - 2 * block.linked - _BLOCK_COST
     if not block.is_links:
         if block.kind == PARAGRAPH:
@@ -223,5 +215,5 @@ def _score(block: Block, marked: bool) -> int:
 
 
 def _weight(blocks: Iterable[Block]) -> int:
-    """Return how much text there is outside links."""
+    """The width of the text outside links."""
     return sum(min(block.width - block.linked, _BEST) for block in blocks)

@@ -1,4 +1,4 @@
-"""A page to its text, by the extractor that was asked for."""
+"""The text of a page, by a chosen extractor."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ def page_text(source: bytes | str | HtmlElement, *, extractor: str | Extractor =
     Args:
         source: The page as bytes (decoded by their byte order mark, as UTF-8, by the encoding
             that the page declares, or as Windows-1252), as a str, or as an lxml tree, which is
-            left unchanged.
-        extractor: A name or import path that `load_extractor` knows, or a callable.
+            not changed.
+        extractor: "density" (the main text by block density), "body" (all visible text),
+            "trafilatura" (needs the extra of that name), the import path of a callable, or a
+            callable from an lxml `HtmlElement` to str.
 
     Returns:
-        The text with white space collapsed; "" when the page has none.
+        The text with white space collapsed; "" if the page has none.
 
     Raises:
         TypeError: If the source is none of these, or the extractor does not return a str.
-        ValueError: If there is no extractor of that name.
+        ValueError: If the name is unknown.
     """
     extract = load_extractor(extractor) if isinstance(extractor, str) else extractor
     if isinstance(source, (bytes, str)):
@@ -46,18 +48,12 @@ def page_text(source: bytes | str | HtmlElement, *, extractor: str | Extractor =
 
 
 def load_extractor(name: str) -> Extractor:
-    """Return the extractor of a name.
-
-    Args:
-        name: "density" (the main text by block density), "body" (all visible text),
-            "trafilatura" (needs the extra of that name), or the import path of a callable that
-            takes an lxml `HtmlElement` and returns str: "package.module:function" or
-            "package.module.function".
+    """Return the extractor of a name or import path, see `page_text`.
 
     Raises:
-        TypeError: If the name is not a str, or the import path leads to no callable.
-        ValueError: If the name is unknown, the path cannot be imported, or trafilatura is asked
-            for and not installed.
+        TypeError: If the name is not a str, or its import path not that of a callable.
+        ValueError: If the name is unknown, the path cannot be imported, or trafilatura is not
+            installed.
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of an extractor is a str, not {type(name).__name__}")

@@ -1,4 +1,4 @@
-"""What of a page's markup may hold a fact: meta elements, JSON-LD, titles, headings, microdata."""
+"""Markup that may hold facts of a page: meta elements, JSON-LD, titles, headings, microdata."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __all__ = [
     "short",
 ]
 
-# The bounds of what is looked at, far above what a page made for readers holds.
-_ELEMENTS = 4096  # of all tags below, and of meta and script, in the order of the page
+# Limits, far above what pages for readers have.
+_ELEMENTS = 4096  # of the tags below, and of meta and script, in the order of the page
 _HEADINGS = 8  # of either rank
-_MARKED_UP = 64  # times and microdata whose surroundings are looked at
+_MARKED_UP = 64  # times, and elements with microdata
 VALUE = 256  # the length of a value
-READ = 16 * VALUE  # what is read to find one
-_EVENTS = 4 * VALUE  # of a walk that looks for one
+READ = 16 * VALUE  # characters that are read for one
+_EVENTS = 4 * VALUE  # steps of a walk for one
 
-#: The facts that properties and meta elements give, by their names in lower case.
+#: The facts in properties and meta elements, by their names in lower case.
 PROPERTIES = {
     "headline": "page:headline",
     "datepublished": "page:datePublished",
@@ -72,7 +72,7 @@ _METAS = {*META, "og:site_name", "content-language"}
 _TAGS = [f"{{*}}{tag}" for tag in ("title", "h1", "h2", "time")]
 _JSON_LD = "application/ld+json"
 _ITEMPROPS = etree.XPath("descendant-or-self::*[@itemprop]")
-# What a name is looked at as, for the compiled core.
+# For the compiled core: names of meta elements, and of microdata.
 _OF_META, _OF_ITEM = 1, 2
 _PACKED = (
     packed({**dict.fromkeys(sorted(_METAS), _OF_META), **dict.fromkeys(PROPERTIES, _OF_ITEM)}),
@@ -81,16 +81,16 @@ _PACKED = (
 
 
 class Markup(NamedTuple):
-    """What may hold a fact.
+    """Markup that may hold facts.
 
     Attributes:
-        metas: What meta elements say, by their names in lower case, in the order of the page.
-        scripts: The sources of JSON-LD.
-        title: What the title says.
-        headings: Those of the first rank, and what they say.
-        others: What headings of the second rank say, to be asked for once.
-        times: How many times there are.
-        items: The elements with microdata, of which those may be left out that can give no fact.
+        metas: contents of meta elements, by name in lower case, in the order of the page.
+        scripts: the sources of JSON-LD.
+        title: the text of the title.
+        headings: h1 elements and their texts.
+        others: the texts of h2 elements, to be iterated once.
+        times: the number of time elements.
+        items: elements with microdata; those that can give no fact may be missing.
     """
 
     metas: dict[str, str]
@@ -103,11 +103,10 @@ class Markup(NamedTuple):
 
 
 def read_markup(root: HtmlElement) -> Markup:
-    """Find what may hold a fact."""
+    """Find the markup that may hold facts."""
     bounds = _ELEMENTS, _HEADINGS, _MARKED_UP, READ, _EVENTS
-    if (core := tree_core()) is None:
-        return _marked_up(root)
-    if (made := core.markup(root, _PACKED, bounds)) is None:
+    core = tree_core()
+    if core is None or (made := core.markup(root, _PACKED, bounds)) is None:
         return _marked_up(root)
     metas, scripts, titles, written, headings, others, times, items = made
     return Markup(
@@ -147,7 +146,7 @@ def _marked_up(root: HtmlElement) -> Markup:
 
 
 def _named(metas: list[str]) -> dict[str, str]:
-    """The first of each name, of names and contents in turn."""
+    """The first content of each name, from names and contents in turn."""
     named: dict[str, str] = {}
     pairs = iter(metas)
     for name, content in zip(pairs, pairs, strict=True):
@@ -157,20 +156,20 @@ def _named(metas: list[str]) -> dict[str, str]:
 
 
 def _linked_data(scripts: list[str]) -> list[str]:
-    """The sources of JSON-LD, of types and sources in turn."""
+    """The sources of JSON-LD, from types and sources in turn."""
     pairs = iter(scripts)
     kinds = zip(pairs, pairs, strict=True)
     return [source for kind, source in kinds if kind.strip().lower() == _JSON_LD]
 
 
 def _is_of_page(title: HtmlElement) -> bool:
-    """Tell the title of a page from that of a drawing in it."""
+    """Whether a title is that of the page, not of a drawing in it."""
     parent = title.getparent()
     return parent is None or parent.tag in ("head", "html", "body")
 
 
 def said(element: HtmlElement) -> str:
-    """Return what is written in an element, of a large one the beginning."""
+    """The text of an element, of a long one the beginning."""
     if not len(element) and CONTENT[element.tag] != SKIP:
         return short(element.text or "")
     parts: list[str] = []
@@ -194,5 +193,5 @@ def said(element: HtmlElement) -> str:
 
 
 def short(value: str) -> str:
-    """Return a value cut to its length, with white space collapsed."""
+    """A value cut to its length, with white space collapsed."""
     return " ".join(value[:READ].split())[:VALUE].rstrip()

@@ -1,4 +1,4 @@
-"""Texts and items as the few bytes that are kept of them."""
+"""Texts and items as the compressed bytes that are kept."""
 
 from __future__ import annotations
 
@@ -6,25 +6,20 @@ import zlib
 
 __all__ = ["TooLarge", "pack_bytes", "pack_text", "unpack_bytes", "unpack_text"]
 
-#: Nothing is packed that is longer, so that nothing need be unpacked any further: a few bytes in a
-#: damaged database may stand for a thousand times as many.
+# Nothing larger is packed or unpacked: a few bytes of a damaged database may stand for a thousand
+# times as many.
 _MOST = 64 << 20
 
-#: Bits of the window in which repetitions are looked for. With 15, the default, texts are .1 %
-#: smaller, and take a third longer.
+# Bits of the window. With 15, the default, texts are 0.1 % smaller and take a third longer.
 _WINDOW = 14
 
 
 class TooLarge(ValueError):
-    """It is too large to be kept."""
+    """The content is too large to be kept."""
 
 
 def pack_bytes(content: bytes, level: int) -> bytes:
-    """Compress bytes.
-
-    Raises:
-        TooLarge: they are more than 64 MiB.
-    """
+    """Compress at most 64 MiB; more raises TooLarge."""
     if len(content) > _MOST:
         raise TooLarge(f"{len(content):,} bytes")
     packer = zlib.compressobj(level, wbits=_WINDOW)
@@ -32,28 +27,23 @@ def pack_bytes(content: bytes, level: int) -> bytes:
 
 
 def unpack_bytes(packed: bytes) -> bytes:
-    """What `pack_bytes` was given.
+    """Reverse `pack_bytes`.
 
     Raises:
-        ValueError: it was never that.
+        ValueError: the bytes are damaged.
     """
     unpacker = zlib.decompressobj()
     try:
         content = unpacker.decompress(packed, _MOST)
     except (zlib.error, TypeError) as error:
-        raise ValueError(f"it can't be unpacked: {error}") from error
-    # More of it, less of it, or something behind it.
+        raise ValueError(f"damaged content: {error}") from error
     if not unpacker.eof or unpacker.unused_data:
-        raise ValueError("it can't be unpacked: its end is not where it should be")
+        raise ValueError("damaged content: it is too short, too long or too large")
     return content
 
 
 def pack_text(text: str) -> bytes | None:
-    """Compress a text, quickly rather than well; lone surrogates become question marks.
-
-    Returns:
-        None for one that is too large to be kept.
-    """
+    """Compress a text, fast rather than well; lone surrogates become "?", None if too large."""
     try:
         return pack_bytes(text.encode("utf-8", "replace"), 1)
     except TooLarge:
@@ -61,7 +51,7 @@ def pack_text(text: str) -> bytes | None:
 
 
 def unpack_text(packed: bytes) -> str | None:
-    """The text that `pack_text` was given; None if it can't be read, as in a damaged database."""
+    """Reverse `pack_text`; None if the bytes are damaged."""
     try:
         return unpack_bytes(packed).decode("utf-8", "replace")
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a page says: its main text, whether that speaks for the page, and all that is around it."""
+"""The content of a page: its main text, whether that represents the page, and a page sketch."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 __all__ = ["PageContent", "read_page"]
 
-# A main text that has fewer shingles and a smaller share of the page is a footer. Neither bound
-# does alone: short articles stand on large pages, and long ones on larger.
+# A main text with fewer shingles and a smaller share of the page is a footer. Neither bound would
+# do alone: short articles stand on large pages, and long ones on larger.
 _FOOTER_SHINGLES, _FOOTER_SHARE = 64, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """The main text of a page, and how it compares with the whole of the page.
+    """The main text of a page, and its share of the page.
 
-    Widths are in letters: an ideograph, a kana or a hangul syllable counts as three.
+    Widths are in letters; an ideograph, a kana or a hangul syllable counts as three.
 
     Attributes:
-        text: The main text, as `page_text` returns it.
-        main_width: Its width.
-        visible_width: The width of all visible text, that of links included.
-        speaks: Whether the main text speaks for the page. If not it is a footer, a consent
-            notice or the like, and says nothing about what the page is a copy of.
-        rest: A `sketch` of all visible text, the main text included.
+        text: the main text, as from `page_text`.
+        main_width: its width.
+        visible_width: the width of all visible text, including links.
+        speaks: whether the main text represents the page. If not, it is a footer, a consent notice
+            or the like, and two pages with the same one need not be copies.
+        rest: a page sketch of all visible text, including the main text.
     """
 
     text: str
@@ -47,21 +47,19 @@ class PageContent:
 def read_page(
     root: HtmlElement, extractor: Extractor, *, most: int | None = None, secret: bytes = b""
 ) -> PageContent | None:
-    """Read the main text of a page and all that is visible on it.
-
-    With "density" the tree is walked once: what the walk skips as boilerplate is read after it.
+    """Read the main text of a page and everything visible on it.
 
     Args:
-        root: The page as an lxml tree, which is left unchanged.
-        extractor: What finds the main text, from `load_extractor`.
-        most: Characters of visible text that are read at most; None for all there are.
-        secret: What the sketch of the rest is made with, see `shingles`.
+        root: the page as an lxml tree, which is not changed.
+        extractor: from `load_extractor`.
+        most: the number of visible characters from which on a page is not read; None for no limit.
+        secret: for the page sketch, see `shingles`.
 
     Returns:
-        None for a page that shows more.
+        None for a page with more visible text.
 
     Raises:
-        TypeError: If the extractor does not return a str.
+        TypeError: the extractor does not return a str.
     """
     if extractor is density:
         text, main_width, visible, visible_width = read(root)

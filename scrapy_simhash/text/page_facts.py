@@ -1,9 +1,9 @@
-"""What a page says about itself beside its text: title, heading, language, times, prices, codes.
+"""The facts of a page: title, heading, language, times, prices, codes.
 
-On one site two pages whose texts are near may still be different things: the minutes of two months,
-a product and its neighbour. These few values tell them apart. What changes when a page is fetched
-twice is left out: counters, ratings, relative times, when it was modified, and whatever is marked
-up inside boilerplate or inside a teaser of another page.
+Two pages of one site with similar texts may be different things: the minutes of two months, two
+products. These values tell them apart. Values that change from one download to the next are left
+out: counters, ratings, relative times, times of modification; so are those inside boilerplate and
+teasers of other pages.
 
 Property names are those of https://schema.org, microdata and `<time>` those of the HTML standard,
 meta properties those of https://ogp.me.
@@ -36,7 +36,7 @@ _WORD = re.compile("[A-Za-z0-9]+")
 
 
 class Titles(NamedTuple):
-    """What a page is called; `element` is the heading, None where there is none."""
+    """The names of a page; `element` is that of the heading, if there is one."""
 
     element: HtmlElement | None
     heading: str
@@ -44,12 +44,11 @@ class Titles(NamedTuple):
 
 
 def find_titles(markup: Markup) -> Titles:
-    """Return the heading of the page and its title, which becomes the heading if it holds it.
+    """The heading of the page, and its title: the heading if the title holds it.
 
     Many sites put their own name into the title, and some into a heading above that of the page,
-    which a print view lacks. The heading is the last of the first rank that the title holds, or
-    else the first that the page has for other sites, or else the first; a logo only where there is
-    no other.
+    which a print view lacks. The heading is the last h1 that the title holds, or else the first in
+    og:title, or else the first; a logo only if there is no other.
     """
     title = markup.title
     headings = [(element, heading) for element, heading in markup.headings if heading]
@@ -70,7 +69,7 @@ def find_titles(markup: Markup) -> Titles:
 
 
 def _is_site_name(element: HtmlElement, said: str, markup: Markup) -> bool:
-    """Tell whether a heading inside the title is the part of it that all pages of a site share."""
+    """Whether a heading inside the title is the part of it that all pages of a site share."""
     heading, title = _fold(said), _fold(markup.title)
     metas = markup.metas
     if heading == _fold(metas.get("og:site_name", "")):
@@ -79,16 +78,13 @@ def _is_site_name(element: HtmlElement, said: str, markup: Markup) -> bool:
         return True
     if (elsewhere := metas.get("og:title")) is not None and not _contains(elsewhere, heading):
         return True
-    # The title may hold another heading, which is then the one that only this page has.
+    # If the title holds an h2 as well, that one belongs to this page alone.
     rest = _fold(title.replace(heading, " ", 1))
     return bool(rest) and any(_may_hold(rest, o) and _holds(rest, _fold(o)) for o in markup.others)
 
 
 def _is_logo(element: HtmlElement, heading: str, title: str) -> bool:
-    """Tell whether a heading is a link whose words the title ends with, as with a site's name.
-
-    Both are folded.
-    """
+    """Whether a folded heading is a link whose words the title has behind others: a site's name."""
     # Most titles begin with the heading.
     if title.startswith(heading) or not _holds(_again(title), _again(heading)):
         return False
@@ -96,45 +92,45 @@ def _is_logo(element: HtmlElement, heading: str, title: str) -> bool:
     return link is not None and _fold(said(link)) == heading
 
 
-@lru_cache(maxsize=64)  # a title is held against every heading
+@lru_cache(maxsize=64)  # a title is compared with every heading
 def _fold(text: str) -> str:
     return " ".join(tokens(text))
 
 
 def _again(folded: str) -> str:
-    """Fold once more, which changes few texts, and none of ASCII."""
+    """Fold again, which changes few texts, and no ASCII."""
     return folded if folded.isascii() else _fold(folded)
 
 
 def _contains(text: str, part: str) -> bool:
-    """Tell whether a text holds the words of another, whatever stands between them."""
+    """Whether a text holds the words of another, with any punctuation."""
     return _holds(_fold(text), _fold(part))
 
 
 def _holds(folded: str, part: str) -> bool:
-    """The same where both are folded."""
+    """The same for folded texts."""
     return bool(part) and f" {part} " in f" {folded} "
 
 
 def _may_hold(folded: str, part: str) -> bool:
-    """Tell whether the first word of another text stands in a folded one: that takes far less."""
+    """Whether a folded text has the first word of another: a fast check before `_holds`."""
     word = _WORD.search(part) if part.isascii() else None
     return word is None or word[0].lower() in folded
 
 
 def agree(a: str, b: str) -> bool:
-    """Tell whether one of two names is the other with something added."""
+    """Whether one of two names is the other with something added."""
     return _contains(a, b) or _contains(b, a)
 
 
-# The bounds of what is looked at, far above what a page made for readers holds.
+# Limits, far above what pages for readers have.
 _JSON = 1 << 18  # characters of JSON-LD
 _JSON_DEPTH, _JSON_THINGS = 4, 64
 
 _DATES = {"page:datePublished", "page:startDate"}
-# What these say about themselves is not about the page: a review's date, an author's name.
+# Their properties are not those of the page: a review's date, an author's name.
 _OTHERS = re.compile(r"Action|Breadcrumb|Comment|List|Organi[sz]ation|Person|Rating|Review|WebSite")
-# Between a value and the heading of the page, the marks of another thing.
+# Elements that separate a value from the page: it belongs to a teaser.
 _TEASER = {*BOILERPLATE, "a", "article", "header", "li"}
 
 _JSON_LD = JSONDecoder(strict=False)
@@ -145,28 +141,25 @@ _SUBTAG = re.compile(r"\s*([a-zA-Z]{2,3})(?![^\W_])")
 
 
 def page_facts(root: HtmlElement) -> dict[str, str]:
-    """Return what a page says it is, by the name of the fact.
+    """The facts of a page by their names.
 
     Args:
-        root: The page as an lxml tree, which is left unchanged.
+        root: the page as an lxml tree, which is not changed.
 
     Returns:
-        Non-empty values of at most 256 characters, white space collapsed. What a page does not
-        say is left out:
+        Values of 1 to 256 characters, white space collapsed. Missing ones are left out:
 
-        - "page:title", the heading alone where the title is the heading with something added, as
-          the name of the site, so that a print view and its page have equal titles;
-        - "page:heading", the heading of the first rank that the title holds, or "og:title", or the
-          first;
-        - "page:headline", one that the page gives to other sites, where it is another;
-        - "page:language", its first subtag, in lower case;
+        - "page:title", or only the heading if the title adds something to it, such as the name of
+          the site, so that a page and its print view have equal titles;
+        - "page:heading", the h1 that the title holds, or else og:title holds, or else the first;
+        - "page:headline", the one for other sites, if it differs from both;
+        - "page:language", the first subtag, in lower case;
         - "page:datePublished", "page:startDate", "page:price", "page:priceCurrency", "page:sku",
           "page:gtin", "page:mpn", "page:isbn", "page:productID": the first such property in
           JSON-LD, or else in microdata, or else in a meta element;
-        - "page:time", the first time beside the heading, where neither of the two dates is known.
+        - "page:time", the first time beside the heading, if neither of the two dates is known.
 
-        Times are ISO 8601 to the minute, in UTC where they have an offset, if they can be read
-        as such.
+        Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset.
     """
     markup = read_markup(root)
     metas = markup.metas
@@ -201,7 +194,7 @@ def _ancestors(element: HtmlElement | None) -> set[HtmlElement]:
 
 
 def _is_beside(element: HtmlElement, surroundings: set[HtmlElement]) -> bool:
-    """Tell whether what an element says is about the page and not about something else on it."""
+    """Whether an element is about the page, not about something else on it."""
     for around in (element, *element.iterancestors()):
         if around in surroundings or around.tag == "body":
             return True
@@ -213,7 +206,7 @@ def _is_beside(element: HtmlElement, surroundings: set[HtmlElement]) -> bool:
 
 
 def _time(elements: Iterable[HtmlElement], heading: HtmlElement | None) -> str:
-    """Return the first time beside the heading, but neither a relative one nor a change's."""
+    """The first time beside the heading that is neither relative nor that of a change."""
     surroundings = _ancestors(heading)
     for element in elements:
         kind = f"{element.get('class', '')} {element.get('itemprop', '')}"
@@ -238,7 +231,7 @@ def _microdata(
 
 
 def _json_properties(scripts: list[str], names: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield what JSON-LD says about the page, known by its headline or by one of its names."""
+    """Yield the properties in JSON-LD of the page, which has a headline or one of the names."""
     for thing in islice(_things(scripts), _JSON_THINGS):
         if _OTHERS.search(_scalar(thing.get("@type"))):
             continue
@@ -248,22 +241,22 @@ def _json_properties(scripts: list[str], names: list[str]) -> Iterator[tuple[str
             if isinstance(offer, dict):
                 for key, value in offer.items():
                     if fact := PROPERTIES.get(key.lower()):
-                        # Python refuses to read the number of a character of 4,300 digits.
+                        # Cut first: unescape raises for a character reference of 4,300 digits.
                         yield fact, unescape(_scalar(value)[:READ])
 
 
 def _is_of_another(thing: dict[str, Any], names: list[str]) -> bool:
-    """Tell whether a thing has a name that is none of these, and no headline."""
-    said = {"name": "", "headline": ""}
+    """Whether a thing has another name than these, and no headline."""
+    found = {"name": "", "headline": ""}
     for key, value in thing.items():
-        if (name := key.lower()) in said:
-            said[name] = _scalar(value)[:READ]
-    name = said["name"]
-    return bool(name) and not said["headline"] and not any(agree(name, other) for other in names)
+        if (name := key.lower()) in found:
+            found[name] = _scalar(value)[:READ]
+    name = found["name"]
+    return bool(name) and not found["headline"] and not any(agree(name, other) for other in names)
 
 
 def _things(scripts: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the things that JSON-LD is about, without those that they refer to."""
+    """Yield the things in JSON-LD, without those nested in them."""
     left = _JSON
     for source in scripts:
         if len(source) > left:
@@ -300,7 +293,7 @@ def _scalar(value: Any) -> str:
 
 
 def _usual(name: str, value: str) -> str:
-    """Return the value of a fact in the form that makes equal values equal texts."""
+    """The value of a fact in one notation."""
     if name in _DATES:
         return _moment(value)
     value = short(value)
@@ -310,7 +303,7 @@ def _usual(name: str, value: str) -> str:
 
 
 def _moment(value: str) -> str:
-    """Return a time in its usual form, or "" where it has no year: "two hours ago", "12:30"."""
+    """A time in one notation; "" if it has no year, such as "two hours ago", "12:30"."""
     value = short(value)
     try:
         moment = datetime.fromisoformat(value)

@@ -1,9 +1,9 @@
-"""All that a page shows, in a few bytes, and how much of it another page shows too.
+"""A sketch of all visible text of a page, to estimate how much of it another page contains.
 
-Two pages of one site whose main texts are near are copies of each other only if the rest agrees as
-well: a table of contents may have nothing but the copyright line for a main text. How much of the
-smaller page the larger one contains is estimated from the smallest hashes of both, after Broder,
-"On the resemblance and containment of documents" (SEQUENCES 1997).
+Two pages of one site with similar main texts are copies only if the rest of them agrees as well:
+the main text of a table of contents may be nothing but a copyright line. The containment is
+estimated from the smallest hashes of both pages, after Broder, "On the resemblance and containment
+of documents" (SEQUENCES 1997).
 """
 
 from __future__ import annotations
@@ -20,43 +20,39 @@ if TYPE_CHECKING:
 
 __all__ = ["containment", "sketch"]
 
-_SKETCH = 64  # hashes kept of a page
+_SKETCH = 64  # hashes of a page
 
 
 def sketch(text: str, secret: bytes = b"") -> bytes:
-    """Sum up the shingles of a text in at most 260 bytes.
+    """Sketch a text in at most 260 bytes.
 
     Args:
-        text: All that a page shows.
-        secret: As for `shingles`. Sketches of two secrets have nothing in common.
+        text: all visible text of a page.
+        secret: as for `shingles`; sketches with two secrets have nothing in common.
 
     Returns:
         Little-endian 32-bit numbers: how many distinct shingles the text has, then the first 32
-        bits of the 64 smallest of them (of all, where there are fewer), ascending.
+        bits of the 64 smallest (of all if there are fewer), ascending.
     """
     hashes = shingles(text, secret)
-    # The upper halves: to look at them takes far less than to shift them down.
+    # The upper halves; faster than shifting them.
     smallest = hashes[:_SKETCH].astype("<u8", copy=False).view("<u4")[1::2]
     return hashes.size.to_bytes(4, "little") + smallest.tobytes()
 
 
 def containment(a: bytes, b: bytes) -> float:
-    """Estimate which share of the shingles of the smaller page the larger one contains.
+    """Estimate the share of the shingles of the smaller page that the larger one contains.
 
-    Each sketch knows all shingles of its page up to some hash; up to the lower of the two they
-    are compared: about n = 64 of the smaller page where both are of a size, n = 64 / r where the
-    other has r times as many. The standard error at a true share of c is sqrt(c * (1 - c) / n):
-    .060 at c = .65 and r = 1, .12 at r = 4. Up to 64 shingles in each page it is exact.
-
-    Args:
-        a: A sketch.
-        b: Another one; the order does not matter.
+    Each sketch has all hashes of its page up to some value; up to the lower of the two values they
+    are compared: about n = 64 of the smaller page if both have the same size, n = 64 / r if the
+    other one has r times as many. The standard error at a share of c is sqrt(c * (1 - c) / n): .060
+    at c = .65 and r = 1, .12 at r = 4. It is exact for pages of up to 64 shingles.
 
     Returns:
-        A share from 0 to 1; 0 where one page has no shingles, or none to compare.
+        A share from 0 to 1; 0 if one page has no shingles, or none to compare.
 
     Raises:
-        ValueError: If one of them is no sketch.
+        ValueError: one of them is not a sketch.
     """
     small, large = sorted((_unpack(a), _unpack(b)), key=lambda page: page[0])
     upto = min(_known_upto(small), _known_upto(large))
@@ -69,11 +65,11 @@ def containment(a: bytes, b: bytes) -> float:
 def _unpack(packed: bytes) -> tuple[int, NDArray[np.uint32]]:
     numbers = np.frombuffer(packed, "<u4")
     if not numbers.size or numbers.size != 1 + min(int(numbers[0]), _SKETCH):
-        raise ValueError(f"no sketch of a page: {len(packed)} bytes")
+        raise ValueError(f"not a sketch of a page: {len(packed)} bytes")
     return int(numbers[0]), numbers[1:]
 
 
 def _known_upto(page: tuple[int, NDArray[np.uint32]]) -> int:
-    """Return the largest hash up to which all hashes of a page are in its sketch."""
+    """The value up to which a sketch has all hashes of its page."""
     count, hashes = page
     return int(hashes[-1]) if count > _SKETCH else 0xFFFFFFFF
