@@ -302,7 +302,7 @@ def test_urls_that_only_repeat_are_listed(repeating):
     assert rows[0][:4] == ["a.test/p/?sid0", "60", "59", "1"]
     assert rows[0][4].startswith("http://a.test/p/1?sid0=")
     assert rows[14][:4] == ["long-" * 14 + "a.test/p/?sid14", "46", "45", "1"]
-    assert "The first 15 of 20." in text
+    assert "20 parts in all." in text
     spared = sum(59 - place for place in range(20))
     assert f"Without these parts up to {spared:,} downloads would have been saved." in text
     # These are duplicates of different items.
