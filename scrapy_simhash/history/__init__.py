@@ -7,18 +7,28 @@ from scrapy_simhash.history.drops import (
     Drop,
     count_drops,
     drops,
-    kept_times,
     largest_groups,
-    nearest_kept,
     quarantined,
     unpack,
 )
 from scrapy_simhash.history.fields import Field, fields
-from scrapy_simhash.history.kept import KeptBeside, KeptPair, kept_beside
-from scrapy_simhash.history.namespaces import NamespaceRow, NotFound, choose_namespace, namespaces
+from scrapy_simhash.history.kept import (
+    KeptBeside,
+    KeptPair,
+    kept_beside,
+    kept_times,
+    nearest_kept,
+)
+from scrapy_simhash.history.namespaces import (
+    NotFound,
+    RunRow,
+    choose_namespace,
+    namespaces,
+    runs,
+)
 from scrapy_simhash.history.pages import PageHistory, pages, texts, urls
 from scrapy_simhash.history.patterns import LEAST, Pattern, patterns, repeating
-from scrapy_simhash.history.runs import RunRow, runs
+from scrapy_simhash.history.query import NamespaceRow
 
 __all__ = [
     "LEAST",

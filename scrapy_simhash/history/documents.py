@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import CONFIRMED, EXACT, url_of
-from scrapy_simhash.history.drops import (
-    LONGEST_URL,
-    SAME,
+from scrapy_simhash.db.schema import CONFIRMED, EXACT
+from scrapy_simhash.history.drops import SAME
+from scrapy_simhash.history.query import (
     claim_columns,
+    claims_of,
     drop_columns,
-    of_namespace,
+    drops_of,
+    short_url,
 )
-from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.verdict import Row
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Row as Stored
 
     from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.namespaces import NamespaceRow
+    from scrapy_simhash.history.query import NamespaceRow
 
 __all__ = ["Documents", "documents"]
 
@@ -107,11 +107,11 @@ def _queries(
     of_claims = _newest(schema.claims, limit).add_columns(
         claim_columns.id.label("claim"), *of_visit
     )
-    of_claims = of_claims.where(claim_columns.namespace == namespace.id, is_valid())
+    of_claims = of_claims.where(*claims_of(namespace))
     if run is not None:
         of_claims = of_claims.where(claim_columns.run <= run)
     of_drops = _newest(schema.duplicates, limit).add_columns(drop_columns.claim, drop_columns.id)
-    return of_claims, of_drops.where(*of_namespace(namespace, run), drop_columns.action != SAME)
+    return of_claims, of_drops.where(*drops_of(namespace, run), drop_columns.action != SAME)
 
 
 def _newest(table: Table, limit: int) -> Select[Any]:
@@ -119,7 +119,7 @@ def _newest(table: Table, limit: int) -> Select[Any]:
     return (
         select(
             *(table.c[name] for name in _COLUMNS),
-            func.substr(url_of(table), 1, LONGEST_URL).label("url"),
+            short_url(table).label("url"),
             run.generation.label("made_in"),
         )
         .select_from(table.outerjoin(schema.runs, run.id == table.c.run))

@@ -1,7 +1,7 @@
-"""What dropped items say, field by field, beside what is known of the stored ones.
+"""The fields of dropped items, compared with those of their originals.
 
-Of a stored item the index has no more than hashes of what it says, as it is stored elsewhere. They
-tell which values are equal; an equal one is known by that.
+The index has only hashes of the fields of stored items, so it knows which values are equal, but not
+the other values.
 """
 
 from __future__ import annotations
@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import select
 
-from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import EXACT
-from scrapy_simhash.db.statements import is_in, list_parameter
-from scrapy_simhash.history.drops import claim_columns, drop_columns, unpack
-from scrapy_simhash.index.invalidated import is_valid
+from scrapy_simhash.db.statements import is_in
+from scrapy_simhash.history.drops import unpack
+from scrapy_simhash.history.query import (
+    claim_columns,
+    drop_columns,
+    drops_of,
+    drops_with_claims,
+    read,
+)
 from scrapy_simhash.item.facts import Facts, conflict
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.text.markup import PAGE_FACTS
@@ -24,17 +29,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, Literal
 
-    from sqlalchemy import Connection
-
     from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.namespaces import NamespaceRow
+    from scrapy_simhash.history.query import NamespaceRow
 
 __all__ = ["Field", "fields"]
 
 # The names of facts that are not fields of an item.
 _OTHERS = (*PAGE_FACTS, "(numbers)", "(others)")
 
-# Fields of fields are followed so far.
+# The deepest nested field.
 _DEEPEST = 5
 
 
@@ -42,10 +45,10 @@ class Field(NamedTuple):
     """A field of a dropped item.
 
     Attributes:
-        name: that of a nested one is its path.
-        value: as text, of whatever length; empty for what its page says.
-        mark: how the stored item has it: "same", "differs", "missing"; "" where it is text or an
-            address, which is compared otherwise, or says nothing.
+        name: its name; the path of a nested field.
+        value: its value as text, of any length; empty for a fact of the page.
+        mark: the field in the original: "same", "differs" or "missing"; "" if it is not compared as
+            a fact, like text and addresses.
     """
 
     name: str
@@ -58,7 +61,7 @@ def fields(
 ) -> dict[int, list[Field]]:
     """The fields of dropped items, by the numbers of the duplicates.
 
-    What was not kept has those alone that its page says.
+    An item that was not kept has only the fields of its page.
     """
     query = (
         select(
@@ -68,26 +71,10 @@ def fields(
             drop_columns.facts,
             claim_columns.facts.label("stored"),
         )
-        .select_from(
-            schema.duplicates.outerjoin(
-                schema.claims,
-                (claim_columns.namespace == drop_columns.namespace)
-                & (claim_columns.id == drop_columns.claim)
-                & is_valid(),
-            )
-        )
-        .where(
-            drop_columns.namespace == namespace.id,
-            is_in(database.dialect, drop_columns.id, "numbers"),
-        )
+        .select_from(drops_with_claims)
+        .where(*drops_of(namespace), is_in(database.dialect, drop_columns.id, "numbers"))
     )
-    parameters = {"numbers": list_parameter(database.dialect, numbers)}
-
-    def read(connection: Connection) -> dict[int, list[Field]]:
-        found = connection.execute(query, parameters)
-        return {row.id: list(_fields(row)) for row in found}
-
-    return database.read(read)
+    return {row.id: list(_fields(row)) for row in read(database, query, numbers=numbers)}
 
 
 def _fields(row: Any) -> Iterator[Field]:
@@ -108,12 +95,12 @@ def _fields(row: Any) -> Iterator[Field]:
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         yield Field(name, shown, mark(name_of(name).key))
     for name in _OTHERS:
-        if (said := mark(name_of(name).key)) and not is_equal:
-            yield Field(name, "", said)
+        if (found := mark(name_of(name).key)) and not is_equal:
+            yield Field(name, "", found)
 
 
 def _records(packed: bytes | None) -> dict[int, tuple[int, int, int]]:
-    """Facts by the hashes of their names; none where they can't be read."""
+    """Facts by the hashes of their names; none if they can't be read."""
     try:
         records = Facts.unpack(packed or b"").records
     except ValueError:

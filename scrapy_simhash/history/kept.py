@@ -1,36 +1,38 @@
-"""Claims that were made although the text of another one was near."""
+"""Stored items: their times, their distances, and those similar to another one."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import url_of
-from scrapy_simhash.history.drops import LONGEST_URL, claim_columns
+from scrapy_simhash.history.query import claim_columns, claims_of, read, short_url
 from scrapy_simhash.index.invalidated import is_valid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.namespaces import NamespaceRow
+    from numpy.typing import NDArray
 
-__all__ = ["KeptBeside", "KeptPair", "kept_beside"]
+    from scrapy_simhash.db.transactions import Database
+    from scrapy_simhash.history.query import NamespaceRow
+
+__all__ = ["KeptBeside", "KeptPair", "kept_beside", "kept_times", "nearest_kept"]
 
 
 class KeptPair(NamedTuple):
-    """A claim that was kept beside another one. URLs are cut to 2,000 characters.
+    """A claim kept although its text is similar to that of another one. URLs are cut.
 
     Attributes:
         claim: its number.
-        run: that made it.
+        run: the run that made it.
         created: seconds since the epoch.
-        url: where it was found.
-        beside: the number of the claim whose text was near.
-        other: that one's URL; None if it is gone.
-        differs: the field that makes them different things: see :class:`Verdict`.
+        url: its URL.
+        beside: the number of the other claim.
+        other: the other's URL; None if it is gone.
+        differs: the field that differs: see :class:`Verdict`.
     """
 
     claim: int
@@ -43,10 +45,10 @@ class KeptPair(NamedTuple):
 
 
 class KeptBeside(NamedTuple):
-    """The claims that were kept beside others.
+    """The claims kept although their text is similar to that of another one.
 
     Attributes:
-        counts: how many, by the field that differs, the most frequent first.
+        counts: their number by the field that differs, the most frequent first.
         pairs: examples, the newest first.
     """
 
@@ -54,21 +56,40 @@ class KeptBeside(NamedTuple):
     pairs: Sequence[KeptPair]
 
 
+def kept_times(
+    database: Database, namespace: NamespaceRow, run: int | None = None
+) -> NDArray[np.float64]:
+    """When the claims were made: seconds since the epoch, unordered."""
+    query = select(claim_columns.created).where(*claims_of(namespace, run))
+    return database.read(
+        lambda connection: np.fromiter(connection.execute(query).scalars(), np.float64)
+    )
+
+
+def nearest_kept(
+    database: Database, namespace: NamespaceRow, run: int | None = None
+) -> dict[int, int]:
+    """The number of claims by their distance to the nearest other one, if that is known."""
+    query = (
+        select(claim_columns.nearest, func.count())
+        .where(*claims_of(namespace, run), claim_columns.nearest.is_not(None))
+        .group_by(claim_columns.nearest)
+    )
+    return {row[0]: row[1] for row in read(database, query)}
+
+
 def kept_beside(
     database: Database, namespace: NamespaceRow, run: int | None = None, *, limit: int = 10_000
 ) -> KeptBeside:
-    """How many claims were made although another one's text was near, and what differs.
+    """The claims kept although their text is similar to that of another one.
 
     Args:
         database: where they are.
-        namespace: in which one.
-        run: those of this run; of all runs otherwise.
-        limit: of examples.
+        namespace: their namespace.
+        run: only the claims of this run.
+        limit: the number of examples.
     """
-    here = claim_columns.namespace == namespace.id
-    conditions = [here, claim_columns.differs.is_not(None), is_valid()]
-    if run is not None:
-        conditions.append(claim_columns.run == run)
+    conditions = [*claims_of(namespace, run), claim_columns.differs.is_not(None)]
     count = func.count().label("count")
     counted = (
         select(claim_columns.differs, count)
@@ -77,24 +98,22 @@ def kept_beside(
         .order_by(count.desc(), claim_columns.differs)
     )
     others = schema.claims.alias("others")
+    is_other = (
+        (others.c.namespace == claim_columns.namespace)
+        & (others.c.id == claim_columns.beside)
+        & is_valid(others)
+    )
     pairs = (
         select(
             claim_columns.id,
             claim_columns.run,
             claim_columns.created,
-            func.substr(url_of(schema.claims), 1, LONGEST_URL),
+            short_url(schema.claims),
             claim_columns.beside,
-            func.substr(url_of(others), 1, LONGEST_URL),
+            short_url(others),
             claim_columns.differs,
         )
-        .select_from(
-            schema.claims.outerjoin(
-                others,
-                (others.c.namespace == claim_columns.namespace)
-                & (others.c.id == claim_columns.beside)
-                & is_valid(others),
-            )
-        )
+        .select_from(schema.claims.outerjoin(others, is_other))
         .where(*conditions)
         .order_by(claim_columns.id.desc())
         .limit(limit)

@@ -1,54 +1,75 @@
-"""Namespaces, as they stand in the database."""
+"""Namespaces and their runs."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import current_usage
-from scrapy_simhash.index.invalidated import invalidated_count
+from scrapy_simhash.db.schema import PENDING
+from scrapy_simhash.db.statements import is_in
+from scrapy_simhash.history.query import (
+    NamespaceRow,
+    claim_columns,
+    claims_of,
+    drop_columns,
+    drops_of,
+    read,
+)
+from scrapy_simhash.index.invalidated import invalidated_count, is_orphan
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from sqlalchemy import Row, ScalarSelect, Table
+    from sqlalchemy import ColumnElement, Row, ScalarSelect, Table
 
     from scrapy_simhash.db.transactions import Database
 
-__all__ = ["NamespaceRow", "NotFound", "choose_namespace", "namespaces"]
+__all__ = ["NotFound", "RunRow", "choose_namespace", "namespaces", "runs"]
 
 
 class NotFound(LookupError):
-    """The database has no such namespace, run or page; or several, of which one must be named."""
+    """The database has no such namespace, run or page; or several namespaces, and none is named."""
 
 
-class NamespaceRow(NamedTuple):
-    """A namespace as it stands in the database.
+class RunRow(NamedTuple):
+    """A run, and what a namespace still has of it.
 
     Attributes:
         id: its number.
-        name: its name.
-        scheme: the id of the scheme of its fingerprints.
-        plan: the id of its keys.
-        created: seconds since the epoch.
-        size: how many claims it has.
-        text_bytes: compressed texts kept.
-        item_bytes: compressed items kept.
-        bits: the width of its fingerprints: what its scheme says, or that of one that is stored.
+        spider: its name.
+        host: the host it ran on.
+        opened: seconds since the epoch.
+        heartbeat: its last heartbeat, likewise.
+        closed: when it closed; None if it is running or crashed.
+        reason: why it closed.
+        settled: whether its items are known to be stored.
+        recovered: when another run released its unconfirmed claims.
+        stats: its ``simhash/*`` stats; empty if it never closed.
+        claims: the number of its claims.
+        pending: the number of its claims whose item is not known to be stored.
+        drops: the number of its duplicates.
+        orphans: the number of its duplicates whose original was not stored in the end.
     """
 
     id: int
-    name: str
-    scheme: str
-    plan: str
-    created: float
-    size: int
-    text_bytes: int
-    item_bytes: int
-    bits: int
+    spider: str
+    host: str
+    opened: float
+    heartbeat: float
+    closed: float | None
+    reason: str | None
+    settled: bool
+    recovered: float | None
+    stats: dict[str, Any]
+    claims: int
+    pending: int
+    drops: int
+    orphans: int
 
 
 def namespaces(database: Database) -> list[NamespaceRow]:
@@ -65,17 +86,11 @@ def namespaces(database: Database) -> list[NamespaceRow]:
         current_usage("item_bytes").label("item_bytes"),
         func.coalesce(_width(schema.claims), _width(schema.duplicates)).label("width"),
     ).order_by(row.name)
-    return database.read(lambda connection: list(map(_row, connection.execute(query))))
-
-
-def _row(found: Row[Any]) -> NamespaceRow:
-    columns = found._asdict()
-    width = columns.pop("width")
-    return NamespaceRow(**columns, bits=_bits(found.scheme, width))
+    return [NamespaceRow._make((*found[:-1], _bits(found))) for found in read(database, query)]
 
 
 def _width(table: Table) -> ScalarSelect[int]:
-    """The bytes of a fingerprint that is stored in the namespace."""
+    """The size of a stored fingerprint of the namespace, in bytes."""
     return (
         select(func.length(table.c.fingerprint))
         .where(table.c.namespace == schema.namespaces.c.id)
@@ -84,25 +99,63 @@ def _width(table: Table) -> ScalarSelect[int]:
     )
 
 
-def _bits(scheme: str, width: int | None) -> int:
-    if found := re.search(r"\bbits=(\d+)", scheme):
-        return int(found[1])
-    return 128 if width is None else 8 * width
+def _bits(found: Row[Any]) -> int:
+    if named := re.search(r"\bbits=(\d+)", found.scheme):
+        return int(named[1])
+    return 128 if found.width is None else 8 * int(found.width)
 
 
 def choose_namespace(database: Database, name: str | None) -> NamespaceRow:
-    """The namespace of that name; without a name, the only one there is.
+    """The namespace of that name; without a name, the only one.
 
     Raises:
-        NotFound: there is none of that name, or none at all, or no name and several.
+        NotFound: there is none, or there are several and no name is given.
     """
     found = namespaces(database)
     listed = ", ".join(repr(namespace.name) for namespace in found)
     if not found:
-        raise NotFound(f"{database} has no namespace yet: nothing was claimed in it")
+        raise NotFound(f"{database} has no namespace yet: nothing was stored in it")
     if name is None and len(found) > 1:
-        raise NotFound(f"{database} has several namespaces, say which one (--namespace): {listed}")
+        raise NotFound(f"{database} has several namespaces, choose one with --namespace: {listed}")
     for namespace in found:
         if name in {None, namespace.name}:
             return namespace
     raise NotFound(f"{database} has no namespace {name!r}; it has {listed}")
+
+
+def runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
+    """The runs that have claims or duplicates in a namespace, the newest first."""
+    of_claims = _count_by_run(
+        claim_columns.run, claim_columns.state == PENDING, *claims_of(namespace)
+    )
+    of_drops = _count_by_run(drop_columns.run, is_orphan(), *drops_of(namespace))
+    claimed = {row.run: (row.all, int(row.some)) for row in read(database, of_claims)}
+    dropped = {row.run: (row.all, int(row.some)) for row in read(database, of_drops)}
+    columns = schema.runs.c
+    query = (
+        select(*(columns[name] for name in RunRow._fields[:10]))
+        .where(is_in(database.dialect, columns.id, "numbers"))
+        .order_by(columns.id.desc())
+    )
+    found = []
+    for row in read(database, query, numbers={*claimed, *dropped}):
+        counts = (*claimed.get(row.id, (0, 0)), *dropped.get(row.id, (0, 0)))
+        # What follows the name of the host identifies the system.
+        host = row.host.partition(" ")[0]
+        found.append(RunRow._make((*row[:-1], _stats(row.stats), *counts))._replace(host=host))
+    return found
+
+
+def _count_by_run(run: Any, condition: Any, *conditions: ColumnElement[bool]) -> Any:
+    """A query for the number of all rows of each run, and of those that meet a condition."""
+    some = func.sum(case((condition, 1), else_=0)).label("some")
+    return select(run, func.count().label("all"), some).where(*conditions).group_by(run)
+
+
+def _stats(stored: str | None) -> dict[str, Any]:
+    """The stats of a run; none if they can't be read."""
+    try:
+        stats = json.loads(stored or "{}")
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return stats if isinstance(stats, dict) else {}

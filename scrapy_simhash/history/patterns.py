@@ -11,8 +11,15 @@ from sqlalchemy import func, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.features.hashes import distinct, mix64
-from scrapy_simhash.history.drops import LONGEST_URL, claim_columns, drop_columns
-from scrapy_simhash.index.invalidated import is_orphan, is_valid
+from scrapy_simhash.history.query import (
+    LONGEST_URL,
+    claim_columns,
+    claims_of,
+    drop_columns,
+    drops_of,
+    read,
+)
+from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.item.urls import Address
 
 if TYPE_CHECKING:
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
 
     from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.namespaces import NamespaceRow
+    from scrapy_simhash.history.query import NamespaceRow
 
 __all__ = ["LEAST", "Pattern", "patterns", "repeating"]
 
@@ -81,8 +88,8 @@ def patterns(database: Database, namespace: NamespaceRow, *, limit: int = 500_00
             for each part of an address.
     """
     seen = _Seen()
-    of_claims = (claim_columns.namespace == namespace.id, is_valid())
-    of_drops = (drop_columns.namespace == namespace.id, ~is_orphan())
+    of_claims = claims_of(namespace)
+    of_drops = [*drops_of(namespace), ~is_orphan()]
     for row in _newest(database, schema.claims, claim_columns.id, of_claims, limit):
         seen.add(row.url, row.claim, is_new=True)
     for row in _newest(database, schema.duplicates, drop_columns.claim, of_drops, limit):
@@ -100,7 +107,7 @@ def _newest(
     database: Database,
     table: Table,
     claim: ColumnElement[int],
-    conditions: tuple[ColumnElement[bool], ...],
+    conditions: Sequence[ColumnElement[bool]],
     limit: int,
 ) -> Iterator[Any]:
     """The address and claim of each row, the newest first."""
@@ -111,7 +118,7 @@ def _newest(
     while limit > 0:
         page = query.limit(min(limit, _PAGE))
         page = page if last is None else page.where(row.id < last)
-        rows = database.read(lambda connection, page=page: connection.execute(page).all())  # type: ignore[misc]
+        rows = read(database, page)
         yield from rows
         if len(rows) < _PAGE:
             return

@@ -1,0 +1,97 @@
+"""Columns, conditions and reading shared by the queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import and_, func
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.schema import url_of
+from scrapy_simhash.db.statements import list_parameter
+from scrapy_simhash.index.invalidated import is_valid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from sqlalchemy import ColumnElement, FromClause, Select
+
+    from scrapy_simhash.db.transactions import Database
+
+__all__ = [
+    "LONGEST_URL",
+    "NamespaceRow",
+    "claim_columns",
+    "claims_of",
+    "drop_columns",
+    "drops_of",
+    "drops_with_claims",
+    "read",
+    "short_url",
+]
+
+
+class NamespaceRow(NamedTuple):
+    """A namespace.
+
+    Attributes:
+        id: its number.
+        name: its name.
+        scheme: the id of the scheme of its fingerprints.
+        plan: the id of its keys.
+        created: seconds since the epoch.
+        size: the number of its claims.
+        text_bytes: the size of its texts, compressed.
+        item_bytes: the size of its items, compressed.
+        bits: the width of its fingerprints.
+    """
+
+    id: int
+    name: str
+    scheme: str
+    plan: str
+    created: float
+    size: int
+    text_bytes: int
+    item_bytes: int
+    bits: int
+
+
+#: Longer URLs are cut: a hostile site can make many that are very long.
+LONGEST_URL = 2000
+
+claim_columns, drop_columns = schema.claims.c, schema.duplicates.c
+
+#: Duplicates beside the claims of their originals, which may be gone.
+drops_with_claims = schema.duplicates.outerjoin(
+    schema.claims,
+    and_(
+        claim_columns.namespace == drop_columns.namespace,
+        claim_columns.id == drop_columns.claim,
+        is_valid(),
+    ),
+)
+
+
+def short_url(table: FromClause) -> ColumnElement[str]:
+    """The URL of a row, cut."""
+    return func.substr(url_of(table), 1, LONGEST_URL)
+
+
+def claims_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElement[bool]]:
+    """Conditions for the valid claims of a namespace and, if given, a run."""
+    conditions = [claim_columns.namespace == namespace.id, is_valid()]
+    return conditions if run is None else [*conditions, claim_columns.run == run]
+
+
+def drops_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElement[bool]]:
+    """Conditions for the duplicates of a namespace and, if given, a run."""
+    conditions = [drop_columns.namespace == namespace.id]
+    return conditions if run is None else [*conditions, drop_columns.run == run]
+
+
+def read(database: Database, query: Select[Any], **numbers: Iterable[int]) -> Sequence[Any]:
+    """The rows of a query, whose parameters are lists of numbers (see `is_in`)."""
+    lists = {name: list_parameter(database.dialect, given) for name, given in numbers.items()}
+    return database.read(lambda connection: connection.execute(query, lists).all())
