@@ -9,16 +9,21 @@ whatever the cluster.
 
 A key that many documents share is a row for each of them, not a list, so it needs no memory in any
 task. A component is decided in one task, though, which needs some kilobytes for each document.
+
+Needs `pip install 'scrapy-simhash[spark]'` and Java.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from itertools import combinations
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as f
 
 from scrapy_simhash.corpus.candidates import FEW
 from scrapy_simhash.corpus.greedy import decide_corpus
@@ -41,10 +46,14 @@ if TYPE_CHECKING:
 
 __all__ = ["deduplicate"]
 
-_SKETCH = (
-    "number long, fingerprint binary, row binary, keys binary, shingles binary, details binary, "
-    "names string, lookups array<long>"
+_BINARY = ("fingerprint", "row", "keys", "shingles", "details")
+_SCHEMA = pa.schema(
+    [("number", pa.int64()), ("names", pa.string()), ("lookups", pa.list_(pa.int64()))]
+    + [(name, pa.binary()) for name in _BINARY]
 )
+# The same for Spark.
+_SKETCH = "number long, names string, lookups array<long>"
+_SKETCH += "".join(f", {name} binary" for name in _BINARY)
 _DECIDED = "number long, kept boolean, match long, similarity float, differs string"
 _NEW = ("group", "kept", "similarity", "match", "differs")
 
@@ -134,8 +143,6 @@ def _check_columns(df: Any, order: str) -> None:
 
 def _joined(df: Any, decided: Any, order: str) -> Any:
     """The rows with the decisions; a row without candidates is a group of its own."""
-    from pyspark.sql import functions as f  # noqa: PLC0415 - optional
-
     found = df.join(decided.withColumnRenamed("number", order), order, "left")
     kept = f.coalesce("kept", f.lit(True))
     group = f.when(kept, f.col(order).cast("long")).otherwise(f.col("match"))
@@ -144,8 +151,6 @@ def _joined(df: Any, decided: Any, order: str) -> Any:
 
 def _linked(sketches: Any, plan: Plan) -> Any:
     """The documents that have candidates, with the bucket of their component."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
-
     all_ = sketches.select("number", "fingerprint", f.explode("lookups").alias("lookup"))
     shared = all_.groupBy("lookup").agg(f.count("*").alias("count"), f.min("number").alias("first"))
     few = all_.join(shared.where(f"count between 2 and {FEW}").select("lookup"), "lookup")
@@ -157,8 +162,7 @@ def _linked(sketches: Any, plan: Plan) -> Any:
     numbers, components = _components(*(np.asarray(column) for column in links.columns))
     _, bucket = np.unique(components, return_inverse=True)
     buckets = len(numbers) // _TOGETHER + 1
-    arrow = _pyarrow()
-    table = arrow.table({"number": numbers, "bucket": (bucket % buckets).astype(np.int64)})
+    table = pa.table({"number": numbers, "bucket": (bucket % buckets).astype(np.int64)})
     return sketches.sparkSession.createDataFrame(table)
 
 
@@ -178,43 +182,36 @@ def _components(
             return numbers, numbers[least]
 
 
+@dataclass
 class _Sketching:
     """Makes sketches of rows."""
 
-    def __init__(
-        self, plan: Plan, reader: ItemReader, criteria: Sequence[Criterion], order: str, url: str
-    ) -> None:
-        self.plan = plan
-        self.criteria = criteria
-        self.order = order
-        self._reader = reader
-        self._url = url
+    plan: Plan
+    reader: ItemReader
+    criteria: Sequence[Criterion]
+    order: str
+    url: str
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
-            yield self._batch(batch.to_pylist())
+            yield pa.RecordBatch.from_pylist([*map(self._sketch, batch.to_pylist())], _SCHEMA)
 
-    def _batch(self, rows: Sequence[dict[str, Any]]) -> Any:
-        columns: dict[str, list[Any]] = {name.split()[0]: [] for name in _SKETCH.split(", ")}
-        for row in rows:
-            number = row.pop(self.order)
-            if self._url in row:
-                row["url"] = row.pop(self._url)
-            document = self._reader.document(row, number)
-            part = make_part([document], self.plan, self.criteria)
-            values = {
-                "number": number,
-                "fingerprint": part.rows["fingerprint"].tobytes(),
-                "row": part.rows.tobytes(),
-                "keys": part.keys.tobytes(),
-                "shingles": part.shingles.tobytes(),
-                "details": part.details,
-                "names": json.dumps(part.names),
-                "lookups": [] if document is None else self._lookups(document),
-            }
-            for name, value in values.items():
-                columns[name].append(value)
-        return _pyarrow().RecordBatch.from_pydict(columns, _schema())
+    def _sketch(self, row: dict[str, Any]) -> dict[str, Any]:
+        number = row.pop(self.order)
+        if self.url in row:
+            row["url"] = row.pop(self.url)
+        document = self.reader.document(row, number)
+        part = make_part([document], self.plan, self.criteria)
+        return {
+            "number": number,
+            "fingerprint": part.rows["fingerprint"].tobytes(),
+            "row": part.rows.tobytes(),
+            "keys": part.keys.tobytes(),
+            "shingles": part.shingles.tobytes(),
+            "details": part.details,
+            "names": json.dumps(part.names),
+            "lookups": [] if document is None else self._lookups(document),
+        }
 
     def _lookups(self, document: Document) -> list[int]:
         """What candidates share with it: keys, or its identity if a page lists it."""
@@ -224,60 +221,55 @@ class _Sketching:
         return [int(slotted(slot, np.array([key]))[0]) for slot, key in keys]
 
 
+@dataclass
 class _Pairing:
     """Links documents that share a key with few others and whose fingerprints are close."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._slots = plan.keys.slots
-        self._limit = plan.rule.limit
+    plan: Plan
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        arrow = _pyarrow()
+        schema = pa.schema([("one", pa.int64()), ("other", pa.int64())])
         for batch in batches:
             found = [pair for row in batch.to_pylist() for pair in self._pairs(**row)]
-            one, other = zip(*found, strict=True) if found else ((), ())
-            columns = [arrow.array(column, arrow.int64()) for column in (one, other)]
-            yield arrow.RecordBatch.from_arrays(columns, ["one", "other"])
+            yield pa.RecordBatch.from_pylist(found, schema)
 
-    def _pairs(self, lookup: int, documents: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int]]:
+    def _pairs(self, lookup: int, documents: Sequence[dict[str, Any]]) -> Iterator[dict[str, int]]:
         prints = np.array([list(one["fingerprint"]) for one in documents], np.uint8)
-        distances = hamming(prints[:, None], prints[None])
+        are_close = hamming(prints[:, None], prints[None]) <= self.plan.rule.limit
+        # Fingerprints say nothing about equal items and identities.
+        is_text = lookup >> 32 < self.plan.keys.slots
         for one, other in combinations(range(len(documents)), 2):
-            # Fingerprints say nothing about equal items and identities.
-            if lookup >> 32 >= self._slots or distances[one, other] <= self._limit:
-                yield documents[one]["number"], documents[other]["number"]
+            if are_close[one, other] or not is_text:
+                yield {"one": documents[one]["number"], "other": documents[other]["number"]}
 
 
+@dataclass
 class _Deciding:
     """Decides on whole components, each as a corpus."""
 
-    def __init__(self, plan: Plan, criteria: int) -> None:
-        self._plan = plan
-        self._criteria = criteria
+    plan: Plan
+    criteria: int
 
     def decide(self, table: Any) -> Any:
         """The decisions on the documents of a bucket."""
         table = table.sort_by("number")
         numbers = np.asarray(table["number"])
         sketches = self._sketches(table)
-        made = decide_corpus(sketches, self._plan, sketches.order)
-        matched = made.matches >= 0
-        arrow = _pyarrow()
-        return arrow.table(
-            {
-                "number": numbers,
-                "kept": made.kept,
-                "match": arrow.array(numbers[made.matches], mask=~matched),
-                "similarity": arrow.array(made.similarities, mask=~matched),
-                "differs": arrow.array(
-                    [made.reasons[reason] or None for reason in made.differs], arrow.string()
-                ),
-            }
-        )
+        made = decide_corpus(sketches, self.plan, sketches.order)
+        has_none = made.matches < 0
+        differs = [made.reasons[reason] or None for reason in made.differs]
+        columns = {
+            "number": numbers,
+            "kept": made.kept,
+            "match": pa.array(numbers[made.matches], mask=has_none),
+            "similarity": pa.array(made.similarities, mask=has_none),
+            "differs": pa.array(differs, pa.string()),
+        }
+        return pa.table(columns)
 
     def _sketches(self, table: Any) -> Sketches:
         packed = {name: table[name].to_pylist() for name in ("row", "keys", "shingles", "details")}
-        kind = row_type(self._plan.width, self._criteria)
+        kind = row_type(self.plan.width, self.criteria)
         rows = np.frombuffer(b"".join(packed["row"]), kind).copy()
         # Until here each document was a part of its own.
         rows["shingles"] = np.cumsum(rows["hashes"]) - rows["hashes"]
@@ -286,29 +278,6 @@ class _Deciding:
         for packed_names in set(table["names"].to_pylist()):
             names.update({int(key): name for key, name in json.loads(packed_names).items()})
         keys = np.frombuffer(b"".join(packed["keys"]), np.int32)
-        return Sketches.of(
-            Part(
-                rows,
-                keys.reshape(len(rows), -1),
-                np.frombuffer(b"".join(packed["shingles"]), np.uint64),
-                b"".join(packed["details"]),
-                names,
-            )
-        )
-
-
-def _schema() -> Any:
-    arrow = _pyarrow()
-    types = {
-        "long": arrow.int64(),
-        "binary": arrow.binary(),
-        "string": arrow.string(),
-        "array<long>": arrow.list_(arrow.int64()),
-    }
-    return arrow.schema([(name, types[kind]) for name, kind in map(str.split, _SKETCH.split(", "))])
-
-
-def _pyarrow() -> Any:
-    import pyarrow as pa  # noqa: PLC0415 - optional
-
-    return pa
+        shingles = np.frombuffer(b"".join(packed["shingles"]), np.uint64)
+        details = b"".join(packed["details"])
+        return Sketches.of(Part(rows, keys.reshape(len(rows), -1), shingles, details, names))

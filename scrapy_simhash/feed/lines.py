@@ -22,7 +22,7 @@ from scrapy_simhash.feed.source import CHUNK_BYTES, Chunk, FeedError, Source, ch
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
     from pathlib import Path
-    from typing import IO, Any, AnyStr, BinaryIO
+    from typing import IO, Any, BinaryIO
 
 #: Suffixes of JSON Lines.
 JSON_LINES = frozenset({".jsonl", ".jl", ".ndjson"})
@@ -192,7 +192,7 @@ class CsvFile(_Lines):
 
         def lines() -> Iterator[str]:
             nonlocal number, held
-            for number, line in bounded_lines(self.path, text):
+            for number, line in _bounded_lines(self.path, text):
                 held += len(line)
                 # A row continues as long as a quotation mark is open.
                 if held > _MOST:
@@ -239,7 +239,7 @@ def _numbered(block: _Block, lines: Sequence[bytes]) -> Iterator[tuple[int, byte
             yield number, line
 
 
-def bounded_lines(path: Path, stream: IO[AnyStr]) -> Iterator[tuple[int, AnyStr]]:
+def _bounded_lines(path: Path, stream: IO[str]) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, from 1.
 
     Raises:
