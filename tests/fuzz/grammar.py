@@ -1,4 +1,4 @@
-"""What the targets are given: texts, pages and items that nobody would write by accident."""
+"""Strategies of texts, pages and items that nobody would write by accident."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ texts = st.one_of(
 
 @st.composite
 def prose(draw: Callable[..., Any], least: int = 40, most: int = 120) -> str:
-    """Words that a text of another number has none of."""
+    """Words that no text of another number has."""
     number, count = draw(st.integers(0, 99)), draw(st.integers(least, most))
     return " ".join(f"word{number}x{place * place}" for place in range(count))
 
@@ -260,7 +260,7 @@ _DECLARED = (
 
 @st.composite
 def pages(draw: Callable[..., Any]) -> bytes:
-    """A page as bytes: in an encoding, declaring another, with some bytes that are wrong."""
+    """A page as bytes: it may declare a wrong encoding and contain invalid bytes."""
     page = draw(markup)
     if draw(st.booleans()):
         title, declared = draw(texts), draw(st.sampled_from(_DECLARED))
@@ -281,7 +281,7 @@ bodies = st.one_of(pages(), pages(), pages(), st.binary(max_size=400))
 
 @st.composite
 def trees(draw: Callable[..., Any]) -> Any:
-    """A tree that was built, not parsed: names and nesting that no parser gives."""
+    """A tree that was built, not parsed, with names and nesting that no parser produces."""
     kinds = [
         *("p", "div", "{http://www.w3.org/1999/xhtml}p", "{x}nav", "script", "h1", "title", "meta"),
         *("time", "li", "a", "body", "html", "article", "P", "é", "button", "noscript"),
@@ -318,11 +318,11 @@ def _fits(character: str) -> bool:
 
 
 class Mute:
-    """Says nothing that could be compared."""
+    """Has no content that could be compared."""
 
 
 class Failing:
-    """Whatever is asked of it fails, but for what hypothesis has to ask."""
+    """Fails at every access but those of hypothesis."""
 
     def __repr__(self) -> str:
         return "Failing()"

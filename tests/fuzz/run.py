@@ -1,7 +1,7 @@
-"""Run targets for as long as one likes, each in a process of its own, and print what came of it.
+"""Run targets for a number of minutes, each in its own process, and print the findings.
 
-The bytes that become the examples are chosen by Atheris, which goes by the lines of the package
-that are reached, or where it can't be imported by hypothesis.
+Atheris chooses the bytes of the examples, guided by the lines of the package that they reach;
+without Atheris hypothesis draws them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BYTES = 8192
 
 @dataclass
 class Result:
-    """What came of a target."""
+    """The result of a target."""
 
     name: str
     executions: int = 0
@@ -53,7 +53,7 @@ class Result:
 
 
 class Watch:
-    """Counts what a check does, and tells when the time is over."""
+    """Counts the executions and findings of a check, and when its time is over."""
 
     def __init__(self, check: Check, strategies: Any, name: str, minutes: float) -> None:
         self.result = Result(name)
@@ -83,7 +83,7 @@ class Watch:
         return passed > self._seconds
 
     def fail(self, error: BaseException, values: object) -> None:
-        """Print a finding, each place where something is raised once."""
+        """Print a finding, once for each place that raises."""
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{type(error).__name__} at {last.filename}:{last.lineno}"
         if place not in self._said:
@@ -107,7 +107,7 @@ def _megabytes() -> float:
 
 
 def _targets(left_out: Callable[[str], None] = lambda said: None) -> dict[str, Any]:
-    """The targets of all files beside this one; says which are left out here, and why."""
+    """The targets of all test files in this folder; reports the files that can't be imported."""
     for path in sorted(Path(__file__).parent.glob("test_*.py")):
         try:
             import_module(f"fuzz.{path.stem}")
@@ -170,7 +170,7 @@ def _by_atheris(atheris: Any, watch: Watch, first: int, results: Any) -> None:
 
 
 def main() -> int:
-    """Run the targets one after the other; gives how many have findings."""
+    """Run the targets in turn; returns 1 if any has findings."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="all of them by default")
     parser.add_argument("--minutes", type=float, default=10, help="of each target")

@@ -1,4 +1,4 @@
-"""What a target is: a check and what it is given. A short run of each is a test."""
+"""A target is a check and the strategies of its arguments. A short run of each is a test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TARGETS", "Check", "fuzzed", "target"]
 
 Check = Callable[..., None]
 
-#: Every target of the files that were imported: what checks, and what it is given.
+#: The targets of all imported files: checks and strategies.
 TARGETS: dict[str, tuple[Check, tuple[SearchStrategy[Any], ...]]] = {}
 
 
@@ -35,7 +35,7 @@ def target(*given: SearchStrategy[Any], examples: int) -> Callable[[Check], Chec
 
 
 def fuzzed(check: Check, strategies: tuple[SearchStrategy[Any], ...], **options: Any) -> Check:
-    """The check as hypothesis calls it. No time is asserted, and nothing is stored."""
+    """The check as a hypothesis test without deadline and database."""
     chosen = settings(
         deadline=None, database=None, suppress_health_check=list(HealthCheck), **options
     )

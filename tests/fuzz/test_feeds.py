@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def dedupe(suffix: str, content: bytes) -> tuple[int, str, list[bytes], list[bytes]]:
-    """Call the command; gives its exit code, what it said, and what it kept and dropped."""
+    """Call the command; returns its exit code, output, and the kept and dropped rows."""
     with tempfile.TemporaryDirectory() as name:
         source, kept, dropped = (Path(name, f"{part}{suffix}") for part in ("in", "out", "dropped"))
         source.write_bytes(content)
@@ -44,7 +44,7 @@ def dedupe(suffix: str, content: bytes) -> tuple[int, str, list[bytes], list[byt
 
 
 def look_at(suffix: str, content: bytes) -> tuple[list[bytes], list[bytes]] | None:
-    """What was kept and what was dropped; None where the feed was refused in one line."""
+    """Kept and dropped rows; None if the feed was refused in one line."""
     code, said, kept, dropped = dedupe(suffix, content)
     assert code in {0, 2}, said
     if code == 2:
@@ -101,7 +101,7 @@ def test_feeds_of_json(content: bytes) -> None:
 
 
 def said_by(line: bytes) -> str:
-    """What a line says; fields that say nothing left out, lists as sets."""
+    """The content of a line, without empty fields and with lists as sets."""
 
     def without(value: Any) -> Any:
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Whatever an item holds, it is looked at without an error, and dropped only for its equal."""
+"""No item causes an error, and an item is dropped only for an equal one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REASONS = {"unreadable", "no_text", "too_short", "too_large", "no_main_text", "t
 
 
 def met(*asked: tuple[Any, bool, bytes | None]) -> list[tuple[Document | str, Verdict | None]]:
-    """Items one after the other: whether each is alone, and on which page, if on any."""
+    """Decide on items in turn; each with whether it is alone on its page, and the page if any."""
     maker = DocumentMaker(SETTINGS, STATS, lambda: SECRET)
     found: list[tuple[Document | str, Verdict | None]] = []
     with Index("sqlite://") as index:
@@ -59,7 +59,7 @@ def met(*asked: tuple[Any, bool, bytes | None]) -> list[tuple[Document | str, Ve
 
 
 def said(value: Any) -> Any:
-    """What a value says, written down anew: two that say other things are written otherwise."""
+    """The content of a value, extracted independently; other content gives another result."""
     if isinstance(value, Mapping):
         fields = ((str(key), said(inner)) for key, inner in value.items())
         return ("d", frozenset((key, inner) for key, inner in fields if inner is not None))
@@ -83,7 +83,7 @@ def said(value: Any) -> Any:
 
 
 def fields_of(item: Any) -> Any:
-    """What an item says by the paths of its fields, in which dots and nesting are one."""
+    """The content of an item by the paths of its fields; dots and nesting are equivalent."""
     paths: dict[str, set[Any]] = {}
 
     def collect(path: str, fields: Any) -> None:
@@ -179,6 +179,6 @@ def number_or_text(value: Any) -> Any:
 
 
 def test_what_is_compared_with_is_written_exactly() -> None:
-    """The check would be none if it took different values for one."""
+    """The check is useless if different values look equal to it."""
     different: Iterable[Any] = (1, True, 1.0, "1", b"1", Decimal(1), [1], [1, 2], {"a": 1})
     assert len({str(said(value)) for value in different}) == 9

@@ -1,4 +1,4 @@
-"""Whatever a text, a tree or an array is, the compiled core makes of it what the pure path does."""
+"""The compiled core and the pure path agree on any text, tree or array."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLANS = ((1, 1), (1, 16), (6, 6), (8, 4), (16, 4), (128, 4))
 
 
 def assert_same(make: Callable[[], Any]) -> Any:
-    """What both paths make, as lists and numbers."""
+    """The result of both paths, as lists and numbers."""
     made = []
     for core in (None, COMPILED):
         with pytest.MonkeyPatch.context() as patch:
@@ -89,7 +89,7 @@ numbers = st.one_of(st.integers(0, 9), st.integers(), st.booleans(), st.none(), 
     examples=100,
 )
 def test_arguments_of_the_core(name: str, given: list[Any]) -> None:
-    """What the package itself never gives: it is refused, or something is made of it."""
+    """Arguments that the package never passes are refused, or give a result."""
     try:
         getattr(COMPILED, name)(*given)
     except (TypeError, ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""Whatever a text is, it has shingles, a fingerprint and keys; and they hang on it alone."""
+"""Any text has shingles, a fingerprint and keys, which depend on the text alone."""
 
 from __future__ import annotations
 

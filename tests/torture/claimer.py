@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def race(database: str, groups: int, seed: int) -> None:
-    """Claim texts in an order of its own; prints which ones were admitted."""
+    """Claim texts in random order; prints the groups that were unique."""
     order = list(range(groups))
     random.Random(seed).shuffle(order)
     admitted = []
@@ -40,7 +40,7 @@ def race(database: str, groups: int, seed: int) -> None:
 
 
 def hold(database: str, count: int, done: Path) -> None:
-    """Hold as many claims, those of the site among them; waits to be killed."""
+    """Make claims, those of the site among them, and wait to be killed."""
     index = Index(database, namespace="torture", timeout=HARD_KILL)
     fill(index, count - GROUPS)
     texts = [{"text": prose(group), "key": str(group)} for group in range(GROUPS)]

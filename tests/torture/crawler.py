@@ -1,13 +1,13 @@
-"""One crawl as a process of its own.
+"""A crawl in a process of its own.
 
 The plan is a JSON file:
 
-- "urls", "settings";
-- "stats": the file that the stats are written to when the crawl is over;
-- "verdicts": one that gets a line for each verdict at once: when, on which page, which;
-- "constants": others in the place of those of the package, by their names;
-- "host": the machine that the process takes itself to be on;
-- "clock": a file that says by how many seconds the clock of the process goes wrong.
+- "urls", "settings": of the crawl;
+- "stats": the file for the stats at the end of the crawl;
+- "verdicts": the file for one line per verdict, written at once: time, page, kind;
+- "constants": values that replace constants of the package, by name;
+- "host": the id of the machine that the process claims to run on;
+- "clock": a file with the number of seconds by which the clock of the process is wrong.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from scrapy_simhash.crawl.stats import CrawlStats
 
 
 class PageSpider(Spider):
-    """Yields the entries of a list, or an item for the page; knows nothing of duplicates."""
+    """Yields the entries of a list, or an item for the page."""
 
     name = "torture"
 
@@ -55,7 +55,7 @@ class PageSpider(Spider):
 
 
 class Slow:
-    """Another pipeline, which takes its time."""
+    """A slow pipeline."""
 
     async def process_item(self, item):
         await sleep(random.random() * 0.03)
@@ -63,7 +63,7 @@ class Slow:
 
 
 def fate_of(url: str) -> str:
-    """What becomes of a page's item: the same in every run."""
+    """The outcome of the item of a page, the same in every run."""
     chance = random.Random(url.partition("?")[0].split("/", 3)[3]).random()
     return "dropped" if chance < 0.3 else "failed" if chance < 0.4 else "stored"
 
@@ -82,7 +82,7 @@ class Unreliable(Slow):
 
 
 class Durable(Slow):
-    """Writes each item at once, where the feed would be."""
+    """Writes each item at once, to the file of the feed."""
 
     @classmethod
     def from_crawler(cls, crawler):
@@ -98,7 +98,7 @@ class Durable(Slow):
 
 
 class BrokenStorage:
-    """A storage for feeds that can't be reached when the crawl is over."""
+    """A feed storage that fails at the end of the crawl."""
 
     def __init__(self, uri: str, *, feed_options: object = None) -> None:
         pass
@@ -112,7 +112,7 @@ class BrokenStorage:
 
 
 def write_down_verdicts(path: str) -> None:
-    """Note each verdict in a file, so that pages are known that were not checked."""
+    """Write each verdict to a file: pages without one were not checked."""
     count, file = CrawlStats.count_verdict, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def count_verdict(self, url, verdict):
@@ -124,7 +124,7 @@ def write_down_verdicts(path: str) -> None:
 
 
 def put(name: str, value: object) -> None:
-    """Put something in the place of what has the name, wherever the package uses it."""
+    """Replace a value in every module of the package that has the name."""
     import_module("scrapy_simhash.crawl.deduplicator")
     modules = [vars(sys.modules[module]) for module in sys.modules if "scrapy_simhash" in module]
     having = [module for module in modules if name in module]
@@ -134,9 +134,9 @@ def put(name: str, value: object) -> None:
 
 
 def set_wrong(clock: Path) -> None:
-    """Let the clock go wrong by what a file says at the time, as a step of it does.
+    """Add the seconds in a file to the clock, as a step of the clock does.
 
-    The time of boot moves with it: the system computes that from the clock.
+    The boot time moves too: the system computes it from the clock.
     """
     now, boot = time.time, psutil._psplatform.boot_time
     time.time = lambda: now() + float(clock.read_text())

@@ -1,15 +1,16 @@
-"""A file system that forgets what was not synced when the power is cut.
+"""A file system that loses data that was not synced when the power is cut.
 
-What is written is in its memory at once, and on its "disk" when the file is synced; a name when its
-folder is. That is what POSIX promises, and no more. A cut leaves what is on the disk, and of the
-rest what chance wants: any of the writes to a file, as they reach a disk in any order; of a folder
-the state after any of its changes.
+Writes are in memory at once, and on "disk" when the file is synced; a name when its folder is
+synced. POSIX promises no more. A cut leaves what is on disk and a random part of the rest: any of
+the writes to a file, as they reach a disk in any order; of a folder the state after any change.
 
-``python forgetful.py FOLDER`` mounts it there. It speaks the protocol of the Linux kernel itself
-(FUSE, see linux/fuse.h), so there is nothing to install. It is told what to do by lines:
-"stop COUNT SUFFIX" makes it refuse all changes after so many, from the first on that writes to a
-file of such a name; "stopped" asks whether it does; "cut SEED" cuts the power and mounts what is
-left.
+``python forgetful.py FOLDER`` mounts it. It speaks the protocol of the Linux kernel itself (FUSE,
+see linux/fuse.h), so nothing has to be installed. It reads commands from standard input:
+
+- "stop COUNT SUFFIX": refuse all changes after COUNT, counted from the first write to a file whose
+  name ends with SUFFIX;
+- "stopped": print whether changes are refused;
+- "cut SEED": cut the power and mount what is left.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _OPENED = struct.pack("<QII", 0, 0, 0)
 
 @dataclass(eq=False)
 class File:
-    """A file: what is read from it, what the disk has of it, and the writes in between."""
+    """A file: its content, the content on disk, and the writes since."""
 
     number: int
     name: bytes
@@ -50,7 +51,7 @@ class File:
     mode = stat.S_IFREG | 0o644
 
     def write(self, offset: int, data: bytes | None) -> None:
-        """Write there; None makes it as long as that."""
+        """Write data at an offset; None truncates the file there."""
         self.since.append((offset, data))
         _write(self.now, offset, data)
 
@@ -68,7 +69,7 @@ class File:
 
 @dataclass(eq=False)
 class Folder:
-    """A folder: the names in it, those that the disk has, and the states in between."""
+    """A folder: its names, the names on disk, and the states since."""
 
     number: int
     name: bytes
@@ -78,7 +79,7 @@ class Folder:
     mode = stat.S_IFDIR | 0o755
 
     def note(self) -> None:
-        """Its names have changed."""
+        """Record a change of its names."""
         self.since.append(dict(self.now))
 
     def sync(self) -> None:
@@ -97,28 +98,28 @@ def _write(content: bytearray, offset: int, data: bytes | None) -> None:
 
 
 class Tree:
-    """All files and folders, and the answers to what the kernel asks about them.
+    """All files and folders, and the answers to the kernel's requests.
 
-    Each method that the kernel asks for gets the number of a node and the rest of the question, and
-    returns the answer, or the number of an error.
+    The method of a request gets the number of a node and the request's body, and returns an answer
+    or an error number.
     """
 
     def __init__(self) -> None:
         self._nodes: dict[int, File | Folder] = {}
         self._add(Folder, b"")
-        # How many changes are made before the disk stays as it is, and what is waited for before.
+        # Changes that are still accepted, and the suffix whose first write starts the count.
         self._left: float = float("inf")
         self._awaited: bytes | None = None
 
     def stop(self, count: int, suffix: bytes) -> None:
-        """Refuse all changes after so many, from the first on that writes to such a file."""
+        """Refuse all changes after `count`, counted from the first write to such a file."""
         self._left, self._awaited = count, suffix
 
     def has_stopped(self) -> bool:
         return self._left < 0
 
     def change(self, what: int, node: int, rest: bytes) -> Answer:
-        """Do what changes something, or refuse it."""
+        """Make a change, or refuse it."""
         if what == _WRITE and self._nodes[node].name.endswith(self._awaited or b""):
             self._awaited = None
         if self._awaited is None:
@@ -131,7 +132,7 @@ class Tree:
         return node
 
     def cut(self, chance: random.Random) -> Tree:
-        """What is there when the power is back."""
+        """The tree when the power is back."""
         tree = Tree()
 
         def restore(old: Folder, new: Folder) -> None:
@@ -148,7 +149,7 @@ class Tree:
         tree._nodes[1].sync()
         return tree
 
-    # What changes something
+    # Changes
 
     def setattr(self, node: int, rest: bytes) -> Answer:
         wanted, size = struct.unpack_from("<I12xQ", rest)

@@ -45,7 +45,7 @@ DELIVERABLE = {group_of(path) for path in PATHS if fate_of(f"http://x{path}") ==
 
 
 class Pages(dict):
-    """The site; it counts what is asked for, so that a moment can be told by it."""
+    """The site; it counts requests, so that tests can wait for a number of them."""
 
     def __init__(self) -> None:
         super().__init__({path: article(group_of(path), path) for path in PATHS} | lists())
@@ -65,7 +65,7 @@ class Pages(dict):
         return super().get(path, default)
 
     def after(self, count: int) -> threading.Event:
-        """An event that is set when as many more pages have been asked for."""
+        """An event that is set after a number of further requests."""
         event = threading.Event()
         with self._lock:
             self._moments.append((count, event))

@@ -1,4 +1,4 @@
-"""Processes of the suite: each is forked from one that has imported what takes long to import."""
+"""Processes of the suite, forked from one that has imported the large packages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
     from typing import Any
 
-#: No process lives longer, whatever happens to it.
+#: Seconds after which any process is killed.
 HARD_KILL = 180
 
 _context = get_context("forkserver")
@@ -22,7 +22,7 @@ _context.set_forkserver_preload(
 
 
 def start(call: Callable[..., Any], *arguments: object, log: Path) -> ForkServerProcess:
-    """Call a function in a process of its own; what it prints goes into a file."""
+    """Call a function in a new process; its output goes to a file."""
     process = _context.Process(target=_run, args=(call, arguments, log), daemon=True)
     process.start()
     return process
@@ -37,13 +37,13 @@ def _run(call: Callable[..., Any], arguments: tuple[object, ...], log: Path) -> 
 
 
 def kill(process: ForkServerProcess) -> None:
-    """Kill a process, if it lives, and see it gone."""
+    """Kill a process and wait for its end."""
     process.kill()
     process.join()
 
 
 def is_stopped(process: ForkServerProcess) -> bool:
-    """Whether all threads of a process have stopped, which takes a little after the signal."""
+    """Whether all threads of a process have stopped; that takes a moment after the signal."""
     tasks = Path(f"/proc/{process.pid}/task").glob("*/stat")
     try:
         return all(task.read_text().rpartition(")")[2].split()[0] == "T" for task in tasks)

@@ -1,4 +1,4 @@
-"""The rows of the table at the end."""
+"""The rows of the table that torture prints."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """What a case came to.
+    """The result of a case.
 
     Attributes:
-        case: what was done.
-        runs: how many crawls there were.
-        groups: how many different things were to be stored.
-        lost: of these, those that no feed holds in the end.
-        twice: what is stored although what stands for it is, by what is promised, stored already.
-        wrong: sums of the stats that do not add up.
-        unchecked: what was stored without an answer of the index.
+        case: its description.
+        runs: number of crawls.
+        groups: number of groups of duplicates, each of which should be stored once.
+        lost: groups that no feed contains.
+        twice: pages stored although their group was known to be stored.
+        wrong: sums of the stats that do not match.
+        unchecked: pages stored without an answer of the index.
     """
 
     case: str
@@ -28,10 +28,10 @@ class Row(NamedTuple):
 
 
 class Cases(list[Row]):
-    """What several scenes of one case came to."""
+    """The results of several scenes of one case."""
 
     def total(self, table: list[Row]) -> Row:
-        """Enter the sum in the table."""
+        """Add the sum to the table."""
         sums = (sum(numbers) for numbers in zip(*(row[1:] for row in self), strict=True))
         row = Row(self[0].case, *sums)
         table.append(row)

@@ -1,9 +1,8 @@
-"""A database, the crawls that use it, and the account of what they have stored.
+"""A database, the crawls that use it, and what they have stored.
 
-What counts is what the feeds hold in the end, page by page. A run that was settled may not store
-what another settled run has stored. One that was released explains that its groups are stored once
-more; so does, for its own page alone, a verdict that failed open or a duplicate that could not be
-kept aside.
+The feeds are checked at the end, page by page. A settled run may not store what another settled run
+has stored. The groups of a released run may be stored once more; so may a page whose check failed
+open, or whose duplicate could not be stored in the quarantine.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ UNRELIABLE = {"ITEM_PIPELINES": {"torture.crawler.Unreliable": 500}}
 
 
 class Noted(NamedTuple):
-    """A verdict that a crawl has written down."""
+    """A verdict that a crawl has recorded."""
 
     when: float
     page: str
@@ -49,7 +48,7 @@ class Noted(NamedTuple):
 
 @dataclass
 class Run:
-    """A crawl process, and what it left."""
+    """A crawl process and its files."""
 
     process: ForkServerProcess
     stores_again: bool
@@ -63,7 +62,7 @@ class Run:
 
     @property
     def delivered(self) -> list[str]:
-        """The page of each item that is in the feed; a line that was cut off is none."""
+        """The page of each item in the feed, without a truncated last line."""
         pages, feed = [], self.plan.with_suffix(".jsonl")
         for line in feed.read_text("utf-8").splitlines() if feed.exists() else ():
             try:
@@ -74,7 +73,7 @@ class Run:
 
     @property
     def verdicts(self) -> list[Noted]:
-        """What the crawl was told of its pages, and when."""
+        """The recorded verdicts."""
         file = self.plan.with_suffix(".verdicts")
         lines = file.read_text("utf-8").splitlines() if file.exists() else ()
         noted = [Noted(*json.loads(line)) for line in lines]
@@ -85,11 +84,11 @@ class Run:
         return self.plan.with_suffix(".log").read_text("utf-8")
 
     def unchecked(self) -> list[str]:
-        """The pages that are stored although the index did not say so."""
+        """The pages that were stored without a verdict to store them."""
         told: dict[str, set[str]] = defaultdict(set)
         for _, page, kind in self.verdicts:
             told[page].add(kind)
-        # Of what a list shows it is not known which entry it was.
+        # The verdicts of a list do not name the entry.
         lists = [page for page in told if is_list(page) and "failed_open" in told[page]]
         admits = {"unique", "same"} if self.stores_again else {"unique"}
         return lists + [page for page in self.delivered if page in told and not told[page] & admits]
@@ -109,7 +108,7 @@ class Run:
         kill(self.process)
 
     def wait_for(self, words: str) -> bool:
-        """Wait until the log has these words; whether it came to that before the crawl ended."""
+        """Wait for words in the log; returns False if the crawl ends without them."""
         while words not in self.log:
             if not self.process.is_alive():
                 return words in self.log
@@ -145,7 +144,7 @@ class Scene:
         plan: Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> Run:
-        """Start a crawl of the pages, in an order of its own."""
+        """Start a crawl of the pages in random order."""
         self.folder.mkdir(exist_ok=True)
         file = self.folder / f"{len(self.runs)}.plan"
         feed = str(file.with_suffix(".jsonl"))
@@ -153,7 +152,7 @@ class Scene:
         random.Random(order).shuffle(urls)
         settings = {
             "SIMHASH_DATABASE_URL": self.database,
-            # A busy machine must not be taken for a database that does not answer.
+            # On a busy machine the database answers late.
             "SIMHASH_TIMEOUT": 60,
             "FEEDS": {feed: {"format": "jsonlines"}},
             "DURABLE": feed,
@@ -174,7 +173,7 @@ class Scene:
 
     @contextmanager
     def locked(self, timeout: float = 30) -> Iterator[None]:
-        """Nobody else can write to the database."""
+        """Hold the write lock of the database."""
         with closing(sqlite3.connect(self.file, timeout=timeout)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield
@@ -189,7 +188,7 @@ class Scene:
             engine.dispose()
 
     def freeze(self, run: Run) -> None:
-        """Let a crawl do nothing any more, at a moment when it does not hold the database."""
+        """Stop the process of a crawl while it does not hold the lock of the database."""
         while True:
             run.signal(signal.SIGSTOP)
             while not is_stopped(run.process):
@@ -202,7 +201,7 @@ class Scene:
                 time.sleep(0.01)
 
     def claimed(self, run: Run, *, confirmed: bool = False) -> set[str]:
-        """The pages that the claims of a run stand for, as the database has it."""
+        """The pages of the claims of a run."""
         rows = self.read(
             "SELECT url FROM simhash_claims WHERE state >= :state AND run IN "
             "(SELECT id FROM simhash_runs WHERE process LIKE :process)",
@@ -224,14 +223,13 @@ class Scene:
         excused: Mapping[int, Collection[str]] | None = None,
         keeps: bool = False,
     ) -> Row:
-        """Count what became of the groups.
+        """Count lost groups, groups kept twice and wrong sums.
 
         Args:
-            case: what was done.
-            groups: that are to be found in the feeds.
-            excused: pages, by the number of the run that has stored them, that others may store
-                once more.
-            keeps: whether what a run confirmed stands, however it ended.
+            case: its description.
+            groups: the groups that should be in the feeds.
+            excused: by the number of a run, the pages it stored that others may store once more.
+            keeps: whether confirmed claims are kept however a run ends.
         """
         settled = self.settled()
         stood: dict[str, list[str]] = defaultdict(list)
@@ -245,7 +243,7 @@ class Scene:
             answered = [page for page in delivered if page not in excuse]
             is_settled = run.process.pid in settled
             if is_settled or keeps:
-                # By default a page that is fetched again by a later crawl is stored again.
+                # By default a page that a later crawl fetches again is stored again.
                 known = {page for pages in stood.values() for page in pages if run.stores_again}
                 for page in answered:
                     if page not in known:
@@ -260,9 +258,9 @@ class Scene:
 
 
 def _wrong(run: Run, unchecked: list[str], *, is_settled: bool) -> int:
-    """How many sums of a crawl do not add up, with its verdicts, or with each other."""
+    """Number of sums of a crawl that do not match its verdicts or each other."""
     stats = run.stats
-    # Between the end of its crawl and writing them down.
+    # Killed between the end of its crawl and writing the stats.
     if run.was_killed and not stats:
         return 0
     ours = {
@@ -270,7 +268,7 @@ def _wrong(run: Run, unchecked: list[str], *, is_settled: bool) -> int:
         for name, value in stats.items()
         if name.startswith("simhash/")
     }
-    # A crawl that was made to stop at once has not counted what is open.
+    # A crawl that was stopped at once has not counted its open claims.
     if not is_settled and "claims/open" not in ours:
         return 0
     told = Counter(kind for _, _, kind in run.verdicts)
@@ -285,7 +283,7 @@ def _wrong(run: Run, unchecked: list[str], *, is_settled: bool) -> int:
 def at_a_moment(
     scene: Scene, run: Run, chance: random.Random, paths: Sequence[str] = PATHS
 ) -> None:
-    """Wait until some page is asked for, any of them, and then for a little."""
+    """Wait for a random number of requests, and then for up to 0.3 seconds."""
     moment = scene.pages.after(chance.randint(1, len(paths)))
     while not moment.wait(0.02) and run.process.is_alive():
         pass
