@@ -13,6 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import scrapy
+from scrapy import signals
+from scrapy.exceptions import CloseSpider
 from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage
 from scrapy.http import TextResponse
 from scrapy.pipelines import ItemPipelineManager
@@ -136,9 +138,27 @@ def close_crawl(crawler: Crawler, reason: str) -> None:
         deferred_from_coro(closing)
 
 
-def count_as_failed(crawler: Crawler) -> None:
-    """Let `scrapy crawl` exit with 1: that is what it does where a crawler has no spider."""
-    crawler.spider = None
+def refuse(crawler: Crawler, reason: str) -> None:
+    """Close the spider before it fetches anything; called last in handlers of spider_opened.
+
+    `scrapy crawl` exits with 1.
+
+    Raises:
+        CloseSpider: with Scrapy 2.18 or later. Earlier versions only log it.
+    """
+
+    def count_as_failed() -> None:
+        # A crawler that has no spider when it ends could not start.
+        crawler.spider = None
+
+    async def close() -> None:
+        if crawler.engine is not None:
+            await crawler.engine.close_spider_async(reason=reason)
+
+    crawler.signals.connect(count_as_failed, signals.spider_closed, weak=False)
+    if scrapy.version_info >= (2, 18):
+        raise CloseSpider(reason)
+    crawler.signals.connect(close, signals.engine_started, weak=False)
 
 
 class FeedCount(NamedTuple):

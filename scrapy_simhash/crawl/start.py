@@ -10,13 +10,13 @@ from __future__ import annotations
 import gc
 import logging
 from functools import cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from scrapy import signals
-from scrapy.exceptions import CloseSpider, NotConfigured
+from scrapy.exceptions import NotConfigured
 
 from scrapy_simhash import native
-from scrapy_simhash.crawl.scrapy_internals import count_as_failed, keep_old_feeds
+from scrapy_simhash.crawl.scrapy_internals import keep_old_feeds, refuse
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
@@ -100,6 +100,7 @@ class CrawlStart:
         except ValueError as error:
             given = f"SIMHASH_NAMESPACE = {settings.namespace!r}"
             self._refuse("simhash_misconfigured", SettingError(f"{given}: {error}"))
+            return
         try:
             size = await self._worker.open(namespace)
         except (SchemaMismatch, SchemeMismatch) as error:
@@ -109,7 +110,8 @@ class CrawlStart:
         except Exception as error:  # noqa: BLE001 - any error: the crawl goes on or is closed
             if isinstance(error, IndexUnavailable) and settings.on_error == "close":
                 self._refuse("simhash_index_unavailable", error)
-            self._errors.report(error)
+            else:
+                self._errors.report(error)
         else:
             _freeze_loaded_objects()
             logger.info(
@@ -125,7 +127,7 @@ class CrawlStart:
                 extra={"spider": spider},
             )
 
-    def _refuse(self, reason: str, error: Exception) -> NoReturn:
+    def _refuse(self, reason: str, error: Exception) -> None:
         self._stats.count_error(error.__cause__ or error)
         # An engine that has not started sends no engine_stopped.
         self._crawler.signals.connect(self._close, signals.spider_closed)
@@ -154,12 +156,7 @@ def _refuse_settings(spider: Spider) -> None:
         _refuse(spider.crawler, "simhash_misconfigured", error)
 
 
-def _refuse(crawler: Crawler, reason: str, error: Exception) -> NoReturn:
+def _refuse(crawler: Crawler, reason: str, error: Exception) -> None:
     logger.critical("The crawl is not started: %s", error, extra={"spider": crawler.spider})
     keep_old_feeds(crawler)
-    crawler.signals.connect(_count_as_failed, signals.spider_closed)
-    raise CloseSpider(reason)
-
-
-def _count_as_failed(spider: Spider) -> None:
-    count_as_failed(spider.crawler)
+    refuse(crawler, reason)

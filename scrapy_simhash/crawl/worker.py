@@ -48,6 +48,7 @@ class Worker:
         self._batch = CallbackBatch()
         self._work = DatabaseThread(connect, self._jobs, self._breaker, self.figures, self._batch)
         self._thread: threading.Thread | None = None
+        self._is_closed = False
 
     async def open(self, namespace: str) -> int:
         """Open the database.
@@ -164,8 +165,9 @@ class Worker:
         Returns:
             whether there was a run and it is closed.
         """
-        if self._thread is None:
+        if self._thread is None or self._is_closed:
             return False
+        self._is_closed = True
         barrier = Barrier(lambda run: run.close(settled=settled, reason=reason, stats=stats))
         started = time.monotonic()
         try:

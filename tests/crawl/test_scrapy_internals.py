@@ -172,13 +172,6 @@ def test_the_item_processor_lists_the_pipelines(lost):
     assert lost() == []
 
 
-def test_a_crawler_without_a_spider_counts_as_failed():
-    crawler = get_crawler(Parses)
-    crawler.spider = Parses()
-    scrapy_internals.count_as_failed(crawler)
-    assert crawler.spider is None, "where `scrapy crawl` looks: test_start has the exit code"
-
-
 def feed(tmp_path):
     options = {"format": "jsonlines", "batch_item_count": 5}
     crawler = get_crawler(Parses, {"FEEDS": {str(tmp_path / "%(batch_id)d.jl"): options}})
