@@ -1,4 +1,4 @@
-"""The errors that this package raises. The one that drops an item needs Scrapy: `crawl.errors`."""
+"""The errors of this package; `crawl.errors` has the one that needs Scrapy."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ __all__ = [
 
 
 class SettingError(ValueError):
-    """A ``SIMHASH_*`` setting has a value that it can't have."""
+    """A ``SIMHASH_*`` setting has an invalid value."""
 
 
 class SchemeMismatch(ValueError):
-    """An index was opened with another scheme, or other keys, than it was made with."""
+    """An index was opened with another scheme, or other keys, than it was created with."""
 
 
 class SchemaMismatch(RuntimeError):
-    """The tables in the database were made by a version that this one can't work with."""
+    """The tables in the database were created by a version that is not compatible."""
 
 
 class IndexUnavailable(RuntimeError):
-    """The database did not answer, or refused to, within the time it was given."""
+    """The database did not answer in time, or refused to."""
 
 
 class IndexUnusable(IndexUnavailable):
-    """The database can't be used, and waiting will not change that."""
+    """The database can't be used, and waiting would not help."""
 
 
 class NamespaceGone(IndexUnavailable):
-    """The namespace was reset by somebody else."""
+    """The namespace was reset by another process."""

@@ -1,4 +1,4 @@
-"""What an import path stands for, and how content is named in a scheme's id."""
+"""Objects by import path, and names for objects and content in the id of a scheme."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["digest", "import_path", "is_import_path", "load_object"]
 
 
 def is_import_path(name: str) -> bool:
-    """Whether a name reads as an import path; what has neither dot nor colon in it is none."""
+    """Whether a name looks like an import path: has a dot or colon inside."""
     return re.search(r"\w[.:]\w", name) is not None
 
 
 def load_object(option: str, path: str) -> Any:
-    """What an import path stands for: "package.module:name" or "package.module.name".
+    """Import "package.module:name" or "package.module.name".
 
     Raises:
-        ValueError: If there is none; names the option that asked for it.
+        ValueError: it cannot be imported; names the option that holds the path.
     """
     try:
         return pkgutil.resolve_name(path)
@@ -33,13 +33,13 @@ def load_object(option: str, path: str) -> Any:
 
 
 def import_path(function: Callable[..., Any]) -> str:
-    """What stands for a function in a scheme's id: its name; what it does cannot be compared."""
+    """The name of a function in a scheme's id; its behaviour cannot be compared."""
     named = function if hasattr(function, "__qualname__") else type(function)
     return f"{getattr(named, '__module__', 'builtins')}:{named.__qualname__}"
 
 
 def digest(content: Any) -> str:
-    """A short name for content: bytes, or a mapping or sequence regardless of its order."""
+    """A short hash of bytes, or of a mapping or sequence regardless of its order."""
     if not isinstance(content, bytes):
         items = content.items() if isinstance(content, Mapping) else content
         content = "\n".join(sorted(map(repr, items))).encode()

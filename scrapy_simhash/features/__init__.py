@@ -1,1 +1,1 @@
-"""Text to features: tokens, their pairs, and the hashes of these."""
+"""The features of a text: tokens and the hashes of their pairs."""

@@ -1,9 +1,4 @@
-"""Sets of 64-bit hashes: the mix that makes them, distinct ones, and their MinHash sketch.
-
-One-permutation hashing: the range of the hashes is cut into bins, each of which gives its least
-hash, of which eight bits are kept (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012; Li and
-König, "b-Bit Minwise Hashing", WWW 2010).
-"""
+"""Sets of 64-bit hashes: mixing, distinct values, and MinHash sketches."""
 
 from __future__ import annotations
 
@@ -30,11 +25,7 @@ def mix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     The finaliser of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
     Generators", OOPSLA 2014; constants: Stafford's mix 13).
 
-    Args:
-        values: Unsigned 64-bit integers of any shape; left as they are.
-
-    Returns:
-        As many mixed values, in the same shape. Different values stay different; 0 stays 0.
+    Different values stay different; 0 stays 0. The argument is not changed.
     """
     mixed = values ^ (values >> np.uint64(30))
     mixed *= _MIX_1
@@ -48,7 +39,7 @@ _Number = TypeVar("_Number", bound="np.number[Any]")
 
 
 def distinct(ordered: NDArray[_Number]) -> NDArray[_Number]:
-    """The numbers of an array in ascending order, each once."""
+    """The distinct numbers of a sorted array, as `np.unique`, which imports `numpy.ma`: 50 ms."""
     first = np.empty(ordered.size, np.bool_)
     first[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -56,7 +47,7 @@ def distinct(ordered: NDArray[_Number]) -> NDArray[_Number]:
 
 
 def among(numbers: NDArray[Any], others: ArrayLike) -> NDArray[np.bool_]:
-    """Which of some numbers are among others, in any order."""
+    """Whether each number is among others, as `np.isin`, which imports `numpy.ma` too."""
     ordered = np.sort(others)
     left, right = (np.searchsorted(ordered, numbers, side) for side in ("left", "right"))
     return left < right
@@ -64,15 +55,16 @@ def among(numbers: NDArray[Any], others: ArrayLike) -> NDArray[np.bool_]:
 
 BINS = 256
 _STARTS = np.arange(BINS, dtype=np.uint64) << np.uint64(56)
-# A bin without a shingle is 0; the others have as many values.
+# The values of a bin; 0 stands for an empty one.
 _VALUES = 255
 
 
 def minhash(shingles: NDArray[np.uint64]) -> bytes:
-    """Sketch a set of shingles.
+    """Sketch a set of shingles: sorted distinct 64-bit hashes, evenly spread.
 
-    Args:
-        shingles: Sorted distinct 64-bit hashes, evenly spread.
+    One-permutation hashing: the range of the hashes is cut into 256 bins, and eight bits of the
+    least hash in each bin are kept (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012; Li
+    and König, "b-Bit Minwise Hashing", WWW 2010).
 
     Returns:
         256 bytes, one a bin.
@@ -82,7 +74,7 @@ def minhash(shingles: NDArray[np.uint64]) -> bytes:
     first = shingles.searchsorted(_STARTS)
     filled = first < np.append(first[1:], shingles.size)
     sketch = np.zeros(BINS, np.uint8)
-    # The highest bits say which bin it is; those below them are as good as any.
+    # The highest bits are the number of the bin; any others will do.
     least = shingles[first[filled]]
     sketch[filled] = (least >> np.uint64(16)) % np.uint64(_VALUES) + np.uint64(1)
     return sketch.tobytes()
@@ -95,12 +87,12 @@ def similarity_of(one: bytes, other: bytes) -> float:
     there are bins.
 
     Returns:
-        A similarity from 0 to 1; 0 where there is nothing to compare.
+        A similarity from 0 to 1; 0 if both sets are empty.
     """
     a, b = np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8)
     known = int(np.count_nonzero(a | b))
     if not known:
         return 0.0
     equal = int(np.count_nonzero((a == b) & (a > 0)))
-    # As many of those that differ are equal by chance.
+    # Less the bins that are equal by chance.
     return max(0.0, (equal / known * _VALUES - 1) / (_VALUES - 1))

@@ -1,7 +1,4 @@
-"""Tokens to features: the distinct pairs of neighbouring ones, as 64-bit hashes.
-
-In scripts without spaces a letter says less than a word or an ideograph: there it is four in a row.
-"""
+"""Shingles: the distinct pairs of neighbouring tokens of a text, as 64-bit hashes."""
 
 from __future__ import annotations
 
@@ -31,30 +28,24 @@ __all__ = ["shingle_names", "shingles"]
 
 
 class _Constants(NamedTuple):
-    """What the hashes hang on.
-
-    Attributes:
-        base: of the polynomial that hashes a token; odd.
-        pair: what the first of two tokens is multiplied by; odd. It hides single characters too,
-            which are hashed to themselves.
-    """
+    """Odd numbers: the base of the polynomial of a token, the factor of the first of two tokens."""
 
     base: int
     pair: np.uint64
 
 
-# Arbitrary, and frozen: the hashes without a secret.
+# Arbitrary numbers that must not change: the hashes without a secret.
 _PUBLIC = _Constants(0x9E6C63D0876A9A47, np.uint64(0xD1342543DE82EF95))
 
-# Secrets whose tables are kept, of 512 KiB each: a process has one database, or a few.
+# Secrets whose tables, of 512 KiB each, are cached: a process has one database, or a few.
 _SECRETS = 8
 
-# Letters a shingle where it is not two tokens. Pairs of the few letters of Thai are in any text:
-# others on the same subject would have a fifth to two fifths of them in common. Of four in a row
-# they have as much as English or Japanese ones have of their pairs.
+# Letters of a shingle in Thai and other scripts without spaces. They have few letters: different
+# texts on one subject share a fifth to two fifths of their pairs, but no more fours than English
+# or Japanese texts share pairs.
 _LETTERS = 4
 
-# Characters hashed at once. Bounds the memory; what a token has beyond it does not count.
+# Characters hashed at once, to bound the memory; a token counts up to as many.
 _WINDOW = 1 << 15
 
 
@@ -67,13 +58,13 @@ def shingles(text: str, secret: bytes = b"") -> NDArray[np.uint64]:
     has nothing else. A text of fewer than two tokens has no pair.
 
     Args:
-        text: Any text. Time and memory grow with its length: about 50 bytes a character at most.
-        secret: Up to 64 bytes that the hashes hang on: who does not know them can't make words
-            whose hashes are what he wants. Without it they are the same everywhere and always.
+        text: Any text. Takes up to 50 bytes of memory a character.
+        secret: Up to 64 bytes that key the hashes, so that nobody else can choose words by their
+            hashes. Without it they are the same everywhere.
 
     Returns:
-        Sorted distinct 64-bit hashes, evenly spread over the whole range; empty where the text has
-        fewer than two tokens.
+        Sorted distinct 64-bit hashes, evenly spread over the whole range; empty for fewer than two
+        tokens.
     """
     if native.core is not None:
         return _compiled(native.core, text, secret)
@@ -90,7 +81,7 @@ def _compiled(core: native.Core, text: str, secret: bytes) -> NDArray[np.uint64]
 
 
 def shingle_names(text: str, secret: bytes = b"") -> dict[str, int]:
-    """The pairs that `shingles` hashes, as words with a space between them, and their hashes."""
+    """The pairs that `shingles` hashes, as words joined by a space, with their hashes."""
     folded = fold(text)
     words = named_tokens(folded)
     letters = set(cluster_tokens(folded, token_starts(folded)).tolist())
@@ -102,7 +93,7 @@ def shingle_names(text: str, secret: bytes = b"") -> dict[str, int]:
 
 
 def _pair_hashes(folded: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
-    """One hash per pair of neighbouring tokens, in the order of the text."""
+    """One hash per pair of neighbouring tokens, in order."""
     base, pair = _constants(secret)
     starts = token_starts(folded)
     hashes = _token_hashes(folded, starts, base)
@@ -110,7 +101,7 @@ def _pair_hashes(folded: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
     letters = cluster_tokens(folded, starts[:-1])
     if letters.size:
         longer = pairs[letters]
-        # Beyond the last token there is nothing, which is 0.
+        # Zeros stand behind the last token.
         hashes = np.append(hashes, np.zeros(_LETTERS - 2, np.uint64))
         for further in range(2, _LETTERS):
             longer = longer * pair + hashes[letters + further]
@@ -119,7 +110,7 @@ def _pair_hashes(folded: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
 
 
 def _token_hashes(folded: NDArray[Any], starts: NDArray[np.intp], base: int) -> NDArray[np.uint64]:
-    """One polynomial hash per token, in the order of the text."""
+    """One polynomial hash per token, in order."""
     characters = folded[1:]
     if characters.size <= _WINDOW:
         return _window_hashes(characters, starts, base)
@@ -144,8 +135,8 @@ def _window_hashes(
         return np.empty(0, np.uint64)
     powers, inverses = _powers(base)
     terms = characters * powers[: characters.size]
-    # Separators are 0 and add nothing: up to the next token is up to the end of this one. The
-    # inverse moves a token back to the origin, so that it is the same wherever it stands.
+    # Separators are 0 and add nothing, so each sum may run up to the next token. The inverse moves
+    # a token back to the origin, so that its hash does not depend on its position.
     return np.add.reduceat(terms, starts) * inverses[starts]
 
 

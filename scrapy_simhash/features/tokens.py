@@ -1,7 +1,7 @@
-"""Text to tokens: runs of letters and digits, or single characters of scripts without spaces.
+"""The tokens of a text: runs of letters and digits, or characters of scripts without spaces.
 
-There is no loop over tokens and no dictionary. A text becomes an array of folded characters, in
-which 0 separates; tokens are found by comparing neighbours.
+There is no loop over tokens and no dictionary: a text becomes an array of folded characters, with 0
+for separators, and tokens are found by comparing neighbours.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _LONGEST = 30
-_JOINER = "\u034f"  # the combining grapheme joiner: nothing is sorted across it
+_JOINER = "\u034f"  # the combining grapheme joiner, across which marks are not sorted
 
 
 def stream_safe(text: str) -> str:
@@ -49,7 +49,7 @@ def stream_safe(text: str) -> str:
         The text itself where it has no longer row, as all texts that somebody can read.
     """
     step = _LONGEST + 1
-    # A longer row covers one of each 31 characters: to look at these is enough, and fast.
+    # A longer row covers one of every 31 characters, so only those are checked.
     if not any(map(combining, text[::step])):
         return text
     parts: list[str] = []
@@ -69,22 +69,22 @@ def stream_safe(text: str) -> str:
     return "".join([*parts, text[done:]]) if parts else text
 
 
-# What the fold table makes of a character, other than a plain character.
+# Values of the fold table that are not plain characters.
 _SEPARATOR = 0
 _ALONE = 1 << 21  # flag of a character that is a token of its own; code points need 21 bits
-_CLUSTER = 1 << 22  # flag of a letter that is one together with the marks that follow it
+_CLUSTER = 1 << 22  # flag of a letter that is a token together with the marks behind it
 _MARK = _CLUSTER | _ALONE  # flags of such a mark
-_SYMBOL = 1 << 29  # flag of an emoji or another picture: a token where a text has nothing else
-_COMPOSES = 1 << 30  # flag of a character that may melt into the one before it, or fall apart
-_INVISIBLE = 1 << 31  # not part of the text at all: soft hyphens, joiners, direction marks
-_BEYOND = _INVISIBLE + 1  # the last code point of the table, for all that come after it
+_SYMBOL = 1 << 29  # flag of an emoji or another picture: a token in texts without words
+_COMPOSES = 1 << 30  # flag of a character that NFC may compose or decompose
+_INVISIBLE = 1 << 31  # left out: soft hyphens, joiners, direction marks
+_BEYOND = _INVISIBLE + 1  # the last entry of the table, for all code points behind it
 
-_IDEOGRAPHS = range(0x20000, 0x40000)  # the planes 2 and 3 hold nothing else
+_IDEOGRAPHS = range(0x20000, 0x40000)  # planes 2 and 3 have nothing else
 _SELECTORS = range(0xE0000, 0xE1000)  # tags and variation selectors
 
 
 def tokens(text: str) -> list[str]:
-    """The tokens of which `shingles` makes its pairs, folded, in the order of the text."""
+    """The folded tokens of a text, in order; `shingles` hashes their pairs."""
     if text.isascii():
         return [token for token in _fold_ascii(text).decode().split("\0") if token]
     if (core := native.core) is not None:
@@ -94,12 +94,7 @@ def tokens(text: str) -> list[str]:
 
 
 def compiled(make: Callable[[str, bool], T | None], text: str) -> T:
-    """What the core makes of a text: of one that NFC might change it makes nothing.
-
-    Args:
-        make: of a text, and whether it is in NFC.
-        text: any text.
-    """
+    """Call the core with a text and whether it is in NFC, normalising it if the core asks."""
     made = make(text, False)
     while made is None:
         normalised = normal(text)
@@ -120,12 +115,12 @@ def fold(text: str) -> NDArray[Any]:
 
 
 def normal(text: str) -> str:
-    """NFC, which joins letters to their accents; a row of marks that nobody can read is cut."""
+    """NFC, with long rows of combining marks divided."""
     return unicodedata.normalize("NFC", stream_safe(text))
 
 
 def token_starts(folded: NDArray[Any]) -> NDArray[np.intp]:
-    """Where tokens start, counted from the second element of `folded`."""
+    """The indexes of the starts of tokens, counted from the second element of `folded`."""
     word = folded != _SEPARATOR
     highest = folded.max() if folded.itemsize > 1 else 0
     joins = word & (folded < _ALONE) if highest >= _ALONE else word
@@ -136,14 +131,14 @@ def token_starts(folded: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def cluster_tokens(folded: NDArray[Any], starts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Which of the tokens that start there are letters of a script without spaces, as numbers."""
+    """The numbers of the tokens that are letters of a script without spaces."""
     if folded.itemsize == 1 or folded.max() < _CLUSTER:
         return starts[:0]
     return np.flatnonzero(folded[1:][starts] >= _CLUSTER)
 
 
 def named_tokens(folded: NDArray[Any]) -> list[str]:
-    """The tokens of a folded text, in its order."""
+    """The tokens of a folded text, in order."""
     starts = token_starts(folded)
     characters = "".join(map(chr, (folded[1:] & np.uint32(_ALONE - 1)).tolist()))
     bounds = [*starts.tolist(), len(characters)]
@@ -158,7 +153,7 @@ def _fold_unicode(text: str) -> NDArray[np.uint32]:
         return folded
     if highest < _COMPOSES:
         return _without_symbols(folded)
-    # The table sees one character at a time and cannot join a letter to its accent.
+    # The table folds single characters; composing letters with accents is left to NFC.
     normalised = normal(text)
     if normalised != text:
         return _fold_unicode(normalised)
@@ -173,9 +168,9 @@ def _fold_unicode(text: str) -> NDArray[np.uint32]:
 
 
 def _without_symbols(folded: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Make separators of the symbols; or tokens, where a text has nothing but them.
+    """Turn symbols into separators, or into tokens in a text without words.
 
-    Copies lose their emoji, or have pictures in their place: between words they count nothing.
+    Copies often lose their emoji or have pictures instead, so beside words they do not count.
     """
     symbols = folded >= _SYMBOL
     rest = np.where(symbols, np.uint32(_SEPARATOR), folded)
@@ -186,12 +181,12 @@ def _without_symbols(folded: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 @cache
 def fold_table() -> NDArray[np.uint32]:
-    """What each code point of the planes 0 and 1 becomes.
+    """The folded value of each code point of planes 0 and 1.
 
-    NFKC where that is a single character, lower case; whatever is then neither alphanumeric nor a
-    combining mark is a separator, or a symbol. The table is a file, frozen at Unicode 14, because
-    Python's own tables change with its version and two crawlers that share an index may not run the
-    same one. `tests/fold_table.py` defines and writes it.
+    NFKC if that is a single character, in lower case; separators or symbols unless alphanumeric or
+    combining marks. The table is a file, frozen at Unicode 14: Python's own tables change between
+    versions, and crawlers that share an index may run different ones. `tests/fold_table.py` defines
+    and writes it.
     """
     packed = lzma.decompress(Path(__file__).with_name("fold.xz").read_bytes())
     return np.frombuffer(packed, "<u4").astype(np.uint32)

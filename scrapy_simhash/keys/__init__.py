@@ -1,1 +1,1 @@
-"""Fingerprints and shingles to the keys that documents are stored and looked up by."""
+"""The keys of fingerprints and shingles, by which similar documents are found."""

@@ -1,7 +1,6 @@
-"""Min-wise bands: keys that meet texts by the similarity of their shingles.
+"""Min-wise bands: keys that similar sets of shingles share with a known probability.
 
-Two documents meet where they share a key in one slot. Bands are made of a text's shingles and meet
-texts with a known probability, at a cost that hardly depends on how many documents there are.
+Two documents meet if they share a key in one slot.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ _GOLDEN = 0x9E3779B97F4A7C15
 MOST_SLOTS = 128
 _MOST_BINS = 512
 
-# The bands for a similarity from so much on. Measured by benchmarks/bands.py; each finds a pair of
-# exactly that similarity with a probability of .985 or more. More rows meet fewer strangers, which
-# matters where the pages of a site have much in common; more bands cost more writing. Four plans,
-# not a plan for each similarity: within its range a change of mind needs no new keys.
+# The bands from a similarity on. By benchmarks/bands.py, each finds a pair of exactly that
+# similarity with a probability of .985 or more. More rows meet fewer other texts, which matters if
+# the pages of a site have much in common; more bands cost more writing. With four plans only, a
+# change of the similarity rarely needs new keys.
 _BANDS_FROM = ((1.0, (1, 16)), (0.9, (6, 6)), (0.8, (8, 4)), (0.7, (16, 4)))
 
 
@@ -37,16 +36,16 @@ _BANDS_FROM = ((1.0, (1, 16)), (0.9, (6, 6)), (0.8, (8, 4)), (0.7, (16, 4)))
 class Bands:
     """Min-wise bands: equal for equal sets of shingles, likely to be for similar ones.
 
-    One-permutation hashing (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012): the range
-    of the hashes is cut into `bands * rows` bins, of which each gives its least hash. An empty bin
-    takes the value of another, the first that is not empty in a random order of its own that
-    never changes (Shrivastava, "Optimal Densification for Fast and Accurate Minwise Hashing", ICML
-    2017). Two texts agree in a bin with the probability of their Jaccard similarity. Band j is
-    made of the bins j, j + bands, j + 2 bands, ...: bins far apart.
+    One-permutation hashing (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012): the range of
+    the hashes is cut into `bands * rows` bins, and each gives its least hash. An empty bin takes
+    the value of the first bin that is not empty, in a random but fixed order of its own
+    (Shrivastava, "Optimal Densification for Fast and Accurate Minwise Hashing", ICML 2017). Two
+    texts agree in a bin with the probability of their Jaccard similarity. Band j is made of the
+    bins j, j + bands, j + 2 bands, ...: bins far apart.
 
     Attributes:
-        bands: How many keys a document has.
-        rows: How many bins must agree for one of them to do so.
+        bands: The number of keys of a document.
+        rows: The number of bins in a key, which must all agree.
     """
 
     bands: int = 8
@@ -67,42 +66,35 @@ class Bands:
 
     @property
     def id(self) -> str:
-        """What `load_keys` makes these keys from again."""
+        """The id from which `load_keys` makes the same keys."""
         return f"bands {self.bands}x{self.rows}"
 
     @property
     def slots(self) -> int:
-        """How many keys are stored for a document."""
+        """The number of keys stored for a document."""
         return self.bands
 
     def recall(self, similarity: float) -> float:
-        """The probability that two texts meet: that at least one of their bands agrees.
+        """The probability that two texts of a Jaccard similarity meet.
 
         Measured, it holds within .02 for texts of 8 to 31 shingles, and within chance above.
-
-        Args:
-            similarity: The Jaccard similarity of their shingles, 0 to 1.
         """
         return 1 - (1 - similarity**self.rows) ** self.bands
 
     def keys(self, sketch: Sketch) -> NDArray[np.int32]:
         """The keys to store, and to look up.
 
-        Args:
-            sketch: Of a text that has a shingle; their hashes sorted and evenly spread.
-
         Returns:
             An array of shape (slots,).
 
         Raises:
-            TypeError: If the sketch has no shingles: its scheme makes none, or it was made from a
-                bare fingerprint.
-            ValueError: If there is not a single shingle.
+            TypeError: the scheme has no shingles, or the sketch is a bare fingerprint.
+            ValueError: the text has no shingle.
         """
         if sketch.shingles is None:
             raise TypeError(
-                "bands are made of a text's shingles, and this sketch has none: its scheme makes "
-                "none, or it stands for a bare fingerprint. Use blocks"
+                "bands need shingles, which this sketch does not have: its scheme has none, or it "
+                "is a bare fingerprint. Use blocks"
             )
         if not sketch.shingles.size:
             raise ValueError("a text without a single shingle has no keys")
@@ -123,14 +115,14 @@ class Bands:
 
 @cache
 def _bins(count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64]]:
-    """What belongs to so many bins and never changes.
+    """The constants of a number of bins, which must never change.
 
     Returns:
-        Where each bin starts; for each bin all bins in the order in which they are asked for a
-        value, itself first; an odd factor for each bin.
+        The start of each bin; for each bin the order in which bins are tried for a value, itself
+        first; an odd factor for each bin.
     """
     starts = [-(-(number << 64) // count) for number in range(count)]
-    # SplitMix64 from the seed 0, whose state only counts: the same on every machine for ever.
+    # SplitMix64 from seed 0: the same on every machine.
     states = np.arange(1, count * count + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
     random = mix64(states).reshape(count, count)
     factors = random.diagonal() | np.uint64(1)
@@ -139,17 +131,11 @@ def _bins(count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np
 
 
 def bands_for(similarity: float) -> Bands:
-    """The bands for a similarity.
-
-    Args:
-        similarity: The Jaccard similarity of the pairs to be found, 0.7 to 1.
-
-    Returns:
-        Bands whose recall is at least .985 at that similarity, and 1 for equal sets.
+    """The bands with a recall of .985 or more at a Jaccard similarity, and 1 for equal sets.
 
     Raises:
-        ValueError: If the similarity is outside of its range.
+        ValueError: the similarity is not from 0.7 to 1.
     """
     if not 0.7 <= similarity <= 1:
-        raise ValueError(f"a similarity to ask for is from 0.7 to 1: {similarity}")
+        raise ValueError(f"a similarity is from 0.7 to 1 here: {similarity}")
     return next(Bands(*plan) for least, plan in _BANDS_FROM if similarity >= least)

@@ -1,4 +1,4 @@
-"""Blocks: keys made of a fingerprint, which miss nothing within a Hamming distance."""
+"""Blocks: parts of a fingerprint as keys, which find everything within a Hamming distance."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ __all__ = ["Blocks", "blocks_for"]
 
 _MOST_LOOKUPS = 100_000
 
-# Microseconds for a key looked up, for a candidate it leads to (its key row and its fingerprint)
-# and for a key stored, by the name of SQLAlchemy's dialect; "" is any other one. They choose
-# between plans and predict no time: that depends on the disk, the network and the batch. SQLite
-# was measured; of a server only the first and the last, on PostgreSQL.
+# Microseconds to look up a key, to read a candidate (its key row and its fingerprint) and to store
+# a key, by SQLAlchemy's dialect; "" is any other. They are for comparing plans, not for predicting
+# times. SQLite was measured; for servers only the first and the last, on PostgreSQL.
 _COSTS = {"sqlite": (1.2, 5.0, 16.0), "": (3.6, 3.0, 12.0)}
 
-# The candidates that fingerprints of real texts make, per candidate of random ones: measured .8 to
-# 1.5 between texts of different content, up to 10 where pages share a template.
+# Candidates with real texts per candidate with random fingerprints: measured .8 to 1.5 for
+# different content, up to 10 for pages with a common template.
 _CLUSTERING = 3.0
 
 
@@ -36,18 +35,17 @@ _CLUSTERING = 3.0
 class Blocks:
     """Contiguous blocks of a fingerprint, looked up with all keys within a radius of each.
 
-    Of k bits in error some block i of m has at most its radius r_i if and only if the sum of
-    r_i + 1 is at least k + 1: nothing within the distance k is missed, and no sum less will do.
-    The radii are chosen for each query, so that one table serves any distance. (Manku, Jain and
-    Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007, is the case of radius 0;
-    Norouzi, Punjani and Fleet, "Fast Search in Hamming Space with Multi-Index Hashing", CVPR 2012,
-    that of m equal radii.)
+    With radii r_i, everything within the distance k is found if and only if the sum of r_i + 1 over
+    all blocks is at least k + 1. The radii are chosen for each query, so that one table serves any
+    distance. (Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007, is
+    the case of radius 0; Norouzi, Punjani and Fleet, "Fast Search in Hamming Space with Multi-Index
+    Hashing", CVPR 2012, that of equal radii.)
 
-    Block 0 is the lowest bits of the fingerprint, and so on upwards. Bits above the last block
-    make no key: two fingerprints are no farther apart on the bits that do than on all of them.
+    Block 0 is the lowest bits of the fingerprint, and so on upwards. Bits above the last block are
+    not used: two fingerprints are no farther apart on fewer bits.
 
     Attributes:
-        widths: How many bits each block has, 1 to 32.
+        widths: The number of bits of each block, 1 to 32.
     """
 
     widths: tuple[int, ...] = (22, 21, 21)
@@ -63,31 +61,21 @@ class Blocks:
 
     @property
     def id(self) -> str:
-        """What `load_keys` makes these keys from again."""
+        """The id from which `load_keys` makes the same keys."""
         return "blocks " + "+".join(map(str, self.widths))
 
     @property
     def slots(self) -> int:
-        """How many keys are stored for a document."""
+        """The number of keys stored for a document."""
         return len(self.widths)
 
     @property
     def bits(self) -> int:
-        """How many bits of a fingerprint the keys are made of: the lowest."""
+        """The number of bits of a fingerprint in the keys: the lowest."""
         return sum(self.widths)
 
     def keys(self, sketch: Sketch) -> NDArray[np.int32]:
-        """The keys to store.
-
-        Args:
-            sketch: Of a text that has a fingerprint.
-
-        Returns:
-            An array of shape (slots,).
-
-        Raises:
-            ValueError: If there is no fingerprint.
-        """
+        """The keys to store, of shape (slots,); ValueError without a fingerprint."""
         if sketch.fingerprint is None:
             raise ValueError("a text without a fingerprint has no keys")
         rest = sketch.fingerprint
@@ -98,18 +86,9 @@ class Blocks:
         return np.array(keys, np.uint32).view(np.int32)
 
     def radii(self, distance: int) -> tuple[int, ...]:
-        """How far from its own key each block is searched.
+        """The radius of each block for a distance; -1 for a block that is not searched.
 
-        As evenly as possible, the wider blocks farther: they are the more selective ones.
-
-        Args:
-            distance: The distance k within which nothing may be missed.
-
-        Returns:
-            A radius for each block; -1 where the block need not be searched at all.
-
-        Raises:
-            ValueError: If the distance is negative.
+        As even as possible; larger for wider blocks, which are more selective.
         """
         if distance < 0:
             raise ValueError(f"a distance is 0 or more, not {distance}")
@@ -121,34 +100,28 @@ class Blocks:
         return tuple(radii)
 
     def flips(self, distance: int) -> list[NDArray[np.int32]]:
-        """What a key is combined with, by exclusive or, to give the keys to look up.
-
-        Args:
-            distance: The Hamming distance on the whole fingerprint within which nothing may be
-                missed.
+        """The masks whose exclusive or with a key gives the keys to look up within a distance.
 
         Returns:
-            An array for each slot, with 0 first, which leaves the key as it is; empty where the
-            slot need not be looked at.
+            An array for each slot, with 0 first; empty for a slot that is not searched.
 
         Raises:
-            ValueError: If the distance is negative, or takes more lookups than are sensible.
+            ValueError: the distance is negative, or takes too many lookups.
         """
         lookups = self.lookups(distance)
         if lookups > _MOST_LOOKUPS:
             raise ValueError(
-                f"{self.id!r} takes {lookups} lookups a document to miss nothing within the "
-                f"distance {distance}; allowed are {_MOST_LOOKUPS}. Make the keys for this "
-                "distance, or ask for a smaller one"
+                f"{self.id!r} takes {lookups} lookups a document for the distance {distance}; "
+                f"allowed are {_MOST_LOOKUPS}. Use keys for this distance, or a smaller distance"
             )
         return list(starmap(_flips, zip(self.widths, self.radii(distance), strict=True)))
 
     def lookups(self, distance: int) -> int:
-        """How many keys are looked up for a document."""
+        """The number of keys that are looked up for a document."""
         return sum(map(_ball, self.widths, self.radii(distance)))
 
     def candidates(self, distance: int, size: int) -> float:
-        """How many of so many documents with random fingerprints share a key that is looked up."""
+        """The expected number of candidates among documents with random fingerprints."""
         shares = (
             _ball(width, radius) / (1 << width)
             for width, radius in zip(self.widths, self.radii(distance), strict=True)
@@ -156,16 +129,7 @@ class Blocks:
         return size * sum(shares)
 
     def cost(self, distance: int, size: int, engine: str = "sqlite") -> float:
-        """Roughly what the keys of one more document cost to look up and to store.
-
-        Args:
-            distance: The distance within which nothing is missed.
-            size: How many documents there are.
-            engine: The name of SQLAlchemy's dialect.
-
-        Returns:
-            Microseconds in a batch, to compare plans by.
-        """
+        """The rough cost in microseconds of one more document, to compare plans by."""
         lookup, candidate, store = _COSTS.get(engine, _COSTS[""])
         return (
             lookup * self.lookups(distance)
@@ -182,7 +146,7 @@ def _ball(width: int, radius: int) -> int:
 
 @cache
 def _flips(width: int, radius: int) -> NDArray[np.int32]:
-    """Every key of a width with at most so many bits set, the fewest first."""
+    """All keys of a width with up to `radius` bits set, the fewest first."""
     masks = [
         sum(1 << bit for bit in bits)
         for flips in range(radius + 1)
@@ -196,20 +160,20 @@ def _flips(width: int, radius: int) -> NDArray[np.int32]:
 def blocks_for(
     bits: int, distance: int, expected_size: int = 1_000_000, engine: str = "sqlite"
 ) -> Blocks:
-    """The blocks that cost least.
+    """The blocks of the lowest cost for a Hamming distance.
 
-    Tries every number of blocks, of even widths, over the low bits or all of them: more bits make
-    fewer candidates, more blocks take smaller radii. Where a distance is too large for any of them
-    the choice comes to reading everything.
+    Tries all numbers of blocks of even widths over the low bits or all of them: with more bits
+    there are fewer candidates, with more blocks smaller radii. For a very large distance the choice
+    amounts to reading everything.
 
     Args:
-        bits: The width of the fingerprints.
-        distance: The Hamming distance on all of them within which nothing may be missed.
-        expected_size: How many documents there will be.
-        engine: The name of SQLAlchemy's dialect.
+        bits: the width of the fingerprints.
+        distance: the distance on all bits within which nothing may be missed.
+        expected_size: the number of documents.
+        engine: the name of SQLAlchemy's dialect.
 
     Raises:
-        ValueError: If a number is out of range.
+        ValueError: a number is out of range.
     """
     if bits < 1 or distance < 0 or expected_size < 0:
         raise ValueError(
@@ -226,6 +190,6 @@ def blocks_for(
 
 
 def _even(total: int, count: int) -> tuple[int, ...]:
-    """So many widths that differ by one bit at most, the wider ones first."""
+    """Widths that differ by one bit at most, the wider ones first."""
     width, wider = divmod(total, count)
     return (width + 1,) * wider + (width,) * (count - wider)

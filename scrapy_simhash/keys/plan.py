@@ -1,4 +1,4 @@
-"""Which limits and which keys serve what is asked for."""
+"""The limits and the keys for a scheme, a similarity and a distance."""
 
 from __future__ import annotations
 
@@ -17,34 +17,26 @@ __all__ = ["choose_keys", "choose_limits", "load_keys"]
 
 
 def load_keys(id: str) -> Bands | Blocks:  # noqa: A002
-    """Make keys from their id.
-
-    Args:
-        id: "bands 8x4" or "blocks 22+21+21", with any numbers that are allowed.
-
-    Raises:
-        ValueError: If it is none.
-    """
+    """Make keys from an id such as "bands 8x4" or "blocks 22+21+21"; ValueError for others."""
     if match := re.fullmatch(r"bands ([1-9]\d{0,2})x([1-9]\d{0,2})", id, re.ASCII):
         return Bands(int(match[1]), int(match[2]))
     if re.fullmatch(r"blocks [1-9]\d?(\+[1-9]\d?)*", id, re.ASCII):
         return Blocks(tuple(map(int, id.removeprefix("blocks ").split("+"))))
-    raise ValueError(f"{id!r} is no id of keys; one reads 'bands 8x4' or 'blocks 22+21+21'")
+    raise ValueError(f"{id!r} is not an id of keys, such as 'bands 8x4' or 'blocks 22+21+21'")
 
 
 def choose_limits(scheme: Scheme, similarity: float, distance: int | None) -> tuple[int, int]:
     """The distances within which blocks are searched, and up to which documents are duplicates.
 
     Raises:
-        ValueError: the distance is out of range, or a similarity is asked of a scheme that has
-            another measure.
+        ValueError: the distance is out of range, or is missing for a scheme without similarities.
     """
     distance = own_distance(scheme) if distance is None else distance
     if distance is None:
         if scheme.bits != 128:
             raise ValueError(
-                f"a similarity is defined for fingerprints of 128 bits, {scheme.id!r} has "
-                f"{scheme.bits}: a distance is wanted"
+                f"a similarity needs fingerprints of 128 bits, {scheme.id!r} has "
+                f"{scheme.bits}: a distance is needed"
             )
         return limits(similarity)
     if not 0 <= distance <= scheme.bits // 2:
@@ -64,11 +56,11 @@ def choose_keys(
     expected_size: int = 1_000_000,
     engine: str = "sqlite",
 ) -> Bands | Blocks:
-    """The keys for what is asked for, of so many documents in a database of that dialect.
+    """The keys for a scheme and a similarity or distance.
 
     Raises:
-        ValueError: bands are asked for where there are no shingles or no similarity, or
-            `candidates` is none of "auto", "bands" and "blocks".
+        ValueError: `candidates` is not "auto", "bands" or "blocks", or is "bands" without shingles
+            or without a similarity.
     """
     if candidates not in {"auto", "bands", "blocks"}:
         raise ValueError(f"candidates {candidates!r}: allowed are 'auto', 'bands', 'blocks'")
@@ -77,10 +69,10 @@ def choose_keys(
     if candidates == "bands" and not can_have_bands:
         raise ValueError(
             "bands find texts by the similarity of their shingles: they need a scheme that has "
-            "them, such as 'shingles', and a similarity, not a distance"
+            "shingles, such as 'shingles', and a similarity, not a distance"
         )
     if candidates != "blocks" and can_have_bands:
         return bands_for(similarity)
-    # A similarity is a distance on the low 64 bits, as far as candidates are concerned.
+    # Candidates for a similarity are found by a distance on the low 64 bits.
     bits = 64 if distance is None else scheme.bits
     return blocks_for(bits, choose_limits(scheme, similarity, distance)[0], expected_size, engine)

@@ -1,4 +1,4 @@
-"""Features to fingerprints, and what the distance of two fingerprints means."""
+"""Fingerprints, their distances and similarities."""
 
 from importlib import import_module
 from typing import Any
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Hand out what belongs to the classic pipeline, which nothing here needs."""
+    """Import functions of the classic pipeline on first use."""
     if name not in {"fingerprint_features", "within"}:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("scrapy_simhash.classic.features"), name)

@@ -1,4 +1,4 @@
-"""Features to a fingerprint: the side of random hyperplanes on which their sum lies.
+"""Fingerprints from features: the side of random hyperplanes on which their sum lies.
 
 Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002; Manku, Jain and
 Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007.
@@ -27,13 +27,13 @@ _SIDE_BY_SIDE = 16
 def majority(hashes: NDArray[np.uint64]) -> int:
     """The fingerprint of a set of features, each counting the same.
 
-    A bit is 1 where more than half of the hashes have it. On an even split one of the hashes
-    decides: 0 for every tie would pull the fingerprints of small sets together. For each bit it is
-    another one, so that a feature that changes turns few ties with it.
+    A bit is 1 if more than half of the hashes have it. Ties are broken by one of the hashes,
+    another one for each bit: with 0 for every tie the fingerprints of small sets would be similar,
+    and with a single hash one changed feature would flip many ties.
 
     Args:
-        hashes: One row a feature and one column per 64 bits, lowest bits first; at least one row.
-            Sorted by the first column, and that evenly spread.
+        hashes: one row a feature and one column per 64 bits, lowest bits first; at least one row.
+            Sorted by the first column, which is evenly spread.
 
     Returns:
         A fingerprint of 64 bits a column.
@@ -47,23 +47,22 @@ def majority(hashes: NDArray[np.uint64]) -> int:
 
 
 def _tie_breakers(hashes: NDArray[np.uint64], ties: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """What the bits are whose sums are even.
+    """The bits of ties.
 
-    The range of the first column is cut into as many parts as there are bits. Each part gives the
-    first hash from its beginning on, and that its bit: of the last column, since what the first one
-    has follows from the part.
+    The range of the first column is cut into one part a bit; the first hash from the beginning of
+    the part decides. Its bit is taken from the last column, which does not depend on the part.
     """
     width = 64 * hashes.shape[1]
     rows = hashes[:, 0].searchsorted(ties * np.uint64(2**64 // width))
-    # After the last hash comes the first one again.
+    # Behind the last hash the first one follows again.
     deciding = hashes[:, -1].take(rows, mode="wrap")
     return deciding >> (ties & np.uint64(63)) & np.uint64(1)
 
 
 def _ones(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """How many of the rows have each bit."""
+    """How many rows have each bit."""
     rows, columns = hashes.shape
-    # Many rows side by side make few and long additions, which is what numpy is fast at.
+    # Several rows side by side make fewer and longer additions, which are faster in numpy.
     wide = np.zeros((-(-rows // _SIDE_BY_SIDE), _SIDE_BY_SIDE * columns), np.uint64)
     wide.reshape(-1)[: hashes.size] = hashes.reshape(-1)
     packed = wide.view(np.uint8)
@@ -76,16 +75,16 @@ def _ones(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def bit_sums(hashes: Sequence[int], weights: Sequence[float], bits: int) -> NDArray[np.float64]:
-    """Add up the weights of the features for every bit: plus where it is 1, minus where it is 0.
+    """Sum up the weights for every bit: plus if the bit of a hash is 1, minus if it is 0.
 
     Args:
-        hashes: Unsigned integers of at most `bits` bits, one a feature.
-        weights: As many finite numbers.
-        bits: The width.
+        hashes: unsigned integers of at most `bits` bits, one a feature.
+        weights: as many finite numbers.
+        bits: the width.
 
     Returns:
-        The sums, of shape (bits,), the lowest bit first. Their signs are exact, whatever the order
-        of the features.
+        The sums, of shape (bits,), the lowest bit first. Their signs are exact and do not depend on
+        the order of the features.
     """
     width = -(-bits // 8)
     sums = np.zeros(bits)
@@ -96,7 +95,7 @@ def bit_sums(hashes: Sequence[int], weights: Sequence[float], bits: int) -> NDAr
         table = np.frombuffer(packed, np.uint8).reshape(-1, width)
         ones = np.unpackbits(table, axis=1, count=bits, bitorder="little")
         sums += (values[rows, None] * (2.0 * ones - 1)).sum(axis=0)
-    # A sum that should be 0 but is the rounding error of many would get an accidental sign.
+    # Sums near 0 once more, exactly: a rounding error would give them a random sign.
     for bit in np.flatnonzero(np.abs(sums) <= 1e-9 * np.abs(values).sum()):
         sums[bit] = math.fsum(
             weight if value >> int(bit) & 1 else -weight
@@ -106,26 +105,21 @@ def bit_sums(hashes: Sequence[int], weights: Sequence[float], bits: int) -> NDAr
 
 
 def signs(sums: NDArray[np.float64], tie: str = ">") -> int:
-    """The fingerprint that has a 1 where a sum is positive.
-
-    Args:
-        sums: As `bit_sums` returns them.
-        tie: ">" where a sum of 0 gives a 0, ">=" where it gives a 1.
-    """
+    """The fingerprint with a 1 for every positive sum of `bit_sums`; for 0 too if tie is ">="."""
     ones = sums >= 0 if tie == ">=" else sums > 0
     return int.from_bytes(np.packbits(ones, bitorder="little").tobytes(), "little")
 
 
 def check_tie(tie: str) -> None:
-    """Refuse a rule for even sums that there is not."""
+    """Raise ValueError for an unknown rule for sums of 0."""
     if tie not in (">", ">="):
         raise ValueError(f"tie: {tie!r}; allowed are '>' (a sum of 0 makes a 0) and '>=' (a 1)")
 
 
 def check_weights(weights: Mapping[Any, float]) -> None:
-    """Refuse weights that are no finite numbers."""
+    """Raise TypeError or ValueError for weights that are not finite numbers."""
     for feature, weight in weights.items():
         if isinstance(weight, bool) or not isinstance(weight, Real):
-            raise TypeError(f"weights: {weight!r}, the weight of {feature!r}, is no number")
+            raise TypeError(f"weights: {weight!r}, the weight of {feature!r}, is not a number")
         if not math.isfinite(weight):
             raise ValueError(f"weights: {weight!r}, the weight of {feature!r}, is not finite")

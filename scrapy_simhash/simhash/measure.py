@@ -1,4 +1,4 @@
-"""What a Hamming distance of two fingerprints means: a similarity, near-duplicates or not."""
+"""Distances and similarities of fingerprints, and the limits for a similarity."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ __all__ = [
 BITS = 128
 _SURELY = 0.999
 
-#: Below as many distinct features an estimate says nothing: only an equal fingerprint counts.
+#: Texts with fewer distinct features are similar only if their fingerprints are equal.
 FEW_FEATURES = 8
 
-#: The similarities that are tried, or named, where one is looked for.
+#: The similarities in tables of `tune` and the report.
 SIMILARITIES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 
-# What share of the pairs of exactly the similarity asked for may be missed, as a multiple of what
-# that is short of 1. Chosen by benchmarks/pairs.py: at .8, .9 and .95 the limits that follow find
-# .97, .97 and .99 of the pairs that are so similar or more, and accept .005, 0 and 0 of those below
-# .5. A factor of 1 accepts .008 of the latter at .8, a factor of 2 finds .955 of the former.
+# The share of pairs of exactly the required similarity s that may be missed, as a multiple of 1 -
+# s. Chosen by benchmarks/pairs.py: at .8, .9 and .95 the limits find .97, .97 and .99 of the pairs
+# of at least that similarity, and accept .005, 0 and 0 of those below .5. A factor of 1 accepts
+# .008 of the latter at .8, a factor of 2 finds .955 of the former.
 _STRICTNESS = 1.25
 
 
@@ -48,7 +48,7 @@ def distance(a: int, b: int) -> int:
     """The Hamming distance of two fingerprints: the number of bits in which they differ.
 
     Raises:
-        TypeError: If one of them is no integer.
+        TypeError: If one of them is not an integer.
         ValueError: If one of them is negative.
     """
     return differing_bits(a, b).bit_count()
@@ -70,15 +70,10 @@ def differing_bits(a: int, b: int) -> int:
 def hamming(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint16]:
     """The Hamming distances of many packed fingerprints.
 
-    Args:
-        a: Fingerprints of as many bytes as the last axis is long; its other axes are broadcast
-            against those of `b`.
-        b: Others of the same length.
-
-    Returns:
-        Distances, in the shape of the two without their last axis.
+    The last axis has the bytes of a fingerprint, the other axes are broadcast. The result has the
+    shape without the last axis.
     """
-    # Eight bytes at a time where there are as many, and no array of all the bits that differ.
+    # Eight bytes at a time if possible, and no array of all differing bits.
     word: Any = np.uint64 if a.shape[-1] % 8 == 0 else np.uint8
     ours: NDArray[Any] = np.ascontiguousarray(a).view(word)
     others: NDArray[Any] = np.ascontiguousarray(b).view(word)
@@ -89,15 +84,7 @@ def hamming(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint16]:
 
 
 def jaccard(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
-    """The exact Jaccard similarity of two sets: what they have in common, of all they have.
-
-    Args:
-        a: Distinct hashes, sorted, such as the shingles of a text.
-        b: Those of another one.
-
-    Returns:
-        0 to 1; 0 for two empty sets.
-    """
+    """The exact Jaccard similarity of two sets of sorted distinct hashes; 0 for two empty sets."""
     if native.core is not None:
         ours, theirs = (np.ascontiguousarray(one, np.uint64) for one in (a, b))
         common = native.core.common(ours, theirs)
@@ -131,15 +118,11 @@ def similarity(a: int, b: int, *, bits: int = BITS) -> float:
 def similarity_at(distance: float, bits: int = BITS) -> float:
     """The Jaccard similarity at which a distance is expected; inverts `expected_distance`.
 
-    Args:
-        distance: A Hamming distance, from 0 to `bits`.
-        bits: The width of the fingerprints.
-
     Returns:
-        A similarity from 1 down to 0, which is where half of the bits differ or more.
+        From 1 down to 0 if half of the bits differ or more.
 
     Raises:
-        ValueError: If the distance is outside of its range.
+        ValueError: the distance is less than 0 or more than `bits`.
     """
     if not 0 <= distance <= bits:
         raise ValueError(f"a distance of {bits}-bit fingerprints is from 0 to {bits}: {distance}")
@@ -150,19 +133,12 @@ def similarity_at(distance: float, bits: int = BITS) -> float:
 def expected_distance(similarity: float, bits: int = BITS) -> float:
     """The mean distance of the fingerprints of two texts of a given Jaccard similarity.
 
-    Every bit differs with the probability of a random hyperplane to part two vectors, their angle
-    divided by pi (Charikar 2002). Two sets of about one size and of Jaccard similarity J are at
-    the cosine 2J / (1 + J).
-
-    Args:
-        similarity: A Jaccard similarity, from 0 to 1.
-        bits: The width of the fingerprints.
-
-    Returns:
-        A distance from 0 to bits / 2.
+    A random hyperplane separates two vectors, so that a bit differs, with the probability of their
+    angle divided by pi (Charikar 2002). Two sets of about the same size with Jaccard similarity J
+    have the cosine 2J / (1 + J).
 
     Raises:
-        ValueError: If the similarity is outside of its range.
+        ValueError: the similarity is not from 0 to 1.
     """
     if not 0 <= similarity <= 1:
         raise ValueError(f"a similarity is from 0 to 1: {similarity}")
@@ -170,12 +146,9 @@ def expected_distance(similarity: float, bits: int = BITS) -> float:
 
 
 def candidate_limit(similarity: float) -> int:
-    """The distance within which texts of a similarity are compared by their shingles.
+    """The distance within which texts are compared by their shingles: 25 at .9, 33 at .8, 0 at 1.
 
-    One text in a thousand that is exactly so similar lies beyond it. 25 at .9, 33 at .8, 0 at 1.
-
-    Args:
-        similarity: The Jaccard similarity asked for, from 0.7 to 1.
+    Of the texts with exactly that Jaccard similarity, one in a thousand lies beyond it.
     """
     differs = expected_distance(similarity, 1)
     limit, accepted = 0, (1 - differs) ** BITS
@@ -186,28 +159,25 @@ def candidate_limit(similarity: float) -> int:
 
 
 def limits(similarity: float) -> tuple[int, int]:
-    """The distances up to which two texts are taken for `similarity` alike or more.
+    """The distances up to which two texts count as having a similarity or more.
 
     The distance of a pair is binomial. The limit on all 128 bits is the least that accepts a pair
-    of exactly the similarity asked for with a probability of 1 - 1.25 (1 - similarity): .75 at .8,
-    .94 at .95. Pairs above it, which is where nearly all duplicates are, are accepted more surely.
-    Half of the differing bits of a pair fall on the low 64 bits; their limit, which makes a
-    candidate only, stays just below that half, because every bit more multiplies the candidates.
-
-    Args:
-        similarity: The Jaccard similarity asked for, from 0.7 to 1.
+    of exactly the similarity with a probability of 1 - 1.25 (1 - similarity): .75 at .8, .94 at
+    .95. More similar pairs, which nearly all duplicates are, are accepted more often. The limit on
+    the low 64 bits, which only makes candidates, is just below half of it, because every bit more
+    multiplies the candidates.
 
     Returns:
-        `(k1, k2)`: the limit on the low 64 bits and the one on all 128. (10, 22) at .8, (8, 17) at
-        .9, (6, 14) at .95, (0, 0) at 1.
+        The limits on the low 64 bits and on all 128: (10, 22) at .8, (8, 17) at .9, (6, 14) at .95,
+        (0, 0) at 1.
 
     Raises:
-        ValueError: If the similarity is outside of its range.
+        ValueError: the similarity is not from 0.7 to 1.
     """
     if not 0.7 <= similarity <= 1:
-        raise ValueError(f"a similarity to ask for is from 0.7 to 1: {similarity}")
+        raise ValueError(f"a similarity is from 0.7 to 1 here: {similarity}")
     differs = expected_distance(similarity, 1)
-    # Less what the sum may lose in rounding.
+    # Minus possible rounding errors of the sum.
     wanted = 1 - _STRICTNESS * (1 - similarity) - 1e-12
     k2 = 0
     accepted = (1 - differs) ** BITS

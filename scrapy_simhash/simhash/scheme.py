@@ -32,13 +32,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """What is kept of a text in order to compare it.
+    """A text, reduced to what is compared.
 
     Attributes:
-        fingerprint: An unsigned integer of the scheme's width; None for a text that has no
-            feature, which is not to be compared with anything.
+        fingerprint: An unsigned integer of the scheme's width; None for a text without features,
+            which is not compared with anything.
         size: How many distinct features the text has, of which a scheme may have chosen some.
-        shingles: Their hashes where the scheme has them: distinct, sorted, 64 bits, evenly spread.
+        shingles: The hashes of the features, if the scheme has shingles: distinct, sorted, 64 bits,
+            evenly spread.
     """
 
     fingerprint: int | None
@@ -49,27 +50,26 @@ class Sketch:
 class Scheme(Protocol):
     """A way from a text to its fingerprint.
 
-    A scheme may say more of itself; what it does not say is taken as written here:
+    Optional members and their defaults:
 
-    - ``has_shingles: bool = False``: its sketches have their shingles, so that bands can be made of
-      them and the exact similarity of two texts is known.
-    - ``distance: int | None = None``: the distance up to which documents are near-duplicates where
-      none is asked for. Without one, a scheme of 128 bits is asked for a similarity.
-    - ``max_text: int``: the characters of a text from which on it takes too long. Longer texts of a
-      crawl are not compared, whatever SIMHASH_MAX_TEXT is.
-    - ``explain(text) -> Explanation``: how a fingerprint comes about, for people.
-    - ``keyed(secret: bytes) -> Scheme``: the same with that secret in the hash of every feature,
-      and `key_part` of it in its id. An index asks for it with the 16 bytes of its database.
-      Without it the scheme is used as it is: who knows how it hashes can make texts whose
-      fingerprint is near that of another text.
+    - ``has_shingles: bool = False``: whether sketches have shingles, from which bands and the exact
+      similarity of two texts are computed.
+    - ``distance: int | None = None``: the default distance up to which documents are
+      near-duplicates. If None, a similarity is used, which takes 128 bits.
+    - ``max_text: int``: the number of characters above which a text takes too long. Longer texts
+      of a crawl are not compared, even if SIMHASH_MAX_TEXT is larger.
+    - ``explain(text) -> Explanation``: the steps to a fingerprint, for `scrapy simhash explain`.
+    - ``keyed(secret: bytes) -> Scheme``: the scheme with that secret in the hash of every feature
+      and `key_part(secret)` in its id. An index calls it with the 16 bytes of its database.
+      Without it, anybody can make texts whose fingerprint is near that of another text.
     """
 
     @property
     def id(self) -> str:
-        """Everything two fingerprints must share to be compared.
+        """An identifier; only fingerprints with equal ids are compared.
 
-        With a part ``bits=`` and the width in it, a program that has the database alone knows how
-        wide the fingerprints are to the bit; otherwise to the byte.
+        A part ``bits=`` with the width lets programs that only have the database know the width to
+        the bit, otherwise to the byte.
         """
 
     @property
@@ -77,7 +77,7 @@ class Scheme(Protocol):
         """The width of the fingerprints."""
 
     def sketch(self, text: str) -> Sketch:
-        """Reduce a text to what is compared."""
+        """Reduce a text to its fingerprint."""
 
 
 def has_shingles(scheme: Scheme) -> bool:
@@ -86,31 +86,27 @@ def has_shingles(scheme: Scheme) -> bool:
 
 
 def own_distance(scheme: Scheme) -> int | None:
-    """The distance that a scheme has of its own, for when none is asked for: "keywords" has 3."""
+    """The default distance of a scheme: 3 for "keywords"."""
     return getattr(scheme, "distance", None)
 
 
 def longest_text(scheme: Scheme, most: int) -> int:
-    """How many characters a text may have, where that many are allowed with any scheme."""
+    """How many characters a text may have, within the limit for all schemes."""
     return min(most, getattr(scheme, "max_text", most))
 
 
 def keyed(scheme: Scheme, secret: bytes) -> Scheme:
-    """A scheme with the secret of a database in its hashes, if it takes one."""
+    """A scheme keyed with the secret of a database, if it supports that."""
     make = getattr(scheme, "keyed", None)
     return scheme if make is None else cast("Scheme", make(secret))
 
 
 def key_part(secret: bytes) -> str:
-    """What the id of a scheme says of its secret: fingerprints of another one can't be compared.
-
-    Returns:
-        "key=" and 32 bits as hexadecimal digits, from which the secret can't be found.
-    """
+    """The part of the id of a keyed scheme: "key=" and 32 bits of a hash of the secret."""
     return f"key={blake2b(key=secret, digest_size=4, person=b'scheme').hexdigest()}"
 
 
-# By their import paths: the classic pipeline is loaded for whoever asks for it, and nobody else.
+# Import paths, so that the classic pipeline is only imported when used.
 _SCHEMES = {
     "shingles": "scrapy_simhash.simhash.shingles:Shingles",
     "keywords": "scrapy_simhash.classic.scheme:Keywords",
@@ -127,8 +123,7 @@ def load_scheme(name: str = "shingles", options: Mapping[str, Any] | None = None
             arguments of `Keywords`.
 
     Raises:
-        TypeError: If what the import path names cannot be called, or makes something else than a
-            scheme.
+        TypeError: If the import path is not that of a callable that returns a scheme.
         ValueError: If there is no such scheme, or it has no such option.
     """
     factory = _imported(_SCHEMES.get(name, name))
@@ -170,11 +165,11 @@ _COLUMNS = 8  # bits a line
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature as it goes into a fingerprint.
+    """A feature of a fingerprint.
 
     Attributes:
         name: The word, or the words of a shingle.
-        weight: What it counts.
+        weight: Its weight.
         hash: An unsigned integer of the fingerprint's width.
     """
 
@@ -185,15 +180,15 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The steps from a text to its fingerprint. Printed, it is a text for people.
+    """The steps from a text to its fingerprint, to be printed.
 
     Attributes:
         scheme: The id of the scheme.
         bits: The width of the fingerprint.
-        tokens: The words of the text, in its order.
-        left_out: Those of them that are stop words.
+        tokens: The words of the text, in order.
+        left_out: The stop words among them.
         features: What was hashed, the heaviest first.
-        sums: Plus and minus the weights, for each bit, the highest bit first.
+        sums: The sum of weights for each bit, the highest bit first.
         fingerprint: The signs of the sums; None for a text without a feature.
     """
 

@@ -27,7 +27,7 @@ class Shingles:
     scripts without spaces it is four letters in a row.
     """
 
-    # The number changes with anything that changes a fingerprint; the rest is for people.
+    # The number changes whenever fingerprints change; the rest is information.
     id: str = "shingles/2 tokens=2,4 hash=poly+splitmix64 bits=128 tie=bit fold=unicode14"
     bits: ClassVar[int] = 128
     has_shingles: ClassVar[bool] = True
@@ -36,7 +36,7 @@ class Shingles:
     _secret = b""
 
     def keyed(self, secret: bytes) -> Self:
-        """The scheme of a database: its fingerprints can't be told without the secret."""
+        """The scheme keyed with the secret of a database."""
         made = copy(self)
         made._secret = secret
         made.id = f"{type(self).id} {key_part(secret)}"
@@ -53,7 +53,7 @@ class Shingles:
         return Sketch(words[1] << 64 | words[0], low.size, low)
 
     def explain(self, text: str) -> Explanation:
-        """Say how the fingerprint of a text comes about."""
+        """The steps from a text to its fingerprint."""
         names = shingle_names(text, self._secret)
         words = self._words(np.array(list(names.values()), np.uint64))
         hashes = [int(high) << 64 | int(low) for low, high in words]

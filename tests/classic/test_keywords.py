@@ -321,7 +321,7 @@ def test_explanation_reads_well() -> None:
         ({"weights": "bm25"}, ValueError, "weights: 'bm25'; allowed are levels, tf, tfidf"),
         ({"weights": {"a": math.nan}}, ValueError, "weights: nan, the weight of 'a', is not fin"),
         ({"weights": {"a": -math.inf}}, ValueError, "weights: -inf, the weight of 'a'"),
-        ({"weights": {"a": "5"}}, TypeError, "weights: '5', the weight of 'a', is no number"),
+        ({"weights": {"a": "5"}}, TypeError, "weights: '5', the weight of 'a', is not a number"),
         ({"weights": "pos", "tokenizer": "words"}, ValueError, "'pos' needs parts of speech"),
         ({"weights": "textrank", "tokenizer": str.split}, ValueError, "'textrank' needs parts"),
         ({"idf": "/no/idf"}, ValueError, "idf: cannot read '/no/idf'"),
@@ -363,7 +363,7 @@ def test_file_in_another_encoding_is_refused(tmp_path: Path, option: str) -> Non
     [
         ({"a": math.nan}, {}, ValueError, "weights: nan"),
         ({"a": math.inf}, {}, ValueError, "weights: inf"),
-        ({"a": None}, {}, TypeError, "is no number"),
+        ({"a": None}, {}, TypeError, "is not a number"),
         ({5: 1.0}, {}, TypeError, "features: 5 is no string, which the hash 'fnv1a' takes"),
         ({"a": 1}, {"bits": 0}, ValueError, "bits: 0"),
         ({"a": 1}, {"hash": "md6"}, ValueError, "hash: there is no"),

@@ -382,7 +382,7 @@ def test_other_kinds_of_keys_are_refused(db: Database) -> None:
         ({"distance": -1}, "0 to 64"),
         ({"candidates": "trees"}, "'auto', 'bands', 'blocks'"),
         ({"candidates": "bands", "distance": 3}, "not a distance"),
-        ({"scheme": SimpleNamespace(id="mine/1", bits=64)}, "a distance is wanted"),
+        ({"scheme": SimpleNamespace(id="mine/1", bits=64)}, "a distance is needed"),
     ],
 )
 def test_an_argument_out_of_range_is_refused(

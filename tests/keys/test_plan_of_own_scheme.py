@@ -34,7 +34,7 @@ def test_a_scheme_of_ones_own_with_shingles_has_bands() -> None:
 def test_a_scheme_that_says_nothing_of_shingles_has_blocks() -> None:
     scheme = WithoutShingles()
     assert choose_keys(scheme, 0.9, None, "auto").id.startswith("blocks ")
-    with pytest.raises(ValueError, match="need a scheme that has them"):
+    with pytest.raises(ValueError, match="need a scheme that has shingles"):
         choose_keys(scheme, 0.9, None, "bands")
 
 
