@@ -82,7 +82,7 @@ def test_compare_decides_as_the_index_does(compare, changes: int) -> None:
         one, other = " ".join(a), " ".join(b)
         # At a similarity of 0.7 words in other places are near enough.
         said = compare(one, other, SIMHASH_SIMILARITY=0.7, SIMHASH_MIN_FEATURES=1)
-        # Which of the pairs that are only just similar enough blocks miss, hangs on the secret.
+        # Which of the barely similar pairs blocks miss depends on the secret.
         options = {"candidates": "blocks", "secret": "compare and the index"}
         with Index("sqlite://", similarity=0.7, **options) as index:
             index.claim(one, key="1")

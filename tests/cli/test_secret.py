@@ -101,7 +101,7 @@ def dedupe(call, tmp_path):
 
 
 def test_dedupe_gives_the_same_output_each_time(dedupe):
-    """Of pairs at the threshold some are missed, and which ones hangs on the secret."""
+    """Some pairs at the threshold are missed; which ones depends on the secret."""
     first = dedupe()
     assert 60 <= first.count(b"\n") < 180
     assert dedupe() == dedupe() == first

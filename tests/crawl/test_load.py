@@ -81,7 +81,7 @@ async def test_a_page_lets_go_of_its_tree_when_nobody_needs_it_any_more(settings
     with serve({"/a": article("a"), "/b": article("b")}) as site:
         found = await crawl(spider, settings | extensions, [site + "/a", site + "/b"])
     count = found.crawler.stats.get_value
-    # Who asks for it once more has it made anew: for the first item of a page that is scraped.
+    # The tree is parsed again when it is needed again: for the first item of a page.
     assert count("trees/False") == 2
     assert count("trees/True", 0) == 2 * (spider.per_page - 1)
     assert len(found.items) == 2 * spider.per_page

@@ -166,7 +166,7 @@ def test_the_item_processor_lists_the_pipelines(lost):
     assert isinstance(last, PassesToo)
     assert is_last_pipeline(crawler, last)
     assert not is_last_pipeline(crawler, first)
-    # Somebody's own, of which nothing is known.
+    # An unknown class of the project.
     crawler.engine.scraper.itemproc = SimpleNamespace()
     assert not is_last_pipeline(crawler, last)
     assert lost() == []

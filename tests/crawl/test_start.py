@@ -68,7 +68,7 @@ async def test_other_fields_on_an_old_namespace_are_warned_of_before_the_first_p
 async def test_a_crawl_that_meets_nothing_makes_no_namespace_and_empties_none(
     database, settings, urls
 ):
-    """As `scrapy shell` and `scrapy fetch` do, in a project whose crawls begin anew each time."""
+    """As `scrapy shell` and `scrapy fetch` do, in a project whose crawls reset the index."""
     await crawl(PageSpider, settings, [])
     assert rows_of(database, "SELECT name FROM simhash_namespaces") == []
     await crawl(PageSpider, settings, urls)
@@ -146,7 +146,7 @@ async def test_an_index_that_will_never_answer_is_said_in_one_line_and_nothing_i
     assert lines(caplog, "ERROR") == []
     assert "Traceback" not in caplog.text
     if before is not None:
-        assert database.read_bytes() == before, "it is never repaired or made anew in silence"
+        assert database.read_bytes() == before, "it is never repaired or replaced silently"
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300], ids=["nul", "lone", "long"])

@@ -70,7 +70,7 @@ def test_a_batch_waits_once_under_the_lock_and_twice_if_it_meets_something(
 
 
 def test_a_batch_that_meets_nothing_takes_few_statements_on_sqlite(tmp_path: Path) -> None:
-    """For each of them its driver gives the interpreter away."""
+    """The driver releases the GIL for each statement."""
     opened = Database(f"sqlite:///{tmp_path}/seen.db")
     index = Index(opened)
     verdicts = index.claim_many({"text": article(n), "key": str(n)} for n in range(64))

@@ -178,8 +178,8 @@ def test_an_index_whose_database_was_made_anew_does_not_mix_the_two(url: str) ->
         ready = index.document("a text that is ready to be claimed since before", key="a")
         with pytest.raises(SchemeMismatch, match="made anew, with another secret"):
             index.execute([ready])
-    with Index(url) as anew:
-        assert len(anew) == 0
+    with Index(url) as index:
+        assert len(index) == 0
 
 
 def test_no_error_shows_it(url: str) -> None:

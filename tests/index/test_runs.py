@@ -67,7 +67,7 @@ def test_what_a_dead_process_left_counts_no_more_and_is_deleted(db: Database) ->
     assert run.recovery.runs == [index.run.id]
     assert run.recovery.claims == 0
     assert len(index) == 0
-    assert rows(db, schema.claims) == 2, "the rows go by and by"
+    assert rows(db, schema.claims) == 2, "the rows are deleted later"
     assert row(db, index.run).recovered is not None
     fresh = Index(db, run=run)
     assert kind(fresh, TEXT) == "unique"

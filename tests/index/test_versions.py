@@ -99,7 +99,7 @@ def test_a_page_that_drifts_is_the_same_at_every_step(db: Database, same_url: An
     if same_url == "pass":
         assert set(kinds[1:]) == {"same"}
     else:
-        # What was left out was near what is stored, so a step too far is claimed anew.
+        # Dropped versions were similar to the stored one; a version that is not is claimed.
         assert "unique" in kinds[1:]
         assert "same" in kinds[1:]
     assert index.claim(versions[-1], key="b").kind == "duplicate"

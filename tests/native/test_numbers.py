@@ -23,7 +23,7 @@ def both(text):
     return found
 
 
-# What the numbers of a text hang on, in pieces: to be put together in any way.
+# Pieces of texts that decide which numbers are found, in any order.
 pieces = st.sampled_from(
     [
         *("0", "1", "23", "456", "7890", "1,234", "5'000", "1’000.5", "12:30", "1.2.3", "00"),
