@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rich.table import Table
@@ -178,20 +177,19 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
     console.print(facts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class Pair(NamedTuple):
     """Two documents that have a fingerprint, in their order.
 
     Attributes:
-        documents: the documents.
+        facts: their facts.
         rows: the rows that claims on them would have.
         distance: the distance of their fingerprints, in bits.
         similarity: the Jaccard similarity of their shingles; None where the scheme has none.
         estimate: the similarity that the distance stands for.
     """
 
-    documents: tuple[Document, Document]
-    rows: tuple[Row, Row]
+    facts: list[Facts | None]
+    rows: list[Row]
     distance: int
     similarity: float | None
     estimate: float
@@ -212,10 +210,9 @@ class Pair:
         )
         ((apart, _),) = batch.twins[1]
         a, b = first.sketch.shingles, second.sketch.shingles
-        one, other = batch.rows
         return cls(
-            (first, second),
-            (one._replace(id=1), other._replace(id=2)),
+            [first.facts, second.facts],
+            [row._replace(id=number) for number, row in enumerate(batch.rows, 1)],
             apart,
             None if a is None or b is None else jaccard(a, b),
             similarity_at(apart, scheme.bits),
@@ -227,5 +224,4 @@ class Pair:
         def twins(number: int, standing: Mapping[int, Row]) -> list[Met]:
             return [Met(self.distance, self.similarity, False, standing[0])] if number else []
 
-        facts = [document.facts for document in self.documents]
-        return decide(self.rows, facts, [(), ()], twins, rule=rule, newest={}, made={})[1]
+        return decide(self.rows, self.facts, [(), ()], twins, rule=rule, newest={}, made={})[1]

@@ -146,7 +146,9 @@ def _print_version(version: Mapping[str, Any], bits: int) -> None:
 def _print_drop(drop: Mapping[str, Any]) -> None:
     console = open_console()
     seen = f"run {drop['run']}, {format_time(drop['created'])}"
-    facts = facts_table(f"Near-duplicate in {seen}: {shortened(drop['action'], 40)}")
+    is_unchanged = drop["action"] == history.SAME
+    what = "Unchanged" if is_unchanged else f"Near-duplicate ({shortened(drop['action'], 40)})"
+    facts = facts_table(f"{what} in {seen}")
     facts.add_row("of", Text(shortened(drop["original"] or "an item that was deleted")))
     apart = f"{drop['distance']} {plural(drop['distance'], 'bit')}"
     facts.add_row("similarity", f"{_similarity(drop)} ({apart} apart)")

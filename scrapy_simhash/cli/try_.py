@@ -29,6 +29,7 @@ from scrapy_simhash.cli.arguments import positive
 from scrapy_simhash.cli.output import open_console
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.tune import print_tuned, tuned
+from scrapy_simhash.crawl import end, pipeline
 from scrapy_simhash.crawl.addon import Addon
 from scrapy_simhash.crawl.pipeline import SimhashPipeline
 from scrapy_simhash.item.names import name_of
@@ -165,8 +166,8 @@ def _crawl(settings: ScrapySettings, options: Options) -> tuple[Crawler, Mapping
     """
     process = _process(settings)
     # These warn that nothing is stored, which is intended here, or repeat what is printed below.
-    for module in ("storing", "end"):
-        logging.getLogger(f"scrapy_simhash.crawl.{module}").setLevel(logging.ERROR)
+    for module in (pipeline, end):
+        module.logger.setLevel(logging.ERROR)
     crawler = process.create_crawler(_spider(process, options.spider))
     name = crawler.spidercls.name
     fields: dict[str, int] = {}

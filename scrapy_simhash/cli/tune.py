@@ -26,7 +26,7 @@ from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from typing import Any
 
     from numpy.typing import NDArray
@@ -88,19 +88,13 @@ def tuned(
     limit: int = _LIMIT,
     examples: int = _EXAMPLES,
 ) -> dict[str, Any]:
-    """What each threshold would drop, and the pairs closest to the present one.
+    """What each threshold would drop, and the pairs closest to the present one, on each side.
 
-    Args:
-        project: has the present threshold.
-        database: where the documents are.
-        namespace: their namespace.
-        run: counts only the documents of this run.
-        limit: replays the newest so many stored items and duplicates.
-        examples: the number of pairs on each side of the present threshold.
+    Counts only the documents of the given run. See the options for `limit` and `examples`.
 
     Raises:
         CommandError: the namespace has another scheme than the project.
-        NotFound: there is nothing to decide on.
+        NotFound: there is nothing to replay.
     """
     scheme, rule = keyed(project.settings.scheme, database.secret), project.rule
     if namespace.scheme != scheme.id:
@@ -111,8 +105,7 @@ def tuned(
     documents = history.documents(database, namespace, run, limit=limit)
     counted = np.array([run in {None, row.run} for row in documents.rows], bool)
     if not counted.any():
-        of_run = "" if run is None else f" of run {run}"
-        raise history.NotFound(f"the namespace {namespace.name!r} has nothing{of_run} to replay")
+        raise history.NotFound(f"the namespace {namespace.name!r} has nothing to replay")
     tried, present = levels(rule, scheme.bits)
     measure = Similarities(database, namespace, scheme, documents, tried[0].similarity or 0.0)
     with progress_bar() as progress:
@@ -124,7 +117,16 @@ def tuned(
             rule,
             advance=lambda count: progress.advance(task, count),
         )
-    borderline = _Borderline(database, namespace, documents, counted)
+    steps = []
+    # The steps next to the present level; in each, the pairs closest to it first.
+    for looser in (present, present - 1):
+        if 0 <= looser < len(tried) - 1:
+            stricter = tried[looser + 1]
+            pairs = _borderline(documents, replays[looser], replays[looser + 1], stricter, counted)
+            pairs.sort(key=lambda pair: pair.similarity, reverse=looser < present)
+            shown = [_described(database, namespace, documents, one) for one in pairs[:examples]]
+            names = {"dropped_at": tried[looser].name, "kept_at": stricter.name}
+            steps.append({**names, "pairs": shown})
     return {
         "namespace": namespace.name,
         "run": run,
@@ -137,101 +139,72 @@ def tuned(
                 "limit": level.limit,
                 "dropped": int((counted & ~one.kept).sum()),
                 "kept": int((counted & one.kept).sum()),
-                "is_present": number == present,
+                "is_present": level is tried[present],
             }
-            for number, (level, one) in enumerate(zip(tried, replays, strict=True))
+            for level, one in zip(tried, replays, strict=True)
         ],
-        # The pairs closest to the present threshold come first.
-        "borderline": [
-            {
-                "dropped_at": tried[looser].name,
-                "kept_at": tried[looser + 1].name,
-                "pairs": borderline.describe(
-                    borderline.pairs(replays[looser], replays[looser + 1], tried[looser + 1])[
-                        :: 1 if looser == present else -1
-                    ][:examples]
-                ),
-            }
-            for looser in (present, present - 1)
-            if 0 <= looser < len(tried) - 1
-        ],
+        "borderline": steps,
     }
 
 
 class _Pair(NamedTuple):
     """A dropped document and its match, by their numbers."""
 
-    similarity: float
     number: int
     match: int
+    distance: int
+    similarity: float
     estimated: bool
 
 
-class _Borderline:
-    """Finds and describes pairs that one level drops and the next one keeps."""
+def _borderline(
+    documents: history.Documents,
+    looser: Replay,
+    stricter: Replay,
+    level: Level,
+    counted: NDArray[np.bool_],
+) -> list[_Pair]:
+    """The pairs that one level drops and the stricter one keeps.
 
-    def __init__(
-        self,
-        database: Database,
-        namespace: history.NamespaceRow,
-        documents: history.Documents,
-        counted: NDArray[np.bool_],
-    ) -> None:
-        self._database = database
-        self._namespace = namespace
-        self._documents = documents
-        self._counted = counted
+    Later crawls of the same two pages give no pair of their own. A document that the stricter level
+    keeps only because it drops its match gives none.
+    """
+    rows = documents.rows
+    found: dict[tuple[object, ...], _Pair] = {}
+    for number, (match, known, is_estimate) in looser.matches.items():
+        if not (counted[number] and stricter.kept[number]):
+            continue
+        one, other = rows[number], rows[match]
+        apart = distance(*(int.from_bytes(row.fingerprint, "big") for row in (one, other)))
+        bits = 8 * len(one.fingerprint)
+        similarity = similarity_at(apart, bits) if known is None else known
+        is_near = apart <= level.limit
+        if level.similarity is not None:
+            is_near = similarity >= level.similarity
+        if not is_near:
+            pages = (one.url, other.url, one.fingerprint, other.fingerprint)
+            pair = _Pair(number, match, apart, similarity, known is None or is_estimate)
+            found.setdefault(pages, pair)
+    return list(found.values())
 
-    def pairs(self, looser: Replay, stricter: Replay, level: Level) -> list[_Pair]:
-        """The pairs, sorted by similarity.
 
-        Later crawls of the same two pages give no pair of their own. A document that the stricter
-        level keeps only because it drops its match gives none.
-        """
-        rows = self._documents.rows
-        found: dict[tuple[object, ...], _Pair] = {}
-        for number, (match, known, is_estimate) in looser.matches.items():
-            if not (self._counted[number] and stricter.kept[number]):
-                continue
-            apart = self._distance(number, match)
-            similarity = similarity_at(apart, self._namespace.bits) if known is None else known
-            is_near = (
-                apart <= level.limit if level.similarity is None else similarity >= level.similarity
-            )
-            if not is_near:
-                one, other = rows[number], rows[match]
-                pages = (one.url, other.url, one.fingerprint, other.fingerprint)
-                pair = _Pair(similarity, number, match, known is None or is_estimate)
-                found.setdefault(pages, pair)
-        return sorted(found.values())
-
-    def describe(self, pairs: Sequence[_Pair]) -> list[dict[str, Any]]:
-        """The pairs with their addresses and differences."""
-        places = self._documents.places
-        wanted = {places[number] for pair in pairs for number in (pair.number, pair.match)}
-        urls = history.urls(self._database, self._namespace, wanted)
-        described = []
-        for pair in pairs:
-            place, other = places[pair.number], places[pair.match]
-            # One pair at a time: texts may be large.
-            texts = history.texts(self._database, self._namespace, (place, other))
-            changes = text_changes(texts.get(other), texts.get(place))
-            described.append(
-                {
-                    "url": urls.get(place),
-                    "match": urls.get(other),
-                    "similarity": pair.similarity,
-                    "estimated": pair.estimated,
-                    "distance": self._distance(pair.number, pair.match),
-                    "changes": None if changes is None else len(changes),
-                    "differs": None if changes is None else excerpts(texts[other], changes),
-                }
-            )
-        return described
-
-    def _distance(self, number: int, match: int) -> int:
-        one, other = (self._documents.rows[row].fingerprint for row in (number, match))
-        return distance(int.from_bytes(one, "big"), int.from_bytes(other, "big"))
+def _described(
+    database: Database, namespace: history.NamespaceRow, documents: history.Documents, pair: _Pair
+) -> dict[str, Any]:
+    """A pair with its addresses and differences."""
+    place, other = documents.places[pair.number], documents.places[pair.match]
+    urls = history.urls(database, namespace, (place, other))
+    texts = history.texts(database, namespace, (place, other))
+    changes = text_changes(texts.get(other), texts.get(place))
+    return {
+        "url": urls.get(place),
+        "match": urls.get(other),
+        "similarity": pair.similarity,
+        "estimated": pair.estimated,
+        "distance": pair.distance,
+        "changes": None if changes is None else len(changes),
+        "differs": None if changes is None else excerpts(texts[other], changes),
+    }
 
 
 def print_tuned(console: Console, figures: Mapping[str, Any]) -> None:

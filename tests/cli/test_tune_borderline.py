@@ -12,7 +12,7 @@ from stored import changed
 
 from scrapy_simhash.cli.output import excerpts, text_changes
 from scrapy_simhash.cli.replay import Level
-from scrapy_simhash.cli.tune import _Borderline, _closeness
+from scrapy_simhash.cli.tune import _borderline, _closeness
 from scrapy_simhash.history.documents import Documents
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
@@ -114,13 +114,12 @@ def borderline(prints, similarities, *, kept=True):
         number: (0, similarity, False) for number, similarity in enumerate(similarities) if number
     }
     looser, stricter = SimpleNamespace(matches=matches), SimpleNamespace(kept=everything == kept)
-    found = _Borderline(None, SimpleNamespace(bits=8), documents, everything)
-    return found.pairs(looser, stricter, Level("0.9", 30, 0.9))
+    return _borderline(documents, looser, stricter, Level("0.9", 30, 0.9), everything)
 
 
 def test_two_pages_of_several_crawls_are_one_pair():
     pairs = borderline([0, 1, 2, 1], [None, 0.85, 0.81, 0.85])
-    assert [pair.number for pair in pairs] == [2, 1]
+    assert [pair.number for pair in pairs] == [1, 2]
 
 
 def test_what_is_kept_since_its_match_is_dropped_is_no_pair():
