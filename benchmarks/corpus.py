@@ -97,8 +97,8 @@ def cost_of(command: list[str]) -> Cost:
         # Reading takes some milliseconds of CPU time from the measured processes.
         time.sleep(0.1)
     wall = time.monotonic() - began
-    said = process.stdout.read()
-    kept = json.loads(said)["kept"] if b"{" in said else int(said.split()[-1])
+    output = process.stdout.read()
+    kept = json.loads(output)["kept"] if b"{" in output else int(output.split()[-1])
     return Cost(wall, sum(computed.values()), most / 2**20, most_own / 2**20, kept)
 
 

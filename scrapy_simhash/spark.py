@@ -258,14 +258,10 @@ class _Deciding:
         made = decide_corpus(sketches, self.plan, sketches.order)
         has_none = made.matches < 0
         differs = [made.reasons[reason] or None for reason in made.differs]
-        columns = {
-            "number": numbers,
-            "kept": made.kept,
-            "match": pa.array(numbers[made.matches], mask=has_none),
-            "similarity": pa.array(made.similarities, mask=has_none),
-            "differs": pa.array(differs, pa.string()),
-        }
-        return pa.table(columns)
+        match = pa.array(numbers[made.matches], mask=has_none)
+        similarity = pa.array(made.similarities, mask=has_none)
+        columns = [numbers, made.kept, match, similarity, pa.array(differs, pa.string())]
+        return pa.table(columns, [name.split()[0] for name in _DECIDED.split(", ")])
 
     def _sketches(self, table: Any) -> Sketches:
         packed = {name: table[name].to_pylist() for name in ("row", "keys", "shingles", "details")}

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.index.decide import Rule
     from scrapy_simhash.index.index import Index
-    from scrapy_simhash.index.runs import Run
     from scrapy_simhash.index.verdict import FactsMode
 
-__all__ = ["CommandError", "Project", "open_database"]
+__all__ = ["CommandError", "Project"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,7 +47,7 @@ def _or_command_error(build: Callable[P, T]) -> Callable[P, T]:
     return built
 
 
-open_database = _or_command_error(Database)
+_open_database = _or_command_error(Database)
 _checked = _or_command_error(check_url)
 
 
@@ -97,7 +96,7 @@ class Project:
         if (path := sqlite_file(url)) is not None and not path.exists():
             hint = "" if self.given_database else "; crawl first, or use --database"
             raise CommandError(f"there is no database {path}{hint}")
-        opened = open_database(
+        opened = _open_database(
             url,
             options=self.settings.engine_options,
             timeout=self.settings.timeout,
@@ -133,12 +132,6 @@ class Project:
         )
 
     @_or_command_error
-    def index(
-        self,
-        database: Database,
-        namespace: str,
-        run: Run | None = None,
-        text_budget: int | None = None,
-    ) -> Index:
+    def index(self, database: Database, namespace: str) -> Index:
         """An index with the project's settings."""
-        return self.settings.open_index(database, namespace, run, text_budget)
+        return self.settings.open_index(database, namespace)

@@ -7,6 +7,7 @@ import os
 import pickle
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
@@ -45,27 +46,21 @@ class Portion(NamedTuple):
     chunk: Chunk
 
 
+@dataclass(frozen=True, slots=True)
 class Sketcher:
     """Makes sketches of records. It is sent to each process once.
 
-    Args:
+    Attributes:
         sources: the files of the records.
         reader: makes documents of items, or of pages.
         plan: how documents are compared.
         criteria: by which copies are preferred.
     """
 
-    def __init__(
-        self,
-        sources: Sequence[Source],
-        reader: ItemReader | PageReader,
-        plan: Plan,
-        criteria: Sequence[Criterion],
-    ) -> None:
-        self.sources = sources
-        self.plan = plan
-        self.criteria = criteria
-        self._reader = reader
+    sources: Sequence[Source]
+    reader: ItemReader | PageReader
+    plan: Plan
+    criteria: Sequence[Criterion]
 
     def part(self, portion: Portion) -> Part:
         """The sketches of some records.
@@ -78,7 +73,7 @@ class Sketcher:
         if len(records) != chunk.length:
             raise FeedError(f"{source.path} was changed while it was read")
         documents = [
-            self._reader.document(source.item(record), number)
+            self.reader.document(source.item(record), number)
             for number, record in enumerate(records, portion.number)
         ]
         return make_part(documents, self.plan, self.criteria)

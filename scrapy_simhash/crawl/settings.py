@@ -219,13 +219,7 @@ class Settings:
             return str(path.absolute())
         return shown_url(url)
 
-    def open_index(
-        self,
-        database: Database,
-        namespace: str,
-        run: Run | None = None,
-        text_budget: int | None = None,
-    ) -> Index:
+    def open_index(self, database: Database, namespace: str, run: Run | None = None) -> Index:
         """The index of a namespace; raises as :class:`Index` does."""
         return Index(
             database,
@@ -236,7 +230,7 @@ class Settings:
             candidates=self.candidates,
             scheme=self.scheme,
             same_url=self.same_url,
-            text_budget=self.text_budget if text_budget is None else text_budget,
+            text_budget=self.text_budget,
             item_budget=self.quarantine,
             expected_size=self.expected_size,
             facts=self.facts,

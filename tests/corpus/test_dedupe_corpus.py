@@ -220,7 +220,7 @@ def test_where_there_is_nothing_to_read_it_is_said(call, tmp_path):
         assert given_ in err
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl.gz", "parquet"])
+@pytest.mark.parametrize("form", ["csv", "jsonl.gz", "jsonl.zst", "parquet"])
 def test_the_table_of_groups(call, tmp_path, form):
     text = prose(1, 90)
     items = [
@@ -246,7 +246,8 @@ def test_the_table_of_groups(call, tmp_path, form):
     if form == "parquet":
         rows = pytest.importorskip("pyarrow.parquet").read_table(groups).to_pylist()
     else:
-        rows = [json.loads(line) for line in gzip.decompress(groups.read_bytes()).splitlines()]
+        unpack = PACKED[groups.suffix][1]
+        rows = [json.loads(line) for line in unpack(groups.read_bytes()).splitlines()]
     assert [row["group"] for row in rows] == [1, 2, 1, 4]
     nothing = dict.fromkeys(("similarity", "match", "differs"))
     assert rows[1] == {"group": 2, "member": 2, "kept": True, "url": "http://b.test/", **nothing}
