@@ -1,4 +1,4 @@
-"""Nothing loads what only others need: crawls, commands, the report, another scheme."""
+"""What needs no crawl loads neither Scrapy nor jieba."""
 
 from __future__ import annotations
 
@@ -52,36 +52,12 @@ with tempfile.TemporaryDirectory() as name:
     counts = dedupe_corpus(sketcher, Targets(folder / "out.jsonl"))
     assert (counts.read, counts.kept, counts.dropped) == (2, 1, 1)
 """,
-    "a crawl": """
-import logging, tempfile
-from scrapy import Spider
-from scrapy.crawler import CrawlerProcess
-logging.disable()
-class Items(Spider):
-    name = "items"
-    async def start(self):
-        yield {"by": "a", "text": TEXT * 3}
-        yield {"by": "a", "text": TEXT * 3}
-with tempfile.TemporaryDirectory() as folder:
-    process = CrawlerProcess({
-        "ADDONS": {"scrapy_simhash.Addon": 500},
-        "FEEDS": {f"{folder}/items.jsonl": {"format": "jsonlines"}},
-        "SIMHASH_DATABASE_URL": f"sqlite:///{folder}/index.db",
-        "TELNETCONSOLE_ENABLED": False,
-    })
-    crawler = process.create_crawler(Items)
-    process.crawl(crawler)
-    process.start()
-assert crawler.stats.get_value("simhash/duplicates") == 1, crawler.stats.get_stats()
-""",
 }
 
-#: What each must not load: Scrapy without a crawl; with one, what commands, the report and the
-#: classic scheme need.
-CRAWLS_ONLY = ("scrapy", "twisted", "jieba", "itemadapter")
-NO_CRAWL = ("rich", "rapidfuzz", "jinja2", "jieba", "rjieba", "xxhash", "trafilatura")
+#: What none of them may load; `crawl/test_imports.py` is about crawls.
+NOT_LOADED = ("scrapy", "twisted", "itemadapter", "jieba", "rjieba")
 
-#: Notes who was at work, down to a module of ours, when one of the others was first looked for.
+#: Records which modules, back to one of this package, imported one of the others first.
 WATCH = """
 import sys
 
@@ -113,7 +89,7 @@ for name in OTHERS:
 
 @pytest.mark.parametrize("name", USES)
 def test_nothing_is_loaded_that_only_others_need(name):
-    others = f"OTHERS = {NO_CRAWL if name == 'a crawl' else CRAWLS_ONLY}\n"
+    others = f"OTHERS = {NOT_LOADED}\n"
     done = subprocess.run(
         [sys.executable, "-c", others + WATCH + USES[name] + REPORT],
         capture_output=True,

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import UserDict
 from itertools import pairwise
 
@@ -167,12 +165,3 @@ def test_explanation_of_shingles() -> None:
         assert total == 2 * ones - 4
     assert "to / be / or" in str(explanation)
     assert "none" in str(scheme.explain("word"))
-
-
-def test_import_does_not_load_jieba() -> None:
-    code = (
-        "import sys, scrapy_simhash as s; s.fingerprint('two words');"
-        "print([m for m in ('jieba', 'rjieba') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
