@@ -7,7 +7,7 @@ from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.db.schema import CONFIRMED, EXACT, PENDING, TEXT
+from scrapy_simhash.db.schema import CONFIRMED, EXACT, TEXT
 from scrapy_simhash.index.decide import Met, Rule, decide, stands_for
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
@@ -174,29 +174,21 @@ class Seen:
         token = next(self._tokens)
         return Row(
             namespace=1,
-            id=0,
             owner=hash(thing.owner),
             token=token,
             visit=thing.visit,
             generation=thing.generation,
             fetch=thing.fetch,
             run=thing.generation,
-            state=PENDING,
             basis=EXACT if thing.exact else TEXT,
             fingerprint=thing.text.to_bytes(16, "big"),
             size=thing.size,
-            nearest=None,
             created=float(token),
-            seen=0.0,
             key=thing.owner,
             url=thing.url,
-            packed_keys=None,
             digest=_digest(thing),
             facts=None if facts is None else facts.packed(),
-            minhash=None,
             rest=thing.rest,
-            beside=None,
-            differs=None,
         )
 
 

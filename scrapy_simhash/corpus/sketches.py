@@ -303,30 +303,18 @@ class Sketches:
         mine = _Packed._make(self.rows[number].item())
         facts, page_sketch, url = self._blobs(number, mine)
         return Row(
-            namespace=0,
             id=place + 1,
             owner=mine.owner,
             token=place,
-            visit=0,
-            generation=0,
             fetch=mine.fetch,
-            run=0,
             state=CONFIRMED,
             basis=mine.basis,
             fingerprint=mine.fingerprint,
             size=mine.size,
-            nearest=None,
-            created=0.0,
-            seen=0.0,
-            key="",
             url=url.decode(),
-            packed_keys=None,
             digest=mine.digest if mine.has_digest else None,
             facts=facts,
-            minhash=None,
             rest=page_sketch,
-            beside=None,
-            differs=None,
         )
 
     def _blobs(self, number: int, mine: _Packed) -> tuple[bytes | None, bytes | None, bytes]:

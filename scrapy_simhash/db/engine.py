@@ -106,6 +106,39 @@ def _libpq(timeout: float) -> dict[str, Any]:
     }
 
 
+def session_settings(dialect: str, timeout: float, makes_tables: bool) -> list[str]:
+    """The statements to execute on each new connection."""
+    milliseconds = int(timeout * 1000)
+    lock_timeout = milliseconds // SLICES
+    match dialect:
+        case "sqlite":
+            return [
+                # Stored in the file: set only in those we make.
+                *(["PRAGMA journal_mode=WAL"] if makes_tables else []),
+                "PRAGMA synchronous=NORMAL",
+                "PRAGMA cache_size=-4096",
+                "PRAGMA wal_autocheckpoint=16000",
+                "PRAGMA temp_store=MEMORY",
+            ]
+        case "postgresql":
+            return [
+                f"SET statement_timeout = {milliseconds}",
+                f"SET lock_timeout = {max(1, lock_timeout)}",
+                "COMMIT",
+            ]
+        case "mysql" | "mariadb":
+            statements = [
+                f"SET SESSION innodb_lock_wait_timeout = {max(1, lock_timeout // 1000)}",
+                # In local time, the hour at the end of summer time comes twice.
+                "SET time_zone = '+00:00'",
+            ]
+            if dialect == "mariadb":
+                # Otherwise long IN lists are joined as a table, which is slower than look-ups.
+                statements.append("SET SESSION in_predicate_conversion_threshold = 0")
+            return statements
+    return []
+
+
 def clock(connection: Connection) -> float:
     """Seconds since the epoch by the server's clock."""
     match connection.dialect.name:

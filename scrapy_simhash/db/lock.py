@@ -165,15 +165,8 @@ def record_usage(
 ) -> None:
     """Record what a transaction that holds the lock changes; must be called once, even for zero.
 
-    It shows other processes that a transaction got through, and keeps numbers unique.
-
-    Args:
-        connection: in the transaction.
-        namespace: its number.
-        held: returned by :func:`lock`.
-        size: claims added; negative if more were removed.
-        text_bytes: bytes of texts added.
-        item_bytes: bytes of items added.
+    It shows other processes that a transaction got through, and keeps numbers unique. The sizes
+    are negative if more was removed than added.
     """
     if _has_usage_rows(connection):
         totals = {

@@ -48,12 +48,8 @@ class Liveness:
 class LockWait:
     """Decides how often one transaction is tried. Use it as a context manager.
 
-    Args:
-        engine: of the database.
-        timeout: seconds without anybody getting through, after which it gives up.
-        liveness: updated here.
-        namespace: whose lock is waited for. SQLite has one lock for all. Without a namespace,
-            progress on a server can't be observed.
+    It gives up after `timeout` seconds in which nobody got through. On a server, that can be
+    observed only if the namespace is known; SQLite has one lock for all.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ statement that follows the one that takes the lock sees everything committed bef
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from sqlalchemy.exc import DBAPIError
 
@@ -23,22 +23,8 @@ if TYPE_CHECKING:
 _PIPELINE = "simhash_pipeline"
 
 
-class Answer(Protocol):
-    """The result of a statement."""
-
-    @property
-    def rows(self) -> Sequence[tuple[Any, ...]]:
-        """The rows of a query."""
-        ...
-
-    @property
-    def changed(self) -> int:
-        """How many rows were changed, according to the driver."""
-        ...
-
-
 class Result(NamedTuple):
-    """An answer that has been received."""
+    """An answer that has been received: the rows of a query, and how many rows were changed."""
 
     rows: Sequence[tuple[Any, ...]]
     changed: int
@@ -72,19 +58,17 @@ class _Pending:
                 raise _wrapped(self._connection, self._statement, error) from error
 
 
+Answer = Result | _Pending
+
+
 def execute(
     connection: Connection, statement: str, parameters: Any, *, replans: bool = False
 ) -> Answer:
     """Execute a statement in the driver's own form, or once for each of a list of parameters.
 
     SQLite and PostgreSQL are called directly: SQLAlchemy's overhead is several times the time of
-    most statements, and it does not support pipelines.
-
-    Args:
-        connection: in a transaction.
-        statement: in the form of the driver.
-        parameters: likewise; a list of them for many executions.
-        replans: PostgreSQL plans it each time, for a table that grows while it is prepared.
+    most statements, and it does not support pipelines. With `replans`, PostgreSQL plans it each
+    time, as the table may have grown since it was prepared.
 
     Raises:
         DBAPIError: as SQLAlchemy would raise it.

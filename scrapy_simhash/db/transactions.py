@@ -22,11 +22,12 @@ from scrapy_simhash.db.engine import (
     clock,
     engine_options,
     missing_driver,
+    session_settings,
     sqlite_file,
 )
 from scrapy_simhash.db.errors import is_creation_race, is_read_only, note_end, unavailable
 from scrapy_simhash.db.lock import ON_LOCK
-from scrapy_simhash.db.lock_wait import SLICES, Liveness, LockWait
+from scrapy_simhash.db.lock_wait import Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords, shown_url
 from scrapy_simhash.db.pipeline import pipelined
 from scrapy_simhash.db.secret import read_secret, secret_of
@@ -277,35 +278,8 @@ class Database:
         )
 
     def _on_connect(self, connection: DBAPIConnection, _record: object) -> None:
-        milliseconds = int(self.timeout * 1000)
-        lock_timeout = milliseconds // SLICES
-        lock_wait = f"SET SESSION innodb_lock_wait_timeout = {max(1, lock_timeout // 1000)}"
-        # In local time, the hour at the end of summer time comes twice.
-        utc = "SET time_zone = '+00:00'"
-        statements = {
-            "sqlite": (
-                # Stored in the file: set only in those we make.
-                *(["PRAGMA journal_mode=WAL"] if self._makes_tables else []),
-                "PRAGMA synchronous=NORMAL",
-                "PRAGMA cache_size=-4096",
-                "PRAGMA wal_autocheckpoint=16000",
-                "PRAGMA temp_store=MEMORY",
-            ),
-            "postgresql": (
-                f"SET statement_timeout = {milliseconds}",
-                f"SET lock_timeout = {max(1, lock_timeout)}",
-                "COMMIT",
-            ),
-            "mysql": (lock_wait, utc),
-            "mariadb": (
-                lock_wait,
-                utc,
-                # Otherwise long IN lists are joined as a table, which is slower than look-ups.
-                "SET SESSION in_predicate_conversion_threshold = 0",
-            ),
-        }.get(self.engine.dialect.name, ())
         cursor = connection.cursor()
-        for statement in statements:
+        for statement in session_settings(self.dialect, self.timeout, self._makes_tables):
             cursor.execute(statement)
         cursor.close()
 

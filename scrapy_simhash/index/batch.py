@@ -74,18 +74,11 @@ def make_batch(
     limit: int,
     keep_texts: bool,
 ) -> Batch:
-    """Prepare documents that have a fingerprint.
+    """Prepare documents that have a fingerprint: at most 64, as each is compared with each.
 
-    Args:
-        documents: at most 64, as each is compared with each.
-        namespace: of their claims.
-        claimant: the run that claims them.
-        now: seconds since the epoch.
-        keys: computes the keys they are stored under.
-        flips: for each slot, the masks that turn a key into the keys to look up (by XOR).
-        width: of a fingerprint, in bytes.
-        limit: the distance up to which two documents of the batch are compared.
-        keep_texts: whether their texts are stored.
+    `flips` are, for each slot, the masks that turn a key into the keys to look up (by XOR), `width`
+    is that of a fingerprint in bytes, and two documents of the batch are compared if their distance
+    is at most `limit`.
     """
     stored = [keys_of(document, keys) for document in documents]
     # The keys of bands can't be computed from the fingerprint, and are stored in the row.

@@ -68,14 +68,9 @@ class PushedOut:
 
 
 class UsageCounters:
-    """Counts what a transaction adds to a namespace and removes from it.
+    """Counts what a transaction adds to a locked namespace and removes from it.
 
-    Args:
-        connection: in a transaction that holds the namespace's lock.
-        namespace: its number.
-        held: the locked namespace.
-        text_budget: bytes of compressed texts that it may store.
-        item_budget: bytes of dropped items that it may store.
+    The budgets are bytes of compressed texts, and of dropped items.
 
     Attributes:
         claims, text_bytes, item_bytes: added so far; negative if more were removed.

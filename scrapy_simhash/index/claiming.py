@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_simhash.db.lock import ask_lock
 from scrapy_simhash.db.statements import storable
-from scrapy_simhash.index.batch import KeyRow, crowd_key, pack_keys
+from scrapy_simhash.index.batch import KeyRow, crowd_key, duplicate_row, pack_keys, packed_text
 from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of
 from scrapy_simhash.index.decide import decide, of_group, stands_for
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from scrapy_simhash.db.lock import LockedNamespace
     from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.budgets import PushedOut
     from scrapy_simhash.index.decide import Decision
     from scrapy_simhash.index.lookup import Lookup
-    from scrapy_simhash.index.queries import Found
-    from scrapy_simhash.index.verdict import Row
+    from scrapy_simhash.index.queries import Found, Hits
+    from scrapy_simhash.index.verdict import Claimant, Document, Duplicate, Row
 
 
 class _Asked(NamedTuple):
@@ -49,7 +48,6 @@ class Work:
     """The work of one transaction, prepared before the lock is taken.
 
     Attributes:
-        namespace: its number.
         lookup: of the namespace.
         budgets: bytes of texts and of items that it may store.
         now: seconds since the epoch, the same for each attempt.
@@ -59,7 +57,6 @@ class Work:
         duplicates: rows of duplicates, each with its compressed text.
     """
 
-    namespace: int
     lookup: Lookup
     budgets: tuple[float, float]
     now: float
@@ -70,101 +67,114 @@ class Work:
 
     def execute(self, connection: Connection, retried: bool) -> tuple[list[Verdict], PushedOut]:
         """Take the lock and do the work; `retried` if an earlier attempt may be committed."""
+        namespace = self.lookup.namespace.id
         new_claims = len(self.batch.documents) if self.batch else 0
-        locking = ask_lock(connection, self.namespace, new_claims)
+        locking = ask_lock(connection, namespace, new_claims)
         # Releasing comes first, and depends on the answer to the lock.
         asked = None if self.release else self._ask(connection)
         held = locking()
-        usage = UsageCounters(connection, self.namespace, held, *self.budgets)
-        writer = Writer(connection, self.namespace, held, usage)
+        usage = UsageCounters(connection, namespace, held, *self.budgets)
+        writer = Writer(connection, namespace, held, usage)
         writer.delete([deletion_row(row) for row in self.release], orphaned=True)
         asked = asked or self._ask(connection)
         if writer.make_again(self.confirm, asked.confirmed):
             asked = self._ask(connection)
         verdicts: list[Verdict] = []
         if self.batch is not None and asked.hits is not None:
-            verdicts = claim_batch(
-                connection,
-                self.lookup,
-                writer,
-                self.batch,
-                held,
-                asked=asked.hits,
-                now=self.now,
-                retried=retried,
-            )
+            made = self.lookup.made_before(connection, self.batch, self.now) if retried else {}
+            hits = self.lookup.hits(asked.hits)
+            verdicts = self._claim(connection, writer, self.batch, hits, made)
         if asked.present is not None:
             writer.record_duplicates(self.duplicates, asked.present, retried=retried)
         return verdicts, usage.record()
 
+    def _claim(
+        self, connection: Connection, writer: Writer, batch: Batch, hits: Hits, made: dict[int, Row]
+    ) -> list[Verdict]:
+        """Decide on the batch, and write its claims; `made` are those of an earlier attempt."""
+        lookup = self.lookup
+        found = lookup.candidates(connection, batch, hits)
+        lookup.counts.candidates += len(found.claims)
+        wanted = [
+            row._replace(id=number, origin=number)
+            for row, number in zip(batch.rows, writer.numbers, strict=True)
+        ]
+        decisions = decide(
+            wanted,
+            [document.facts for document in batch.documents],
+            compared(connection, lookup, batch, found, hits.newest),
+            partial(compared_in_batch, batch),
+            rule=lookup.rule,
+            newest=hits.newest,
+            made=made,
+        )
+        fresh = {
+            number: _beside(wanted[number], decision)
+            for number, decision in enumerate(decisions)
+            if decision.claims and number not in made
+        }
+        written = made | _write(writer, lookup, batch, found, fresh)
+        writer.touch(
+            [
+                stands_for(decision.match.claim, wanted[number])
+                for number, decision in enumerate(decisions)
+                # A changed version has a claim of its own; the old claim stays as it is.
+                if decision.kind == "same" and decision.match and not decision.claims
+            ],
+            self.now,
+        )
+        return [
+            _verdict(decision, written.get(number), lookup.bits)
+            for number, decision in enumerate(decisions)
+        ]
+
     def _ask(self, connection: Connection) -> _Asked:
         """Confirm, and ask for everything that does not depend on another answer."""
-        confirmed = ask_to_confirm(connection, self.namespace, self.confirm)
+        namespace = self.lookup.namespace.id
+        confirmed = ask_to_confirm(connection, namespace, self.confirm)
         hits = None if self.batch is None else self.lookup.ask(connection, self.batch)
         claims = {row["claim"] for row, _ in self.duplicates}
-        present = ask_present(connection, self.namespace, claims) if claims else None
+        present = ask_present(connection, namespace, claims) if claims else None
         return _Asked(confirmed, hits, present)
 
 
-def claim_batch(
-    connection: Connection,
+def prepare(
     lookup: Lookup,
-    writer: Writer,
-    batch: Batch,
-    held: LockedNamespace,
-    *,
-    asked: Answer,
+    budgets: tuple[float, float],
+    claimant: Claimant,
     now: float,
-    retried: bool,
-) -> list[Verdict]:
-    """Decide on a batch, and write its claims.
+    *,
+    documents: Sequence[Document],
+    confirm: Sequence[Claim],
+    release: Sequence[Claim],
+    duplicates: Sequence[Duplicate],
+) -> Work:
+    """Prepare the work of one transaction; see :meth:`Index.execute`."""
+    keeps = budgets[0] > 0
+    namespace = lookup.namespace
 
-    Args:
-        connection: in a transaction that holds the namespace's lock.
-        lookup: of the namespace.
-        writer: of the namespace.
-        batch: the documents.
-        held: the locked namespace, with a number for each document.
-        asked: the answer to :meth:`Lookup.ask` under the lock.
-        now: seconds since the epoch, the same for each attempt.
-        retried: an earlier attempt may have been committed.
-    """
-    made = lookup.made_before(connection, batch, now) if retried else {}
-    hits = lookup.hits(asked)
-    found = lookup.candidates(connection, batch, hits)
-    lookup.counts.candidates += len(found.claims)
-    wanted = [
-        row._replace(id=number, origin=number)
-        for row, number in zip(batch.rows, held.numbers, strict=True)
-    ]
-    decisions = decide(
-        wanted,
-        [document.facts for document in batch.documents],
-        compared(connection, lookup, batch, found, hits.newest),
-        partial(compared_in_batch, batch),
-        rule=lookup.rule,
-        newest=hits.newest,
-        made=made,
-    )
-    fresh = {
-        number: _beside(wanted[number], decision)
-        for number, decision in enumerate(decisions)
-        if decision.claims and number not in made
-    }
-    written = made | _write(writer, lookup, batch, found, fresh)
-    writer.touch(
-        [
-            stands_for(decision.match.claim, wanted[number])
-            for number, decision in enumerate(decisions)
-            # A changed version has a claim of its own; the old claim stays as it is.
-            if decision.kind == "same" and decision.match and not decision.claims
-        ],
+    def mine(claims: Sequence[Claim]) -> list[Row]:
+        """Without those of an earlier namespace of this name."""
+        return [claim.row for claim in claims if claim.row.namespace == namespace.id]
+
+    def recorded(duplicate: Duplicate) -> tuple[dict[str, Any], bytes | None]:
+        row = duplicate_row(
+            duplicate, namespace=namespace.id, claimant=claimant, width=lookup.width, now=now
+        )
+        if duplicate.match.first_seen.timestamp() < namespace.created:
+            # The claim belonged to an earlier namespace of this name: its number is not valid here.
+            row["claim"] = 0
+        return row, packed_text(duplicate.document) if keeps else None
+
+    return Work(
+        lookup,
+        budgets,
         now,
+        lookup.batch(documents, claimant, now=now, keep_texts=keeps) if documents else None,
+        mine(confirm),
+        mine(release),
+        list(map(recorded, duplicates)),
     )
-    return [
-        _verdict(decision, written.get(number), lookup.bits)
-        for number, decision in enumerate(decisions)
-    ]
 
 
 def _verdict(decision: Decision, row: Row | None, bits: int) -> Verdict:

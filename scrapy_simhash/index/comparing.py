@@ -18,19 +18,35 @@ from scrapy_simhash.simhash.measure import jaccard, similarity_at
 from scrapy_simhash.text.page_sketch import containment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import TypeVar
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
+    from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.decide import Met
     from scrapy_simhash.index.lookup import Lookup
-    from scrapy_simhash.index.verdict import Row
+    from scrapy_simhash.index.verdict import Claimant, Document, Row
+
+    T = TypeVar("T")
 
 #: Two pages show the same if the larger one contains this share of the smaller one's text. Print
 #: views have .97 in common, pages with session ids .81.
 ALIKE = 0.95
+
+
+def look_up(
+    database: Database,
+    lookup: Lookup,
+    document: Document,
+    claimant: Claimant,
+    work: Callable[[Connection, Lookup, Batch], T],
+) -> T:
+    """Do work that only reads, with one document and without the lock."""
+    batch = lookup.batch([document], claimant, now=database.now(), keep_texts=False)
+    return database.read(lambda connection: work(connection, lookup, batch))
 
 
 def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:

@@ -95,12 +95,8 @@ def met_with(
 ) -> Met:
     """Compare a document with a claim.
 
-    Args:
-        mine: the document.
-        claim: the claim.
-        distance: of the two fingerprints.
-        similarity: returns that of the two texts, and whether it is an estimate; not called for
-            equal items.
+    `similarity` returns that of the two texts, and whether it is an estimate; it is not called for
+    equal items.
     """
     if are_equal(mine, claim):
         return Met(0, 1.0, False, claim)
@@ -248,13 +244,8 @@ def difference(
 ) -> str | None:
     """Why a document is not a duplicate of a claim with a similar text; None if it is.
 
-    Args:
-        mine: the document.
-        facts: its facts, with the names of the fields.
-        other: the claim.
-        rule: see there.
-        strict: sites on which the text is common: their documents must agree in every fact, also
-            with claims of other sites.
+    `facts` are those of the document, with the names of the fields. On the sites in `strict` the
+    text is common: their documents must agree in every fact, also with claims of other sites.
     """
     if mine.fetch and mine.fetch == other.fetch and mine.owner != other.owner:
         return "(address)"

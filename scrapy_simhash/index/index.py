@@ -9,24 +9,18 @@ prepared (`batch`), the namespace locked, the claims found by keys read (`lookup
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from sqlalchemy import select
-
-from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
-from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
-from scrapy_simhash.index.batch import bare_sketch, duplicate_row, packed_text
-from scrapy_simhash.index.claiming import Work
-from scrapy_simhash.index.comparing import foresee, nearest_claims
-from scrapy_simhash.index.invalidated import invalidated_count
+from scrapy_simhash.index.batch import bare_sketch
+from scrapy_simhash.index.claiming import prepare
+from scrapy_simhash.index.comparing import foresee, look_up, nearest_claims
 from scrapy_simhash.index.lookup import Lookup
-from scrapy_simhash.index.namespace import open_namespace
+from scrapy_simhash.index.namespace import open_namespace, size_of
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import (
     Claim,
@@ -35,7 +29,6 @@ from scrapy_simhash.index.verdict import (
     Duplicate,
     FactsMode,
     Match,
-    Row,
     SameUrl,
     Verdict,
 )
@@ -43,15 +36,9 @@ from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, keyed, load_scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from types import TracebackType
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection
     from sqlalchemy.engine import URL
-
-    from scrapy_simhash.index.batch import Batch
-
-    T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +70,7 @@ class Index:
         item_budget: bytes of dropped items stored in the namespace.
         expected_size: the number of documents that the keys of a new namespace are chosen for; an
             existing namespace keeps its keys.
-        compared: what is compared, in words; a warning is logged if the namespace was made with
-            something else.
+        compared: what is compared, in words; a change of it is logged.
         secret: at least 16 characters that all fingerprints depend on, for a new database; an
             existing one must have been made with it. By default each database draws its own.
 
@@ -121,15 +107,11 @@ class Index:
         secret: str | None = None,
     ) -> None:
         given = load_scheme(scheme, scheme_options) if isinstance(scheme, str) else scheme
+        url = database.url if isinstance(database, Database) else check_url(database)
         self._keys = choose_keys(
-            given,
-            similarity,
-            distance,
-            candidates,
+            *(given, similarity, distance, candidates),
             expected_size=expected_size,
-            engine=database.dialect
-            if isinstance(database, Database)
-            else check_url(database).get_backend_name(),
+            engine=url.get_backend_name(),
         )
         self.namespace = namespace
         self._compared = compared
@@ -138,7 +120,7 @@ class Index:
         self.database = (
             database
             if isinstance(database, Database)
-            else Database(database, options=engine_options, timeout=timeout, secret=secret)
+            else Database(url, options=engine_options, timeout=timeout, secret=secret)
         )
         try:
             self.database.check_secret(None if secret is None else secret_of(secret))
@@ -168,25 +150,18 @@ class Index:
             plan=self._keys.id,
             compared=self._compared,
         )
-        self.id, self._created = opened.id, opened.created
+        self.id = opened.id
         self.lookup.open(self.namespace, opened, self._keys)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __len__(self) -> int:
         """The number of claims, pending and confirmed."""
-        row = schema.namespaces.c
-        size = select(current_usage("size") - invalidated_count(row.id)).where(row.id == self.id)
-        return self.database.read(lambda connection: connection.scalar(size)) or 0
+        return self.database.read(partial(size_of, self.id))
 
     def close(self) -> None:
         """Close the run and the database, unless they were given; confirmed claims are final."""
@@ -209,8 +184,7 @@ class Index:
 
         Args:
             content: a text; or a fingerprint, which needs an index with exact blocks, and is
-                comparable with texts only if made by the index's own `scheme`; or None for a
-                text without a fingerprint.
+                comparable with texts only if made by the index's `scheme`; None if there is none.
             key: the identity key: documents with the same key are versions of one.
             url: of its page.
 
@@ -223,13 +197,10 @@ class Index:
         return self.execute(claims=[self.document(content, key=key, url=url)])[0]
 
     def claim_many(self, documents: Iterable[Mapping[str, Any]]) -> list[Verdict]:
-        """Claim many documents, in order: the first of several near-duplicates is claimed.
+        """Claim many documents, in order; returns a verdict for each.
 
         Args:
             documents: mappings with "text" or "fingerprint", "key" and optionally "url".
-
-        Returns:
-            a verdict for each, in the same order.
 
         Raises:
             KeyError, TypeError, ValueError, IndexUnavailable: see :meth:`claim`. Documents are
@@ -277,7 +248,8 @@ class Index:
         document = self.document(content, key="")
         if document.sketch.fingerprint is None:
             return []
-        return self._look_up(document, Claimant(0, 0), partial(nearest_claims, count=limit))
+        nearest = partial(nearest_claims, count=limit)
+        return look_up(self.database, self.lookup, document, Claimant(0, 0), nearest)
 
     def foresee(self, document: Document) -> Verdict:
         """The verdict on a page that equals an earlier one in all its visible text.
@@ -285,17 +257,7 @@ class Index:
         Takes no lock and claims nothing, so another writer may claim it meanwhile. Raises
         IndexUnavailable as :meth:`claim` does.
         """
-        return self._look_up(document, self._claimant(), foresee)
-
-    def _claimant(self) -> Claimant:
-        return Claimant(self.run.id, self.run.generation)
-
-    def _look_up(
-        self, document: Document, claimant: Claimant, work: Callable[[Connection, Lookup, Batch], T]
-    ) -> T:
-        now = self.database.now()
-        batch = self.lookup.batch([document], claimant, now=now, keep_texts=False)
-        return self.database.read(lambda connection: work(connection, self.lookup, batch))
+        return look_up(self.database, self.lookup, document, self.run.claimant, foresee)
 
     def execute(
         self,
@@ -306,66 +268,31 @@ class Index:
     ) -> list[Verdict]:
         """Release, confirm, claim, and record duplicates, in this order and in one transaction.
 
-        Returns:
-            the verdicts on `claims`, in their order.
-
-        Raises:
-            IndexUnavailable: none of it is known to have been done.
+        Returns the verdicts on `claims`, in their order. If it raises IndexUnavailable, none of it
+        is known to have been done.
         """
-        if not (claims or confirm or release or duplicates):
+        given = {"confirm": confirm, "release": release, "duplicates": duplicates}
+        if not (claims or any(given.values())):
             return []
         if self._owns_run:
             # First: if the heartbeat fails, nothing has been done.
             self.run.beat()
             self.run.recovery.clear()
         try:
-            return self._execute(claims, confirm, release, duplicates)
+            return self._execute(claims, **given)
         except NamespaceGone:
             logger.warning("Namespace %r was reset while in use: it starts empty", self.namespace)
             self._open()
-            return self._execute(claims, confirm, release, duplicates)
+            return self._execute(claims, **given)
 
-    def _execute(
-        self,
-        claims: Sequence[Document],
-        confirm: Sequence[Claim],
-        release: Sequence[Claim],
-        duplicates: Sequence[Duplicate],
-    ) -> list[Verdict]:
+    def _execute(self, claims: Sequence[Document], **given: Any) -> list[Verdict]:
         wanted = [document for document in claims if document.sketch.fingerprint is not None]
-        claimant, now, keeps = self._claimant(), self.database.now(), self._budgets[0] > 0
-        lookup = self.lookup
-        work = Work(
-            self.id,
-            lookup,
-            self._budgets,
-            now,
-            lookup.batch(wanted, claimant, now=now, keep_texts=keeps) if wanted else None,
-            self._mine(confirm),
-            self._mine(release),
-            [self._recorded(one, claimant, now) for one in duplicates],
-        )
+        claimant, now = self.run.claimant, self.database.now()
+        work = prepare(self.lookup, self._budgets, claimant, now, documents=wanted, **given)
         decided, pushed_out = self.database.transact_once(work.execute, self.id, in_pipeline=True)
-        lookup.counts.note(pushed_out)
-        if wanted:
-            lookup.note(len(wanted))
+        self.lookup.note(len(wanted), pushed_out)
         answers = iter(decided)
         skipped = Verdict("skipped", reason="no_text")
         return [
             skipped if document.sketch.fingerprint is None else next(answers) for document in claims
         ]
-
-    def _mine(self, claims: Sequence[Claim]) -> list[Row]:
-        """The rows of claims, without those of an earlier namespace of this name."""
-        return [claim.row for claim in claims if claim.row.namespace == self.id]
-
-    def _recorded(
-        self, duplicate: Duplicate, claimant: Claimant, now: float
-    ) -> tuple[dict[str, Any], bytes | None]:
-        """The row of a duplicate, and its text."""
-        if duplicate.match.first_seen.timestamp() < self._created:
-            # The claim belonged to an earlier namespace of this name: its number is not valid here.
-            duplicate = replace(duplicate, match=replace(duplicate.match, claim=0))
-        width = self.lookup.width
-        row = duplicate_row(duplicate, namespace=self.id, claimant=claimant, width=width, now=now)
-        return row, packed_text(duplicate.document) if self._budgets[0] > 0 else None

@@ -81,33 +81,19 @@ class LookupCounts:
     orphans: int = 0
     texts: int = 0
 
-    def note(self, pushed_out: PushedOut) -> None:
-        """Add what a committed transaction removed."""
-        self.items += pushed_out.items
-        self.orphans += pushed_out.orphans
-        self.texts += pushed_out.texts
-
 
 class Lookup:
-    """Finds the claims near a document.
-
-    Args:
-        dialect: of the database.
-        scheme: of the fingerprints.
-        similarity: the similarity asked for.
-        distance: the distance asked for instead.
-        expected_size: the expected number of documents.
-        same_url: see :class:`Rule`.
-        facts: see :class:`Rule`.
+    """Finds the claims near a document; the arguments are those of the index.
 
     Attributes:
-        bits: the width of a fingerprint; `width` is the same in bytes.
+        bits, width: of a fingerprint, in bits and bytes.
         rule: decides what is a near-duplicate.
-        similarities: compares texts.
         counts: see there.
-        keys: those of the namespace.
+        namespace, keys: set by :meth:`open`.
+        similarities: compares texts.
     """
 
+    namespace: OpenNamespace
     similarities: SimilarityCache
     keys: Bands | Blocks
 
@@ -135,13 +121,8 @@ class Lookup:
     def open(self, name: str, opened: OpenNamespace, wanted: Bands | Blocks) -> None:
         """Use the keys that a namespace was made with.
 
-        Args:
-            name: of the namespace.
-            opened: its row.
-            wanted: the keys that a new namespace would get.
-
         Raises:
-            SchemeMismatch: they are of another kind, or can't serve the distance asked for.
+            SchemeMismatch: they are of another kind than `wanted`, or can't serve the distance.
         """
         keys = load_keys(opened.plan)
         if keys.needs_shingles != wanted.needs_shingles:
@@ -166,7 +147,7 @@ class Lookup:
                 100 * recall,
                 self._similarity,
             )
-        self._name, self._namespace, self.keys = name, opened.id, keys
+        self._name, self.namespace, self.keys = name, opened, keys
         # It knows claims by their numbers, which start again in each namespace.
         self.similarities = SimilarityCache(self._scheme)
         self._sql = queries(self._dialect, keys.slots)
@@ -185,7 +166,7 @@ class Lookup:
         """Prepare documents that have a fingerprint; see :func:`make_batch`."""
         return make_batch(
             documents,
-            namespace=self._namespace,
+            namespace=self.namespace.id,
             claimant=claimant,
             now=now,
             keys=self.keys,
@@ -195,11 +176,14 @@ class Lookup:
             keep_texts=keep_texts,
         )
 
-    def note(self, claims: int) -> None:
-        """Count documents that were looked up; warn if there were more candidates than planned."""
+    def note(self, claims: int, pushed_out: PushedOut) -> None:
+        """Count what a committed transaction did; warn of more candidates than planned."""
         counts = self.counts
         counts.claims += claims
-        if counts.claims < _ENOUGH_CLAIMS:
+        counts.items += pushed_out.items
+        counts.orphans += pushed_out.orphans
+        counts.texts += pushed_out.texts
+        if not claims or counts.claims < _ENOUGH_CLAIMS:
             return
         mean = counts.candidates / counts.claims
         if mean > _TOO_MANY * self._planned:
@@ -328,6 +312,6 @@ class Lookup:
         return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
 
     def _here(self, **lists: Iterable[int]) -> dict[str, Any]:
-        parameters: dict[str, Any] = {"namespace": self._namespace}
+        parameters: dict[str, Any] = {"namespace": self.namespace.id}
         parameters |= {name: list_parameter(self._dialect, lists[name]) for name in lists}
         return parameters

@@ -14,6 +14,7 @@ from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.secret import read_secret
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
+from scrapy_simhash.index.invalidated import invalidated_count
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
@@ -51,14 +52,10 @@ def check_name(name: str) -> str:
 def open_namespace(
     database: Database, name: str, *, scheme: str, plan: str, compared: str = ""
 ) -> OpenNamespace:
-    """Find a namespace, or create it.
+    """Find a namespace, or create it with a scheme and keys, given by their ids.
 
-    Args:
-        database: where it is.
-        name: as :func:`check_name` allows it.
-        scheme: the id of the scheme of its fingerprints.
-        plan: the id of the keys for a new one; an existing one keeps its keys.
-        compared: what is compared in it, in words; a change of it is logged, unless it is "".
+    An existing one keeps its keys. `compared` is what is compared in it, in words; a change is
+    logged unless it is "".
 
     Raises:
         ValueError: the name can't be stored.
@@ -79,6 +76,13 @@ def open_namespace(
             raise
         # Another process has created it at the same moment.
         return database.transact(find_or_make)
+
+
+def size_of(namespace: int, connection: Connection) -> int:
+    """The number of its claims."""
+    row = schema.namespaces.c
+    size = select(current_usage("size") - invalidated_count(row.id)).where(row.id == namespace)
+    return connection.scalar(size) or 0
 
 
 def _find_or_make(

@@ -57,11 +57,7 @@ class _Place(NamedTuple):
 
 
 class Recovery:
-    """Finds runs that died, and deletes their invalidated claims.
-
-    Args:
-        database: of the claims.
-        me: the number of the run that does this.
+    """Finds runs that died, and deletes their invalidated claims; `me` is the run that does it.
 
     Attributes:
         runs: the numbers of the runs that were found dead.
@@ -135,13 +131,9 @@ class Recovery:
         return self._database.transact(lambda connection: connection.execute(change).rowcount > 0)
 
     def clear(self, seconds: float = 0.0) -> bool:
-        """Delete some invalidated claims, in steps of about 20 ms.
+        """Delete some invalidated claims, in steps of about 20 ms; whether there may be more.
 
-        Args:
-            seconds: no further step starts after this time; one step is always done.
-
-        Returns:
-            whether there may be more.
+        No further step starts after so many seconds; one step is always done.
 
         Raises:
             IndexUnavailable: the database did not answer in time.

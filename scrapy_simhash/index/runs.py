@@ -22,6 +22,7 @@ from scrapy_simhash.db.statements import storable
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.process import host_id, register, unregister
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery, fate
+from scrapy_simhash.index.verdict import Claimant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,6 +109,11 @@ class Run:
         # Afterwards: runs that died before do not share its epoch.
         run.generation = database.transact(run._join)
         return run
+
+    @property
+    def claimant(self) -> Claimant:
+        """This run and its epoch, for the rows of claims."""
+        return Claimant(self.id, self.generation)
 
     def _join(self, connection: Connection) -> int:
         """Find the epoch of the runs that are open now. This update serializes the runs."""

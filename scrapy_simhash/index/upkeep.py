@@ -43,14 +43,7 @@ def reset_namespace(database: Database, name: str) -> None:
 
 
 def expire_claims(index: Index, before: float) -> int:
-    """Delete the claims that were neither made nor seen again since a time.
-
-    Args:
-        index: whose claims.
-        before: seconds since the epoch.
-
-    Returns:
-        how many were deleted.
+    """Delete the claims not made or seen again since a time (epoch seconds); returns how many.
 
     Raises:
         IndexUnavailable: the database did not answer in time.
@@ -82,14 +75,7 @@ def expire_claims(index: Index, before: float) -> int:
 
 
 def expire_duplicates(index: Index, before: float) -> int:
-    """Delete the duplicates that were dropped before a time, with their items; orphans stay.
-
-    Args:
-        index: of the namespace.
-        before: seconds since the epoch.
-
-    Returns:
-        how many were deleted.
+    """Delete the duplicates dropped before a time, except orphans; returns how many.
 
     Raises:
         IndexUnavailable: the database did not answer in time.

@@ -149,13 +149,9 @@ def _digests(present: Answer) -> dict[int, bytes | None]:
 
 
 class Writer:
-    """Writes to one namespace in a transaction that holds its lock.
+    """Writes to one namespace in a transaction that holds its lock, and counts its usage.
 
-    Args:
-        connection: in the transaction.
-        namespace: its number.
-        held: the locked namespace.
-        usage: updated with each change.
+    `numbers` are those reserved for new claims.
     """
 
     def __init__(
@@ -166,6 +162,7 @@ class Writer:
         self._sql = _statements(self._dialect)
         self._namespace = namespace
         self._plan = held.plan
+        self.numbers = held.numbers
         self.usage = usage
 
     def insert(
@@ -175,13 +172,9 @@ class Writer:
         crowded: Collection[KeyRow] = (),
         texts: Mapping[int, bytes] = MappingProxyType({}),
     ) -> None:
-        """Add claims.
+        """Add claims with their keys, except hot ones, and compressed texts by claim number.
 
-        Args:
-            claims: their rows.
-            keys: of each; computed from the rows by default.
-            crowded: hot keys, which are not added.
-            texts: compressed texts by the number of the claim.
+        By default the keys are computed from the rows.
         """
         if not claims:
             return
@@ -202,13 +195,7 @@ class Writer:
         """Make the claims again that could not be confirmed because they are deleted.
 
         Another process has declared this run dead and released them, but their items are stored.
-
-        Args:
-            claims: that were to be confirmed.
-            confirmed: the answer to :func:`ask_to_confirm`.
-
-        Returns:
-            whether there were any.
+        `confirmed` is the answer to :func:`ask_to_confirm`. Returns whether there were any.
         """
         numbers = {row.id for row in claims}
         if confirmed is None or confirmed.changed == len(numbers):
@@ -232,12 +219,7 @@ class Writer:
             )
 
     def delete(self, claims: Sequence[DeletionRow], *, orphaned: bool) -> None:
-        """Delete claims, their keys and texts.
-
-        Args:
-            claims: the columns :data:`DELETION_COLUMNS` of each.
-            orphaned: mark their duplicates as orphaned; not if the claims merely expire.
-        """
+        """Delete claims, their keys and texts; mark their duplicates as orphaned if asked to."""
         if not claims:
             return
         here = self._here(claim[0] for claim in claims)
@@ -281,12 +263,10 @@ class Writer:
         *,
         retried: bool,
     ) -> None:
-        """Store duplicates, with the items that were dropped.
+        """Store duplicates, given by row and compressed text, with the items that were dropped.
 
-        Args:
-            duplicates: rows of the table, and the compressed text of each.
-            present: the answer to :func:`ask_present` for their claims.
-            retried: an earlier attempt may have written them.
+        `present` is the answer to :func:`ask_present` for their claims; if `retried`, an earlier
+        attempt may have written some.
         """
         if retried and duplicates:
             here = self._here(row["id"] for row, _ in duplicates)
@@ -318,11 +298,7 @@ class Writer:
         self.usage.item_bytes += sum(row["item_bytes"] for row in rows)
 
     def _insert_texts(self, texts: Iterable[tuple[int, int, str, bytes]]) -> None:
-        """Store compressed texts, except those that are too large.
-
-        Args:
-            texts: the number of a claim; 0, or the number of its duplicate; the URL; the text.
-        """
+        """Store texts, except large ones, given by claim, duplicate (or 0), URL and text."""
         rows = [
             (self._namespace, claim, duplicate, text, len(text), share_of(url))
             for claim, duplicate, url, text in texts
