@@ -219,8 +219,11 @@ class _Progress:
             get(name, 0)
             for name in ("response_received_count", "simhash/checked", "simhash/duplicates")
         )
-        line = f"Crawling: {pages:,} of about {self._pages:,} pages, {items:,} items checked, "
-        print(f"{line}{copies:,} duplicates", end=self._ending, file=sys.stderr, flush=True)
+        line = (
+            f"Crawling: {pages:,} of about {self._pages:,} {plural(self._pages, 'page')}, "
+            f"{items:,} {plural(items, 'item')} checked, {copies:,} {plural(copies, 'duplicate')}"
+        )
+        print(line, end=self._ending, file=sys.stderr, flush=True)
 
     def end(self) -> None:
         if self._ending == "\r":
