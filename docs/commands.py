@@ -36,23 +36,18 @@ NOTES = {
     "try": """\
     scrapy simhash try news -a section=sports --pages 1000 -o sports.html
 
-Crawls about 300 pages of a spider into an index that is thrown away. Nothing is stored: no feed is
-written, and no other item pipeline runs. The spider, middlewares and extensions run as always; the
-project's index, log file and `JOBDIR` are not touched. Ctrl-C ends the crawl early and shows what
-was found by then: the counts, the fields that kept items apart, a table of similarities, and the
-lines to paste into the settings. The plugin need not be enabled.
+Crawls into a temporary index, without feeds, other item pipelines, or the project's index, log
+file and `JOBDIR`. Shows the counts, the fields that kept items apart, a table of similarities, and
+lines for the settings; Ctrl-C shows them early. The plugin need not be enabled.
 """,
     "tune": """\
-Decides again on everything that is stored, by the rule of the crawl, at similarities from 0.7
-to 1, without fetching anything. A table shows how many items each similarity drops and keeps. The
-pairs at the edge follow: those that a neighbouring similarity would decide otherwise, with both
-URLs, their similarity and what differs between their texts. A lower similarity drops more copies,
-and may drop pages that exist only once; the pairs show which they are.
+Decides again on everything that is stored, at similarities from 0.7 to 1. A table shows how many
+items each one drops and keeps. Borderline pairs follow, with both URLs, their similarity and the
+differences of their texts.
 
-Items that were released, expired or skipped are not part of it. It compares everything with
-everything and may therefore find more than a crawl: a namespace made for 0.9 finds 94 % of the
-pairs with a similarity of 0.85, 84 % at 0.8, 53 % at 0.7. A new namespace gets bands for its own
-similarity. 50,000 documents take about half a minute.
+It compares everything with everything, so it may find more than a crawl: a namespace made for 0.9
+finds 94 % of the pairs with a similarity of 0.85, 84 % at 0.8, 53 % at 0.7. A new namespace gets
+bands for its own similarity. 50,000 documents take about half a minute.
 """,
     "compare": """\
     scrapy simhash compare https://example.com/may https://example.com/june
