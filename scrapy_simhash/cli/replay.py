@@ -59,12 +59,12 @@ class Level(NamedTuple):
     """A threshold to try.
 
     Attributes:
-        name: the value of the setting, such as "0.85".
+        threshold: the value of the setting, such as "0.85".
         limit: the largest distance of a near-duplicate.
         similarity: the least similarity of one; None where the distance alone decides.
     """
 
-    name: str
+    threshold: str
     limit: int
     similarity: float | None = None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import print_json
 from scrapy_simhash.cli.project import CommandError
+from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.index.upkeep import reset_namespace
 from scrapy_simhash.visible import plural, shortened
 
@@ -34,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     if options.all:
-        _confirm(options, f"Delete everything in {project.shown_database}?")
+        _confirm(options, f"Delete everything in {shown_url(project.database_url)}?")
         project.drop_tables()
         name, size, done = None, None, "Everything was deleted"
     else:

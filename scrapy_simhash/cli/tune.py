@@ -125,7 +125,7 @@ def tuned(
             pairs = _borderline(documents, replays[looser], replays[looser + 1], stricter, counted)
             pairs.sort(key=lambda pair: pair.similarity, reverse=looser < present)
             shown = [_described(database, namespace, documents, one) for one in pairs[:examples]]
-            names = {"dropped_at": tried[looser].name, "kept_at": stricter.name}
+            names = {"dropped_at": tried[looser].threshold, "kept_at": stricter.threshold}
             steps.append({**names, "pairs": shown})
     return {
         "namespace": namespace.name,
@@ -134,17 +134,15 @@ def tuned(
         "left_out": documents.left_out,
         "setting": "SIMHASH_DISTANCE" if rule.similarity is None else "SIMHASH_SIMILARITY",
         "levels": [
-            {
-                "threshold": level.name,
-                "limit": level.limit,
-                "dropped": int((counted & ~one.kept).sum()),
-                "kept": int((counted & one.kept).sum()),
-                "is_present": level is tried[present],
-            }
+            level._asdict() | _counts(counted, one.kept) | {"is_present": level is tried[present]}
             for level, one in zip(tried, replays, strict=True)
         ],
         "borderline": steps,
     }
+
+
+def _counts(counted: NDArray[np.bool_], kept: NDArray[np.bool_]) -> dict[str, int]:
+    return {"dropped": int((counted & ~kept).sum()), "kept": int((counted & kept).sum())}
 
 
 class _Pair(NamedTuple):
