@@ -352,6 +352,19 @@ def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, 
     assert {path.name for path in folder.iterdir()} == {path.name for path in targets.paths()}
 
 
+def test_a_run_that_is_interrupted_leaves_nothing(call, tmp_path, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(jsonl(feed_of(6)[0]))
+    monkeypatch.setattr(SketchStore, "append", interrupt)
+    code, _, err = call("dedupe", source, "-o", tmp_path / "out.jsonl", "--workers", 1)
+    assert code == 130
+    assert "interrupted" in err
+    assert list(tmp_path.iterdir()) == [source]
+
+
 @pytest.mark.parametrize("name", ["out.jsonl", "dropped.jsonl", "groups.csv"])
 def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path, monkeypatch, name):
     source = tmp_path / "in.jsonl"
