@@ -1,5 +1,4 @@
-"""SimHash as it is taught: segmentation, weights, keywords, and every hash.
+"""SimHash as the literature teaches it: segmentation, weights, keywords, and all hashes.
 
-Nobody needs it to understand the plugin, and nothing imports it: `load_scheme("keywords")` reaches
-it by name.
+The rest of the package does not import it: `load_scheme("keywords")` finds it by name.
 """

@@ -26,23 +26,23 @@ def fingerprint_features(
 ) -> int | None:
     """The fingerprint of weighted features: SimHash as the literature describes it.
 
-    Every feature is hashed; its weight is added for each bit of the hash that is 1 and taken away
-    for each that is 0; the signs of the sums are the fingerprint. That is the side of `bits`
-    random hyperplanes on which the vector of the features lies.
+    Every feature is hashed; its weight is added for each bit of the hash that is 1 and subtracted
+    for each that is 0; the signs of the sums are the fingerprint: the side of `bits` random
+    hyperplanes on which the vector of the features lies.
 
     Args:
-        features: Any real weight of each feature: a word, or whatever a mapping or a function
-            given as `hash` takes.
+        features: A real weight for each feature: a word, or an argument of the mapping or function
+            given as `hash`.
         hash: See `scrapy_simhash.classic.hashes.load_hash`.
         bits: The width of the fingerprint, 1 to 160.
         tie: The rule for a sum of 0: ">" makes it a 0, ">=" a 1.
 
     Returns:
-        An unsigned integer, or None where no feature counts.
+        An unsigned integer, or None if no feature counts.
 
     Raises:
         TypeError: If a weight, a hash or the width is of another type.
-        ValueError: If a weight is infinite or no number, or an argument is out of its range.
+        ValueError: If a weight is not finite, or an argument out of range.
     """
     _, function = load_hash(hash, bits)
     check_tie(tie)
@@ -64,11 +64,11 @@ def fingerprint_features(
 def within(a: int, b: int, n: int = 3) -> bool:
     """Whether two fingerprints differ in at most `n` bits.
 
-    Clears one differing bit after the other and stops at the first one too many, as `isEqual` of
-    the literature does. `distance(a, b) <= n` says the same, and in Python sooner.
+    Clears one differing bit after the other, as `isEqual` of the literature does. In Python
+    `distance(a, b) <= n`, with the same result, is faster.
 
     Raises:
-        TypeError: If a fingerprint is no integer.
+        TypeError: If a fingerprint is not an integer.
         ValueError: If a fingerprint is negative.
     """
     difference = differing_bits(a, b)

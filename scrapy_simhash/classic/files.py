@@ -1,4 +1,4 @@
-"""Files of words: stop words, user dictionaries, and what tells their contents apart."""
+"""Files of words: stop words and user dictionaries, with digests of their contents."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from scrapy_simhash.visible import shortened
 if TYPE_CHECKING:
     from typing import Any
 
-    from scrapy_simhash.classic.words import UserWord
+    from scrapy_simhash.classic.tokenizers import UserWord
 
 __all__ = ["file_digest", "load_stop_words", "load_user_dictionary", "read_file", "read_lines"]
 
-# Bytes; the largest that are known have a tenth of it.
+# Bytes; the largest known files have a tenth of it.
 _MOST = 256 << 20
 
 
 def read_file(option: str, path: str | os.PathLike[str]) -> bytes:
     """The content of a file that an option names."""
     try:
-        # What waits for a writer would be waited for here.
+        # A named pipe would block.
         if Path(path).exists() and not Path(path).is_file():
             raise ValueError(f"{option}: {os.fspath(path)!r} is no file")
         with Path(path).open("rb") as stream:
@@ -39,7 +39,7 @@ def read_file(option: str, path: str | os.PathLike[str]) -> bytes:
 
 
 def read_lines(option: str, path: str | os.PathLike[str], content: bytes) -> list[tuple[str, str]]:
-    """Its lines in UTF-8, each after its place; without space around them and the empty ones."""
+    """The lines of a file that are not blank, stripped, each with its place."""
     lines = []
     for number, line in enumerate(content.removeprefix(BOM_UTF8).splitlines(), 1):
         place = f"{os.fspath(path)}, line {number}"
@@ -54,12 +54,12 @@ def read_lines(option: str, path: str | os.PathLike[str], content: bytes) -> lis
 
 @cache
 def file_digest(path: Path) -> str:
-    """A short name for the content of a file, read once."""
+    """A short hash of the content of a file, read once."""
     return digest(path.read_bytes())
 
 
 def load_stop_words(given: Any) -> tuple[frozenset[str], str]:
-    """Stop words in lower case, and what to call them in the id of a scheme."""
+    """Stop words in lower case, and their name in the id of a scheme."""
     if given is None:
         return frozenset(), "none"
     name = ""

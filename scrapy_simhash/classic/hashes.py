@@ -1,4 +1,4 @@
-"""Hash functions: what turns a feature into bits."""
+"""Hash functions for features."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 import zlib
 from collections.abc import Callable, Mapping
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ __all__ = [
     "with_secret",
 ]
 
-#: From a feature to an unsigned integer, or None where the feature does not count.
+#: From a feature to an unsigned integer, or None if the feature does not count.
 FeatureHash = Callable[[Any], "int | None"]
 
 MAX_BITS = 160
@@ -37,10 +37,7 @@ _MASK_64 = (1 << 64) - 1
 
 
 def _remembered(function: Callable[[str], int]) -> Callable[[str], int]:
-    """Remember the hashes of words: a crawl meets the same ones over and over.
-
-    Not those of very long ones, which are no words and would take the memory of many.
-    """
+    """Cache the hashes of words of up to 64 characters: a crawl meets them again and again."""
     remembered = lru_cache(1 << 16)(function)
 
     @wraps(function)
@@ -50,11 +47,15 @@ def _remembered(function: Callable[[str], int]) -> Callable[[str], int]:
     return hashed
 
 
+def _utf8(word: str) -> bytes:
+    return word.encode("utf-8", "surrogatepass")
+
+
 @_remembered
 def fnv1a(word: str) -> int:
     """FNV-1a of the UTF-8 bytes, 64 bits (Fowler, Noll and Vo; RFC 9923)."""
     value = 0xCBF29CE484222325
-    for byte in word.encode("utf-8", "surrogatepass"):
+    for byte in _utf8(word):
         value = (value ^ byte) * 0x100000001B3 & _MASK_64
     return value
 
@@ -63,7 +64,7 @@ def fnv1a(word: str) -> int:
 def ooat(word: str) -> int:
     """Jenkins' one-at-a-time hash of the UTF-8 bytes, 32 bits (Dr. Dobb's, September 1997)."""
     value = 0
-    for byte in word.encode("utf-8", "surrogatepass"):
+    for byte in _utf8(word):
         value = (value + byte) * 1025 & _MASK_32  # value += value << 10
         value ^= value >> 6
     value = value * 9 & _MASK_32
@@ -75,7 +76,7 @@ def ooat(word: str) -> int:
 def ooat_codepoints(word: str) -> int:
     """One-at-a-time as printed in a widely copied text on SimHash, 32 bits.
 
-    It adds code points instead of bytes, and shifts right as signed integers do.
+    It adds code points instead of bytes, and shifts signed integers to the right.
     """
     value = 0
     for character in word:
@@ -94,14 +95,14 @@ def _signed(value: int) -> int:
 @_remembered
 def lookup2(word: str) -> int:
     """Jenkins' lookup2 of the UTF-8 bytes, 32 bits (burtleburtle.net/bob/hash/evahash.html)."""
-    data = word.encode("utf-8", "surrogatepass")
+    data = _utf8(word)
     a = b = 0x9E3779B9
     c = 0
     whole = len(data) - len(data) % 12
     for start in range(0, whole, 12):
         x, y, z = _three_words(data[start : start + 12])
         a, b, c = _lookup2_mix(a + x, b + y, c + z)
-    # The lowest byte of c is kept for the length: what would stand there moves up by one.
+    # The lowest byte of c is reserved for the length.
     x, y, z = _three_words(data[whole:])
     return _lookup2_mix(a + x, b + y, c + len(data) + (z << 8))[2]
 
@@ -131,11 +132,11 @@ def lookup3(word: str) -> int:
 
     Both results of `hashlittle2` from zero seeds, the primary one in the high half.
     """
-    data = word.encode("utf-8", "surrogatepass")
+    data = _utf8(word)
     a = b = c = 0xDEADBEEF + len(data) & _MASK_32
     if not data:
         return c << 32 | b
-    # The last block is never empty: it is mixed otherwise, and holds up to 12 bytes.
+    # The last block has 1 to 12 bytes and is mixed in another way.
     last = (len(data) - 1) // 12 * 12
     for start in range(0, last, 12):
         x, y, z = _three_words(data[start : start + 12])
@@ -145,7 +146,7 @@ def lookup3(word: str) -> int:
     for distance in (14, 11, 25, 16, 4, 14, 24):
         c = (c ^ b) - _rotated(b, distance) & _MASK_32
         a, b, c = b, c, a
-    # Seven turns leave what was to be c in b, and b in a.
+    # After seven turns the result c is in b, and b in a.
     return b << 32 | a
 
 
@@ -162,40 +163,29 @@ def _rotated(value: int, distance: int) -> int:
 
 
 def _crc32(word: str) -> int:
-    return zlib.crc32(word.encode("utf-8", "surrogatepass"))
+    return zlib.crc32(_utf8(word))
 
 
-def _md5(word: str) -> int:
-    digest = hashlib.md5(word.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
-    return int.from_bytes(digest, "big")
-
-
-def _sha1(word: str) -> int:
-    digest = hashlib.sha1(word.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
-    return int.from_bytes(digest, "big")
-
-
-def _blake2b(word: str) -> int:
-    data = word.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=MAX_BITS // 8).digest(), "big")
+def _digest_of(algorithm: Callable[[bytes], Any]) -> Callable[[str], int]:
+    return lambda word: int.from_bytes(algorithm(_utf8(word)).digest(), "big")
 
 
 def _xxh3(word: str) -> int:
     import xxhash  # noqa: PLC0415  (an optional dependency)
 
-    return int(xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass")))
+    return int(xxhash.xxh3_64_intdigest(_utf8(word)))
 
 
-#: The hash functions that have a name, each with its width in bits.
+#: Hash functions by name, each with its width in bits.
 HASHES: Mapping[str, tuple[Callable[[str], int], int]] = {
     "fnv1a": (fnv1a, 64),
     "ooat": (ooat, 32),
     "ooat-codepoints": (ooat_codepoints, 32),
     "lookup2": (lookup2, 32),
     "lookup3": (lookup3, 64),
-    "md5": (_md5, 128),
-    "sha1": (_sha1, 160),
-    "blake2b": (_blake2b, 160),
+    "md5": (_digest_of(partial(hashlib.md5, usedforsecurity=False)), 128),
+    "sha1": (_digest_of(partial(hashlib.sha1, usedforsecurity=False)), 160),
+    "blake2b": (_digest_of(partial(hashlib.blake2b, digest_size=MAX_BITS // 8)), 160),
     "xxh3": (_xxh3, 64),
     "crc32": (_crc32, 32),
 }
@@ -205,20 +195,19 @@ def load_hash(hash: str | Mapping[Any, int] | FeatureHash, bits: int) -> tuple[s
     """Find a hash function and narrow it to a width.
 
     Args:
-        hash: A name of `HASHES`; the import path "package.module:name" of a function, or one
-            itself, from a feature to an integer; or a mapping from features to integers, for
-            examples worked by hand. A feature that the mapping does not hold does not count.
-        bits: The width, from 1 to 160 and no wider than the hash. Of a wider one the lowest bits
-            are taken.
+        hash: A name of `HASHES`; a function from a feature to an integer, or its import path
+            "package.module:name"; or a mapping from features to integers, for examples worked by
+            hand. Features that are not in the mapping do not count.
+        bits: The width, from 1 to 160 and no wider than the hash, whose lowest bits are taken.
 
     Returns:
-        What to call it in a scheme's id, and the function. It returns an unsigned integer of that
+        Its name in the id of a scheme, and a function from a feature to an unsigned integer of that
         width, or None for a feature that does not count.
 
     Raises:
-        TypeError: If `hash` or `bits` is of another type, or a value of the mapping no integer.
-        ValueError: If there is no such hash, it is not installed or too narrow, or a value of the
-            mapping does not fit into the width.
+        TypeError: If `hash` or `bits` is of another type, or a value of the mapping not an integer.
+        ValueError: If the hash is unknown, not installed or too narrow, or a value of the mapping
+            does not fit into the width.
     """
     if isinstance(bits, bool) or not isinstance(bits, int):
         raise TypeError(f"bits: {bits!r} is no integer; allowed are 1 to {MAX_BITS}")
@@ -239,15 +228,10 @@ def load_hash(hash: str | Mapping[Any, int] | FeatureHash, bits: int) -> tuple[s
 
 
 def with_secret(value: int, bits: int, secret: bytes) -> int:
-    """Hash the hash of a feature once more, with a secret.
+    """Hash the hash of a feature, at most 160 bits, once more with a secret of 1 to 64 bytes.
 
-    A secret before the feature would not do: with CRC-32 it changes the same bits of every hash, so
-    that two fingerprints are as near as before, and FNV-1a has little more to set against it.
-
-    Args:
-        value: An unsigned integer of 160 bits at most.
-        bits: The width of the result, from 1 to 160.
-        secret: 1 to 64 bytes.
+    A secret in front of the feature would not be enough: with CRC-32 it changes the same bits of
+    every hash, which leaves distances as they were, and FNV-1a is hardly better.
     """
     size = MAX_BITS // 8
     digest = hashlib.blake2b(value.to_bytes(size, "big"), key=secret, digest_size=size).digest()

@@ -1,33 +1,120 @@
-"""The scheme of the literature: the weighted keywords of a text."""
+"""The classic scheme: fingerprints of the weighted keywords of a text.
+
+Segment the text, leave out stop words, weigh the words, keep the heaviest. jieba is imported, and
+its dictionary loaded, with the first text.
+"""
 
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from scrapy_simhash.classic.files import load_stop_words, load_user_dictionary
 from scrapy_simhash.classic.hashes import HASHES, load_hash, with_secret
-from scrapy_simhash.classic.keywords import KeywordExtractor
+from scrapy_simhash.classic.tokenizers import LEFT_OUT, load_tokenizer
+from scrapy_simhash.classic.weights import load_weights
 from scrapy_simhash.simhash.majority import bit_sums, check_tie, signs
 from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Collection, Iterable, Mapping
     from os import PathLike
+    from typing import Any
 
     from scrapy_simhash.classic.hashes import FeatureHash
+    from scrapy_simhash.classic.tokenizers import Tagged
 
-__all__ = ["Keywords"]
+__all__ = ["Extraction", "KeywordExtractor", "Keywords"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """How the keywords of a text were found.
+
+    Attributes:
+        tokens: The words of the text in order, without punctuation and spaces.
+        left_out: The stop words among them.
+        weights: The weights of words, in the order of the text.
+        keywords: The heaviest words with their weights, the heaviest first.
+    """
+
+    tokens: list[str]
+    left_out: list[str]
+    weights: dict[str, float]
+    keywords: dict[str, float]
+
+
+class KeywordExtractor:
+    """Finds the keywords of a text and weighs them. Its id names all that influences the result."""
+
+    def __init__(
+        self,
+        *,
+        tokenizer: str | Callable[[str], Iterable[str]] = "jieba",
+        user_dictionary: str | os.PathLike[str] | Collection[str] | None = None,
+        stop_words: str | os.PathLike[str] | Collection[str] | None = "default",
+        weights: str | Mapping[str, float] = "tfidf",
+        idf: str | os.PathLike[str] | None = None,
+        top: int | str | None = "adaptive",
+    ) -> None:
+        """Check the options, which are those of `Keywords`, and read the small files."""
+        user_words, user_id = load_user_dictionary(user_dictionary)
+        cutter = load_tokenizer(tokenizer, user_words)
+        self._stop_words, stop_id = load_stop_words(stop_words)
+        self._weigh, weights_id = load_weights(weights, cutter, idf)
+        needs_tags = weights in ("pos", "textrank")
+        self._cut = cutter.tag if needs_tags and cutter.tag else cutter.cut
+        self._top = _check_top(top)
+        self.id = (
+            f"tokenizer={cutter.id} user_dictionary={user_id} stop_words={stop_id} "
+            f"weights={weights_id} top={'all' if top is None else top}"
+        )
+
+    def extract(self, text: str) -> Extraction:
+        """Find the keywords of a text."""
+        words: list[str] = []
+        left_out: list[str] = []
+        kept: list[Tagged] = []
+        for word, tag in self._cut(text):
+            keep = word.isalnum() or any(map(str.isalnum, word))
+            if keep:
+                words.append(word)
+                if word.lower() in self._stop_words:
+                    left_out.append(word)
+                    keep = False
+            kept.append((word, tag) if keep else LEFT_OUT)
+        weights = self._weigh(kept)
+        # The choice among equally heavy words must not depend on their order in the text.
+        heaviest = sorted(weights.items(), key=lambda item: (-abs(item[1]), item[0]))
+        if self._top == "adaptive":
+            count: int | None = max(5, min(200, len(text.encode("utf-8", "replace")) // 120))
+        else:
+            count = self._top
+        return Extraction(words, left_out, weights, dict(heaviest[:count]))
+
+
+def _check_top(top: Any) -> Any:
+    if top is None or top == "adaptive":
+        return top
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise ValueError(
+            f"top: {top!r}; allowed are a number from 1, 'adaptive' (one keyword for 120 bytes of "
+            "text, 5 to 200), or None for all"
+        )
+    return top
 
 
 class Keywords:
     """The classic scheme: the weighted keywords of a text, as the literature describes SimHash.
 
-    Distance 3 on 64 bits is what the literature calls a duplicate. It finds texts that are all but
-    equal: a few changed words may already change which words are the keywords.
+    The literature calls a distance of up to 3 on 64 bits a duplicate. That finds texts that are
+    nearly equal: a few changed words may already change the keywords.
     """
 
     distance: ClassVar[int] = 3
-    # jieba takes a second for 100,000 characters at worst, and would hold a crawl meanwhile.
+    # jieba takes up to a second for 100,000 characters, which would block a crawl.
     max_text: ClassVar[int] = 100_000
 
     def __init__(
@@ -46,9 +133,9 @@ class Keywords:
         """Check the options and read the small files. jieba is loaded with the first text.
 
         Args:
-            tokenizer: "jieba"; "rjieba", its faster sibling, where that is installed; "words", runs
-                of letters and digits and single ideographs, as the shingles scheme has them;
-                "characters"; or a function from a text to its words, also by its import path.
+            tokenizer: "jieba"; "rjieba", which is faster, if installed; "words", runs of letters
+                and digits and single ideographs, as in the shingles scheme; "characters"; or a
+                function from a text to its words, or its import path.
             user_dictionary: More words for jieba, each with or without a frequency and a part of
                 speech: a file with one a line, or a list of such lines.
             stop_words: Words to leave out: "default", a list for Chinese and English; a file with
@@ -85,11 +172,7 @@ class Keywords:
         self.id = self._public_id
 
     def keyed(self, secret: bytes) -> Self:
-        """The scheme of a database: its fingerprints can't be told without the secret.
-
-        A mapping or a function of your own says itself what a word is hashed to: nothing is done to
-        that.
-        """
+        """The scheme keyed with the secret of a database; a hash of the user's own is not keyed."""
         if not self._is_public:
             return self
         made = copy(self)
@@ -104,11 +187,11 @@ class Keywords:
         if not words:
             return Sketch(None, 0, None)
         sums = bit_sums(hashes, weights, self.bits)
-        # Five keywords chosen of a long text say more than all five of a short one.
+        # All words with a weight: five keywords of a long text tell more than five of a short one.
         return Sketch(signs(sums, self._tie), len(extraction.weights), None)
 
     def explain(self, text: str) -> Explanation:
-        """Say how the fingerprint of a text comes about."""
+        """The steps from a text to its fingerprint."""
         extraction = self._extractor.extract(text)
         words, weights, hashes = self._hashed(extraction.keywords)
         sums = bit_sums(hashes, weights, self.bits)
@@ -123,7 +206,7 @@ class Keywords:
         )
 
     def _hashed(self, keywords: Mapping[str, float]) -> tuple[list[str], list[float], list[int]]:
-        """The words that count, their weights and their hashes."""
+        """The keywords that count, their weights and their hashes."""
         words, weights, hashes = [], [], []
         for word, weight in keywords.items():
             value = self._hash(word)

@@ -1,4 +1,4 @@
-"""What each word of a text weighs: tf, tf-idf, levels, part of speech, TextRank."""
+"""The weights of the words of a text: tf, tf-idf, levels, part of speech, TextRank."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simhash.classic.files import file_digest, read_file, read_lines
-from scrapy_simhash.classic.jieba import jieba_directory
-from scrapy_simhash.classic.words import Tagged
+from scrapy_simhash.classic.tokenizers import Tagged, jieba_directory
 from scrapy_simhash.loading import digest
 from scrapy_simhash.simhash.majority import check_weights
 from scrapy_simhash.visible import shortened
@@ -19,14 +18,14 @@ from scrapy_simhash.visible import shortened
 if TYPE_CHECKING:
     from typing import Any
 
-    from scrapy_simhash.classic.words import Tokenizer
+    from scrapy_simhash.classic.tokenizers import Tokenizer
 
 __all__ = ["PARTS_OF_SPEECH", "WEIGHTS", "LoadIdf", "Weigh", "load_weights"]
 
 WEIGHTS = ("levels", "tf", "tfidf", "textrank", "pos")
 
-#: What a word counts by its part of speech, in jieba's tags: the longest prefix of the tag decides.
-#: Names tell most about a text, then other nouns, then verbs; function words nothing.
+#: Weights by part of speech, for the longest known prefix of jieba's tag. Names tell most about a
+#: text, then other nouns, then verbs; function words nothing.
 PARTS_OF_SPEECH: Mapping[str, int] = {
     **dict.fromkeys(("nr", "ns", "nt", "nz"), 5),
     **dict.fromkeys(("n", "eng"), 4),
@@ -38,13 +37,13 @@ _TEXTRANK_PARTS = frozenset({"ns", "n", "vn", "v"})
 _LEVELS = 5
 
 Weigh = Callable[[Sequence[Tagged]], dict[str, float]]
-"""From the words of a text and their tags, with `LEFT_OUT` for what does not count, to weights."""
+"""From tagged words, with `LEFT_OUT` for those that do not count, to weights."""
 
 LoadIdf = Callable[[], tuple[dict[str, float], float]]
 
 
 def load_weights(given: Any, tokenizer: Tokenizer, idf: Any) -> tuple[Weigh, str]:
-    """What weighs the words, and what to call it in the id of a scheme."""
+    """A function that weighs words, and its name in the id of a scheme."""
     if idf is not None and given not in ("tfidf", "levels"):
         raise ValueError(f"idf: of no use with the weights {given!r}; allowed with tfidf, levels")
     if isinstance(given, Mapping):
@@ -66,7 +65,7 @@ def load_weights(given: Any, tokenizer: Tokenizer, idf: Any) -> tuple[Weigh, str
         identity = file_digest(path) if idf is None else digest(read_file("idf", path))
         load = partial(_inverse_frequencies, path, identity)
         if idf is not None:
-            load()  # a mistake in the user's file is to show now
+            load()  # report mistakes in the user's file now
         weigh = _tfidf if given == "tfidf" else _levels
         return partial(weigh, idf=load, shortest=tokenizer.shortest), f"{given}/{identity}"
     if tokenizer.tag is None:
@@ -79,15 +78,15 @@ def load_weights(given: Any, tokenizer: Tokenizer, idf: Any) -> tuple[Weigh, str
     return partial(_textrank, shortest=tokenizer.shortest), f"textrank{tokenizer.tagging}"
 
 
-#: Of an inverse document frequency, a logarithm.
+# Inverse document frequencies are logarithms.
 _GREATEST = 1e6
 
 
 @cache
 def _inverse_frequencies(path: Path, identity: str) -> tuple[dict[str, float], float]:
-    """Inverse document frequencies, and their median, which stands for words without one.
+    """Inverse document frequencies, and their median for all other words.
 
-    The identity is that of the content: a file that has changed is read anew.
+    `identity` is a digest of the content: a file that has changed is read again.
     """
     frequencies = {}
     for place, line in read_lines("idf", path, read_file("idf", path)):
@@ -96,7 +95,7 @@ def _inverse_frequencies(path: Path, identity: str) -> tuple[dict[str, float], f
             frequencies[word] = float(number)
         except ValueError:
             word = ""
-        # Sums of larger ones are not what they should be; nan is within no bounds.
+        # Sums of larger ones are not exact. NaN is excluded too.
         if not word or not abs(frequencies[word]) <= _GREATEST:
             raise ValueError(
                 f"idf: {place}: {shortened(line)!r} is no word and a number up to {_GREATEST:g}"

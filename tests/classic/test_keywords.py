@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simhash.classic import keywords
+from scrapy_simhash.classic import tokenizers
 from scrapy_simhash.classic.features import fingerprint_features
-from scrapy_simhash.classic.keywords import KeywordExtractor
-from scrapy_simhash.classic.scheme import Keywords
+from scrapy_simhash.classic.scheme import KeywordExtractor, Keywords
 from scrapy_simhash.simhash.scheme import load_scheme
 
 NEWS = (
@@ -180,7 +179,7 @@ def test_stop_words_of_all_kinds(tmp_path: Path) -> None:
 
 
 def test_default_stop_words_are_clean() -> None:
-    content = Path(keywords.__file__).with_name("stop_words.txt").read_text(encoding="utf-8")
+    content = Path(tokenizers.__file__).with_name("stop_words.txt").read_text(encoding="utf-8")
     words = [line for line in content.splitlines() if line and not line.startswith("#")]
     assert len(words) == len(set(words))
     assert all(word == word.strip().lower() for word in words)
