@@ -15,9 +15,18 @@ from scrapy_simhash.visible import shortened
 if TYPE_CHECKING:
     from typing import Any
 
-    from scrapy_simhash.classic.tokenizers import UserWord
 
-__all__ = ["file_digest", "load_stop_words", "load_user_dictionary", "read_file", "read_lines"]
+__all__ = [
+    "UserWord",
+    "file_digest",
+    "load_stop_words",
+    "load_user_dictionary",
+    "read_file",
+    "read_lines",
+]
+
+#: A word of the user's dictionary, its frequency and its part of speech.
+UserWord = tuple[str, int | None, str | None]
 
 # Bytes; the largest known files have a tenth of it.
 _MOST = 256 << 20

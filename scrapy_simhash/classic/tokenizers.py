@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.classic.files import file_digest
+from scrapy_simhash.classic.files import UserWord, file_digest
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.loading import import_path, is_import_path, load_object
 
@@ -30,7 +30,6 @@ __all__ = [
     "TOKENIZERS",
     "Tagged",
     "Tokenizer",
-    "UserWord",
     "jieba_directory",
     "jieba_tokenizer",
     "load_tokenizer",
@@ -42,9 +41,6 @@ Tagged = tuple[str, str]
 
 #: Stands for a stop word, a space or punctuation.
 LEFT_OUT: Tagged = ("", "")
-
-#: A word of the user's dictionary, its frequency and its part of speech.
-UserWord = tuple[str, int | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
-/* The compiled core: what a page costs most in the pure path, once more in C, with the identical
- * output. The pure path is its specification; the names here are those of the functions there.
+/* The compiled core: the slowest Python functions once more in C, with identical results. The
+ * Python code is the specification; functions here have the names of those there.
  *
- * Nothing is kept from one call to the next. What belongs to a database or a version, such as the
- * fold table and what the hashes hang on, comes as an argument.
+ * Nothing is kept between two calls. Whatever depends on a database or a version, such as the fold
+ * table and the keys of hashes, is an argument.
  */
 
 #include "node.h"
 
-PyObject *left_to_the_pure_path(PyObject *made)
+PyObject *left_to_python(PyObject *made)
 {
     if (made || !PyErr_ExceptionMatches(PyExc_UnicodeDecodeError))
         return made;

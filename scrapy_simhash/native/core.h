@@ -1,5 +1,5 @@
-/* What the parts of the compiled core share. Only what Python keeps stable is used, so that one
- * build serves each version from 3.11 on.
+/* Shared by the files of the compiled core. It uses the stable ABI, so that one build works with
+ * each version of Python from 3.11 on.
  */
 
 #ifndef SCRAPY_SIMHASH_CORE_H
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* From so many characters or hashes on, others may run meanwhile: it is some ten microseconds. */
+/* The GIL is released from this number of characters or hashes on, some ten microseconds. */
 #define LONG 8192
 
 /* As in features/mixing.py. */
@@ -22,8 +22,8 @@ static inline uint64_t mix64(uint64_t value)
     return value ^ (value >> 31);
 }
 
-/* What was made; None, for the pure path, if there was text that is not valid UTF-8. */
-PyObject *left_to_the_pure_path(PyObject *made);
+/* The argument; None, to leave it to Python, after an error for invalid UTF-8. */
+PyObject *left_to_python(PyObject *made);
 
 PyObject *core_shingles(PyObject *module, PyObject *arguments);
 PyObject *core_tokens(PyObject *module, PyObject *arguments);

@@ -1,4 +1,4 @@
-/* A tree to its main text and to all that it shows: text/density.py, where the numbers come from. */
+/* The main text and all visible text of a tree: text/density.py, which explains the numbers. */
 
 #include "node.h"
 #include "tree.h"
@@ -17,7 +17,7 @@
 #define RESCUED 1000
 #define TITLE 25
 
-/* Of all blocks before one. */
+/* Sums over all blocks before one. */
 typedef struct {
     Py_ssize_t said, width, links, changes;
 } Sum;
@@ -90,7 +90,7 @@ static Py_ssize_t kept_width(const Piece *piece)
     return piece->is_kept ? bounded(piece->width) : 0;
 }
 
-/* Sum up what each piece is worth, and give each span its total. */
+/* Sum up the worth of pieces, and give each span its total. */
 static void sum_up(const Page *page, Py_ssize_t (*worth)(const Piece *))
 {
     page->sums[0].said = 0;
@@ -188,8 +188,7 @@ static const Span *main_span(Page *page)
     return smallest(page);
 }
 
-/* density._main_blocks: keep the pieces of the main text. Returns its weight, -1 where there is no
- * memory. */
+/* density._main_blocks: keep the pieces of the main text. Returns its weight; -1 without memory. */
 static Py_ssize_t find_main(const Walk *walk)
 {
     Page page = {pieces_of(walk), (Span *)(void *)walk->spans.bytes, count_pieces(walk),
@@ -211,7 +210,7 @@ static Py_ssize_t find_main(const Walk *walk)
     return weigh(&page, 0, page.count);
 }
 
-/* Append the pieces that are kept, one a line. Returns how wide they are. */
+/* Append the pieces that are kept, one a line. Returns their width. */
 static Py_ssize_t append_main(Buffer *text, const Walk *walk, Py_ssize_t count)
 {
     Py_ssize_t width = 0;
@@ -233,13 +232,12 @@ static PyObject *decode(const Buffer *text)
     return PyUnicode_DecodeUTF8(text->bytes, (Py_ssize_t)text->used - 1, NULL);
 }
 
-/* All that Python is given to decide with. */
 typedef struct {
     Table content, rescue, visible, words;
 } Rules;
 
-/* Walk a tree and find its main text. Returns the weight of that; -1 where it is left to the pure
- * path, or there is no memory. */
+/* Walk a tree and find its main text. Returns its weight; -1 to leave it to Python, or without
+ * memory. */
 static Py_ssize_t find_text(Walk *walk, PyObject *root, const Table *actions, const Table *words)
 {
     walk_tree(walk, root, actions, words);
@@ -250,7 +248,7 @@ static Py_ssize_t find_text(Walk *walk, PyObject *root, const Table *actions, co
     return weight;
 }
 
-/* What was found, as objects. No pointer into the tree is held any more. */
+/* The results as objects. No pointer into the tree is held any more. */
 static PyObject *tell(const Walk *walk, const Buffer *text, Py_ssize_t width)
 {
     Py_ssize_t visible_width = count_pieces(walk);
@@ -303,9 +301,9 @@ PyObject *core_page(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (is_element(root)) {
         if (read_table(&rules.content, &content) && read_table(&rules.rescue, &rescue) &&
             read_table(&rules.visible, &visible) && read_table(&rules.words, &words))
-            made = left_to_the_pure_path(cut_page(root, &rules));
+            made = left_to_python(cut_page(root, &rules));
         else
-            PyErr_SetString(PyExc_ValueError, "no tags or words");
+            PyErr_SetString(PyExc_ValueError, "not tables of tags and words");
     }
     PyBuffer_Release(&content);
     PyBuffer_Release(&rescue);
@@ -330,10 +328,10 @@ PyObject *core_body(PyObject *Py_UNUSED(module), PyObject *arguments)
                 made = Py_NewRef(Py_None);
             else
                 made = has_failed(&walk) ? PyErr_NoMemory()
-                                         : left_to_the_pure_path(decode(&walk.text));
+                                         : left_to_python(decode(&walk.text));
             free_walk(&walk);
         } else {
-            PyErr_SetString(PyExc_ValueError, "no tags");
+            PyErr_SetString(PyExc_ValueError, "not a table of tags");
         }
     }
     PyBuffer_Release(&visible);

@@ -1,4 +1,4 @@
-/* Text as it is gathered: see line.h. */
+/* Buffers and collapsed text: see line.h. */
 
 #include "line.h"
 
@@ -14,7 +14,7 @@ int grow(Buffer *buffer, size_t size)
     return grown != NULL;
 }
 
-/* What str.split takes for white space. */
+/* White space of str.split. */
 static int is_space(uint32_t c)
 {
     if (c < 0x80)
@@ -23,7 +23,7 @@ static int is_space(uint32_t c)
            c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* What blocks.width counts three times. */
+/* Characters that blocks.width counts as three. */
 static int is_wide(uint32_t c)
 {
     static const uint32_t ranges[][2] = {
@@ -38,8 +38,8 @@ static int is_wide(uint32_t c)
     return 0;
 }
 
-/* The character that begins there, and where the next one does. NULL where it is no UTF-8; what is
- * forbidden beyond its form is met when it is decoded. */
+/* Read a character. Returns where the next one begins; NULL for invalid UTF-8, as far as its form
+ * shows it. The rest is found when it is decoded. */
 static const unsigned char *next_character(const unsigned char *at, uint32_t *character)
 {
     uint32_t c = *at++;

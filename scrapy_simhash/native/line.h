@@ -1,4 +1,4 @@
-/* Text as it is gathered: in a buffer that grows, its white space made single spaces. */
+/* Buffers that grow, and text whose white space is collapsed. */
 
 #ifndef SCRAPY_SIMHASH_LINE_H
 #define SCRAPY_SIMHASH_LINE_H
@@ -7,20 +7,20 @@
 
 #include <string.h>
 
-/* What grows as it is written. Failure is remembered, so that it need be asked for once only. */
+/* A buffer that grows. Failure is remembered, so that one check at the end is enough. */
 typedef struct {
     char *bytes;
     size_t used, room;
     int failed;
 } Buffer;
 
-/* Text whose white space is being made single spaces, and how wide it is. */
+/* The width of a text whose white space is being collapsed. */
 typedef struct {
     Py_ssize_t width;
     int pending;
 } Line;
 
-/* Make room for so many more bytes. Returns whether there is. */
+/* Make room for more bytes. Returns whether that worked. */
 int grow(Buffer *buffer, size_t size);
 
 static inline void append(Buffer *buffer, const void *bytes, size_t size)
@@ -31,8 +31,8 @@ static inline void append(Buffer *buffer, const void *bytes, size_t size)
     buffer->used += size;
 }
 
-/* Add UTF-8 that ends with a NUL. `text`: where to put it; NULL if only its width is asked for.
- * Returns 0 where it is no UTF-8. */
+/* Add UTF-8 that ends with a NUL. `text`: the target; NULL to count the width only. Returns 0 for
+ * invalid UTF-8. */
 int add_to_line(Line *line, Buffer *text, const char *content);
 
 #endif

@@ -1,8 +1,8 @@
-/* What the class, the id and the style of an element say of it: text.blocks.marks. */
+/* Whether class, id and style of an element mark boilerplate: text.blocks.is_marked. */
 
 #include "tree.h"
 
-#define NAME_LENGTH 256 /* characters that are looked at */
+#define NAME_LENGTH 256 /* characters that count */
 #define STYLE_LENGTH 1024
 #define WORD 16 /* more than the longest word has */
 
@@ -21,7 +21,7 @@ static int is_of_word(char c)
     return is_letter(c) || c == '_' || (c >= '0' && c <= '9');
 }
 
-/* Where UTF-8 of so many characters ends, at most. */
+/* The end of the first characters of a text. */
 static const char *end_of(const char *text, int most)
 {
     const char *at = text;
@@ -31,8 +31,8 @@ static const char *end_of(const char *text, int most)
     return at;
 }
 
-/* Whether one of its words, which are runs of letters, is in the table. One with the number SLUG is
- * not when it begins a name that somebody has given; nor are the words of that name. */
+/* Whether one of the words of a name is in the table. A word with the number SLUG at the beginning
+ * of a slug does not count, nor does the slug. */
 static int names_chrome(const Table *words, const char *name)
 {
     const char *end = end_of(name, NAME_LENGTH);
@@ -66,7 +66,7 @@ static int names_chrome(const Table *words, const char *name)
     return 0;
 }
 
-/* The end of a text that begins there, whatever the case of its letters; NULL if it does not. */
+/* The end of a text that stands there, in any case; NULL if it does not. */
 static const char *after(const char *at, const char *end, const char *text)
 {
     for (; *text; text++, at++)

@@ -1,30 +1,29 @@
-/* What a page says of itself beside its text: text.markup.read_markup.
+/* Markup that may hold facts of a page: text.markup.read_markup.
  *
- * To make the object of an element Python runs. The walk goes on from that element, which its object
- * keeps, as lxml's own walks do.
+ * Making the object of an element runs Python. The object keeps the element alive, from which the
+ * walk goes on, as lxml's own walks do.
  */
 
 #include "node.h"
 #include "tree.h"
 
-/* Of an itemprop, the bytes that are looked at; a longer one is left to Python. */
+/* Bytes of an itemprop; a longer one is left to Python. */
 #define NAMES 256
 
 #define MOST_READ (1 << 28)
 
-/* What a name is looked at as. */
+/* The kinds of names. */
 enum { OF_META = 1, OF_ITEM = 2 };
 
-/* How many more of them are looked at. */
+/* How many more elements may be looked at. */
 typedef struct {
     Py_ssize_t programs, written, headings, others, times, items;
 } Left;
 
-/* What was found. Each of the texts ends with a NUL; there are two of each meta element and of each
- * script, and one of each element that people read. */
+/* The results. Texts end with a NUL: two for each meta element and script, one for others. */
 typedef struct {
     Buffer metas, scripts, title, headings, others;
-    PyObject *elements, *items; /* of the headings, and with microdata */
+    PyObject *elements, *items; /* headings, and elements with microdata */
     Left left;
     Py_ssize_t events, read, times; /* of a text: steps and characters; of the page */
     Table names, actions;
@@ -38,8 +37,8 @@ static int is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F);
 }
 
-/* Whether a name, or one of those between white space in it, is looked at as that. Also where it
- * has other characters than ASCII, which Python knows. */
+/* Whether a name, or one between white space in it, may be of that kind. Python decides for names
+ * that are not ASCII. */
 static int is_looked_at(const Table *table, const char *names, int as)
 {
     char lower[NAMES];
@@ -80,7 +79,7 @@ static void add_meta(Markup *markup, const Node *element)
     }
 }
 
-/* Add its type and its text, if it may be JSON-LD. */
+/* Add type and text of a script that may be JSON-LD. */
 static void add_script(Markup *markup, const Node *element)
 {
     const char *type = value_of(element, "type", &markup->is_odd);
@@ -102,8 +101,8 @@ static void add_element(Markup *markup, PyObject *list, const Node *node)
     Py_XDECREF(object);
 }
 
-/* Add the text that begins with a node, as far as it has room. Returns the first node in lxml's tree
- * from there on. */
+/* Add the text that begins with a node, up to a length. Returns the first node from there on that
+ * lxml has an object for. */
 static const Node *add_text(Markup *markup, Buffer *text, size_t end, const Node *node)
 {
     for (; node && !is_in_tree(node); node = node->next) {
@@ -119,7 +118,7 @@ static const Node *add_text(Markup *markup, Buffer *text, size_t end, const Node
     return node;
 }
 
-/* Add what is written in an element: text.markup.said, but that it may go on where that is cut. */
+/* Add the text of an element: text.markup.said, but possibly longer. */
 static void add_said(Markup *markup, Buffer *text, const Node *element)
 {
     /* A character has four bytes at most. */
@@ -130,7 +129,8 @@ static void add_said(Markup *markup, Buffer *text, const Node *element)
     while (child && !is_in_tree(child))
         child = child->next;
     for (Py_ssize_t event = 0; event < markup->events && text->used < end; event++) {
-        int action = node->type == XML_ELEMENT_NODE ? action_of_tag(&markup->actions, name_of(node)) : INLINE;
+        int is_tag = node->type == XML_ELEMENT_NODE;
+        int action = is_tag ? action_of_tag(&markup->actions, name_of(node)) : INLINE;
         const Node *inside = NULL;
         if (child && (action >= BLOCK || action == SPACE))
             append(text, " ", 1);
@@ -151,7 +151,7 @@ static void add_said(Markup *markup, Buffer *text, const Node *element)
     append(text, "", 1);
 }
 
-/* Whether a title is that of the page and not of a drawing in it. */
+/* Whether a title is that of the page, not of a drawing in it. */
 static int is_of_page(Markup *markup, const Node *title)
 {
     const Node *parent = title->parent;
@@ -233,7 +233,7 @@ static PyObject *list_of(const Buffer *texts)
     return list;
 }
 
-/* What was found, as objects. */
+/* The results as objects. */
 static PyObject *tell(const Markup *markup)
 {
     const Buffer *texts[] = {&markup->metas, &markup->scripts, &markup->title, &markup->headings,
@@ -264,7 +264,7 @@ static PyObject *read_markup(Markup *markup, const Node *root)
     markup->items = PyList_New(0);
     markup->has_failed = !markup->elements || !markup->items;
     walk(markup, root);
-    PyObject *made = left_to_the_pure_path(tell(markup));
+    PyObject *made = left_to_python(tell(markup));
     PyMem_Free(markup->metas.bytes);
     PyMem_Free(markup->scripts.bytes);
     PyMem_Free(markup->title.bytes);

@@ -1,17 +1,17 @@
-/* The numbers of a text: item.numbers._numbers, of UTF-8.
+/* The numbers of a text in UTF-8: item.numbers._numbers.
  *
- * Whatever bytes it is given, it looks at no other. What hangs on the tables of Unicode that Python
- * has, or is rare, is left to the pure path.
+ * It reads no byte outside the text, even if that is not UTF-8. Rare things, and those that depend
+ * on Python's Unicode tables, are left to Python.
  */
 
 #include "core.h"
 
 #include <string.h>
 
-/* In UTF-8, whatever the compiler takes its sources for. */
-#define QUOTE "\xE2\x80\x99" /* that is used as an apostrophe */
+/* In UTF-8, whatever encoding the compiler assumes. */
+#define QUOTE "\xE2\x80\x99" /* used as an apostrophe */
 #define MINUS "\xE2\x88\x92"
-#define BEFORE "\xE5\x89\x8D"  /* in Chinese, as the next ones: ago */
+#define BEFORE "\xE5\x89\x8D"  /* Chinese, like the next ones: ago */
 #define PAGE "\xE9\xA1\xB5"
 #define FACE "\xE9\x9D\xA2" /* with the one before it: page */
 #define LATEST "\xE6\x9C\x80\xE5\x90\x8E" /* last */
@@ -37,7 +37,7 @@ static int is_before(At start, At at, const char *text)
     return (size_t)(at - start) >= size && !memcmp(at - size, text, size);
 }
 
-/* The first byte from there on that is a digit or, if asked for, no ASCII. */
+/* The first byte from there on that is a digit or, if `beyond`, not ASCII. */
 static At next_of_interest(At at, At end, int beyond)
 {
     const uint64_t ones = 0x0101010101010101u, highs = ones << 7;
@@ -54,8 +54,8 @@ static At next_of_interest(At at, At end, int beyond)
     return at;
 }
 
-/* The character before there, which is not the beginning; and where it starts. Of what is no UTF-8
- * anything. */
+/* The character before a place that is not the beginning, and where it starts; anything for invalid
+ * UTF-8. */
 static uint32_t character_before(At start, At *at)
 {
     uint32_t character = 0;
@@ -72,7 +72,7 @@ static uint32_t character_before(At start, At *at)
     return character;
 }
 
-/* What numbers._LETTERS has. */
+/* numbers._LETTERS */
 static int is_letter(uint32_t c)
 {
     if (c < 0x80)
@@ -82,7 +82,7 @@ static int is_letter(uint32_t c)
            (c >= 0xA640 && c <= 0xABE5);
 }
 
-/* Behind what joins the digits before it to those that follow; NULL if there is no such thing. */
+/* Behind a mark that joins two runs of digits; NULL if there is none. */
 static At behind_joint(At at, At end)
 {
     if (at < end && (*at == '.' || *at == ',' || *at == ':' || *at == '\''))
@@ -94,7 +94,7 @@ static At behind_joint(At at, At end)
     return at < end && is_digit(*at) ? at : NULL;
 }
 
-/* Whether the digits before there, and what joins them, say that a number goes on. */
+/* Whether digits and a mark before it make this a part of a number. */
 static int goes_on(At start, At at)
 {
     if (is_before(start, at, QUOTE))
@@ -106,8 +106,8 @@ static int goes_on(At start, At at)
     return at > start && is_digit(at[-1]);
 }
 
-/* Where the number of these digits starts, with its sign; NULL if they are a part of a word or of
- * another number. */
+/* Where the number of these digits starts, with its sign; NULL for a part of a word or of another
+ * number. */
 static At start_of_number(At start, At digits)
 {
     At sign = is_before(start, digits, "-") ? digits - 1
@@ -195,7 +195,7 @@ static PyObject *find_numbers(At start, At end)
     return found;
 }
 
-/* Behind what tells how long ago something was, if its digits end there; else NULL. */
+/* Behind a relative time whose digits end there; else NULL. */
 static At behind_ago(At at, At end)
 {
     static const char *units[] = {"second", "sec", "minute", "min", "hour", "hr", "day"};
@@ -220,15 +220,14 @@ static At behind_ago(At at, At end)
     return NULL;
 }
 
-/* How many bytes the character there has; of what is no UTF-8 as many as there may be. */
+/* The bytes of a character; anything within the text for invalid UTF-8. */
 static int size_of(At at, At end)
 {
     int size = *at < 0xC0 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : 4;
     return end - at < size ? 1 : size;
 }
 
-/* Whether a character of so many bytes is a digit, or may be one of another script. A few blocks
- * have none. */
+/* Whether a character is a digit, or may be one of another script. */
 static int may_be_digit(At at, int size)
 {
     if (size == 1)
@@ -240,9 +239,8 @@ static int may_be_digit(At at, int size)
              (character >= 0xAC00 && character < 0xD800));
 }
 
-/* Put a space in the place of what tells how long ago something was. `made`: room for the text,
- * taken when there is such a thing. Returns its size then, or that of the text; -1 if that can't be
- * told here, and -2 if there is no memory. */
+/* Replace relative times by spaces. `made`: the new text, allocated if there are any. Returns its
+ * size, or that of the text; -1 to leave it to Python, -2 without memory. */
 static Py_ssize_t without_ago(At start, At end, unsigned char **made)
 {
     At done = start;
@@ -275,7 +273,7 @@ static Py_ssize_t without_ago(At start, At end, unsigned char **made)
     return (Py_ssize_t)used + (end - done);
 }
 
-/* Where four bytes stand next; the end if they don't. */
+/* The next occurrence of four bytes; the end if there is none. */
 static At next_four(At at, At end, const char *four)
 {
     const uint64_t ones = 0x0101010101010101u, highs = ones << 7;

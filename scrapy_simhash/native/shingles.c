@@ -1,10 +1,10 @@
-/* A text to the hashes of its shingles: features/tokens.py and features/shingles.py. */
+/* The tokens and shingles of a text: features/tokens.py and features/shingles.py. */
 
 #include "core.h"
 
 #include <string.h>
 
-/* What the fold table makes of a character. */
+/* Values of the fold table, as in features/tokens.py. */
 #define ALONE (1u << 21)
 #define CLUSTER (1u << 22)
 #define MARK (CLUSTER | ALONE)
@@ -13,16 +13,16 @@
 #define INVISIBLE (1u << 31)
 #define BEYOND (INVISIBLE + 1)
 
-#define WORD 64   /* more than a word has */
-#define CROWD 16  /* places that a hash is moved, on average */
-#define LETTERS 4 /* letters a shingle where it is not two tokens */
+#define WORD 64   /* characters; words are shorter */
+#define CROWD 16  /* the mean distance a hash may be moved by insertion sort */
+#define LETTERS 4 /* letters of a shingle in scripts without spaces */
 
 typedef struct {
     uint64_t base, pair;
     Py_ssize_t window;
 } Hashing;
 
-/* As many of each as the text has characters, twice as many ends. */
+/* One of each for every character, two ends. */
 typedef struct {
     Py_ssize_t length;
     uint64_t *hashes, *sorted;
@@ -32,7 +32,7 @@ typedef struct {
 
 #define ROOM_A_CHARACTER (2 * sizeof(uint64_t) + 3 * sizeof(uint32_t) + 1)
 
-/* The widest come first, so that all are aligned. NULL where there is no memory. */
+/* The widest come first, so that all are aligned. NULL without memory. */
 static void *take_room(Room *room, Py_ssize_t length)
 {
     if (length >= PY_SSIZE_T_MAX / (Py_ssize_t)ROOM_A_CHARACTER || length > (1 << 30))
@@ -60,7 +60,7 @@ static uint32_t fold_beyond(uint32_t point)
     return point >= 0xE0000 && point < 0xE1000 ? INVISIBLE : 0;
 }
 
-/* Fold characters in place. Returns how many are left; -1 where the text has to be normalised. */
+/* Fold characters in place. Returns how many are left; -1 if the text has to be normalised. */
 static Py_ssize_t fold(uint32_t *points, Py_ssize_t length, const Py_buffer *table, int normalised)
 {
     const uint32_t *folds = table->buf;
@@ -88,8 +88,8 @@ static Py_ssize_t fold(uint32_t *points, Py_ssize_t length, const Py_buffer *tab
     return kept;
 }
 
-/* Fold and hash each token of a text that has words alone, none of them long, without a branch on
- * where they end: nobody can foresee that. Returns how many; -1 where it may have something else. */
+/* Fold and hash the tokens of a text of short words only, without a branch at the end of words,
+ * which the processor can't predict. Returns how many; -1 for other texts. */
 static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffer *table,
                              const Hashing *with)
 {
@@ -108,7 +108,7 @@ static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffe
         if (folded >= ALONE) {
             if (folded < SYMBOL || folded >= COMPOSES)
                 return -1;
-            folded = 0; /* what a picture is beside words */
+            folded = 0; /* a picture beside words */
         }
         hash += folded * powers[place];
         room->hashes[tokens] = hash;
@@ -122,13 +122,13 @@ static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffe
     return tokens ? (Py_ssize_t)tokens : -1; /* pictures may be all there is */
 }
 
-/* Whether a character goes on with the token of the one before it. */
+/* Whether a character belongs to the token of the one before it. */
 static inline int joins(uint32_t character, uint32_t next)
 {
     return next >= MARK || (next && character < ALONE && next < ALONE);
 }
 
-/* Hash each token, and note which are letters of a script without spaces. Returns how many. */
+/* Hash tokens, and note letters of scripts without spaces. Returns how many. */
 static Py_ssize_t hash_tokens(const Room *room, Py_ssize_t length, const Hashing *with)
 {
     const uint32_t *at = room->points, *end = at + length;
@@ -154,7 +154,7 @@ static Py_ssize_t hash_tokens(const Room *room, Py_ssize_t length, const Hashing
     return tokens;
 }
 
-/* Make pairs of the tokens, or fours, in their place. Returns how many. */
+/* Replace tokens by their pairs or fours. Returns how many. */
 static Py_ssize_t pair_tokens(const Room *room, Py_ssize_t tokens, const Hashing *with)
 {
     uint64_t *hashes = room->hashes;
@@ -180,7 +180,6 @@ static void sift_down(uint64_t *heap, size_t at, size_t count)
     heap[at] = value;
 }
 
-/* Sort in no quadratic time. */
 static void heap_sort(uint64_t *values, size_t count)
 {
     for (size_t at = count / 2; at-- > 0;)
@@ -193,7 +192,7 @@ static void heap_sort(uint64_t *values, size_t count)
     }
 }
 
-/* Put hashes into once to four times as many buckets, so that few are out of order. */
+/* Sort hashes into buckets, one to four times as many, so that few are out of order. */
 static void sort_roughly(const Room *room, Py_ssize_t count)
 {
     uint32_t *ends = room->ends, start = 0;
@@ -215,7 +214,7 @@ static void sort_roughly(const Room *room, Py_ssize_t count)
         room->sorted[ends[room->hashes[at] >> shift]++] = room->hashes[at];
 }
 
-/* Sort hashes, which are evenly spread. Returns how many are distinct; they come first. */
+/* Sort evenly spread hashes, the distinct ones first. Returns how many. */
 static Py_ssize_t sort_distinct(const Room *room, Py_ssize_t count)
 {
     uint64_t *sorted = room->sorted;
@@ -230,7 +229,7 @@ static Py_ssize_t sort_distinct(const Room *room, Py_ssize_t count)
             sorted[at] = sorted[at - 1];
         sorted[at] = value;
         moves -= end - at;
-        if (moves < 0) { /* somebody has brought them together */
+        if (moves < 0) { /* the hashes were chosen to collide */
             heap_sort(sorted, (size_t)count);
             break;
         }
@@ -279,7 +278,7 @@ PyObject *core_shingles(PyObject *Py_UNUSED(module), PyObject *arguments)
     return made;
 }
 
-/* The characters of the tokens, a space before each token but the first. Returns how many. */
+/* The characters of tokens, separated by spaces. Returns how many. */
 static Py_ssize_t spell_tokens(const uint32_t *at, Py_ssize_t length, uint32_t *spelt)
 {
     const uint32_t *end = at + length;

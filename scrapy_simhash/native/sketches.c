@@ -1,5 +1,5 @@
-/* Shingles to a fingerprint, a sketch and keys, and what two texts have in common of them:
- * simhash/majority.py, features/minhash.py, keys/bands.py and simhash/measure.py.
+/* Fingerprints, sketches and keys of shingles, and what two sets have in common:
+ * simhash/majority.py, features/hashes.py, keys/bands.py and simhash/measure.py.
  */
 
 #include "core.h"
@@ -8,7 +8,7 @@
 
 #define MOST_BINS 512 /* as Bands allows */
 
-/* A number of a buffer that need not be aligned. */
+/* A number in a buffer, which may not be aligned. */
 static uint64_t number(const Py_buffer *numbers, Py_ssize_t at)
 {
     uint64_t value;
@@ -16,13 +16,13 @@ static uint64_t number(const Py_buffer *numbers, Py_ssize_t at)
     return value;
 }
 
-/* How many ones there are at each of 64 places, as binary digits one above the other. */
+/* Counts of ones at each of 64 places; digits[i] has the i-th binary digits of all counts. */
 typedef struct {
     int used;
     uint64_t digits[64];
 } Counts;
 
-/* Add two words to a third one. What goes to the next digit is returned. */
+/* Add two words to a third one. Returns the carry. */
 static uint64_t carry_save(uint64_t *sum, uint64_t a, uint64_t b)
 {
     uint64_t either = *sum ^ a, carry = (*sum & a) | (either & b);
@@ -30,7 +30,7 @@ static uint64_t carry_save(uint64_t *sum, uint64_t a, uint64_t b)
     return carry;
 }
 
-/* As far as the digits of the sum go: where a carry ends can't be foreseen. */
+/* Through all digits: where a carry ends can't be predicted. */
 static void add_at(Counts *counts, int digit, uint64_t carry)
 {
     for (; digit < counts->used; digit++) {
@@ -40,7 +40,7 @@ static void add_at(Counts *counts, int digit, uint64_t carry)
     }
 }
 
-/* Harley and Seal: eight words take seven additions, and one whose carry goes on. */
+/* Harley and Seal: eight words take seven additions and a single carry. */
 static void add_eight(Counts *counts, const uint64_t *words)
 {
     uint64_t *ones = counts->digits, *twos = ones + 1, *fours = ones + 2;
@@ -53,7 +53,7 @@ static void add_eight(Counts *counts, const uint64_t *words)
     add_at(counts, 3, carry_save(fours, a, b));
 }
 
-/* The places whose count is more than a number. *equal: those where it is that number. */
+/* The places whose count is more than a number; *equal: those where it is that number. */
 static uint64_t more_than(const Counts *counts, uint64_t limit, uint64_t *equal)
 {
     uint64_t more = 0;
@@ -70,7 +70,7 @@ static uint64_t more_than(const Counts *counts, uint64_t limit, uint64_t *equal)
     return more;
 }
 
-/* What the ties of a word of the fingerprint are, whose first bit has that number. */
+/* The ties of a word of the fingerprint whose first bit has that number. */
 static uint64_t break_ties(uint64_t ties, int first, const Py_buffer *shingles, uint64_t second)
 {
     Py_ssize_t count = shingles->len / 8, row = 0;
@@ -127,7 +127,7 @@ PyObject *core_majority(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*K:majority", &shingles, &second))
         return NULL;
     if (shingles.len < 8 || shingles.len % 8) {
-        PyErr_SetString(PyExc_ValueError, "no hashes of 64 bits");
+        PyErr_SetString(PyExc_ValueError, "not hashes of 64 bits");
     } else {
         PyThreadState *others = shingles.len / 8 >= LONG ? PyEval_SaveThread() : NULL;
         vote(&shingles, second, words);
@@ -146,7 +146,7 @@ PyObject *core_minhash(PyObject *Py_UNUSED(module), PyObject *arguments)
 
     if (!PyArg_ParseTuple(arguments, "y*:minhash", &shingles))
         return NULL;
-    for (Py_ssize_t at = shingles.len / 8; at-- > 0;) { /* so the least of a bin comes last */
+    for (Py_ssize_t at = shingles.len / 8; at-- > 0;) { /* the least hash of a bin comes last */
         uint64_t hash = number(&shingles, at);
         sketch[hash >> 56] = (uint8_t)((hash >> 16) % 255 + 1);
     }
@@ -154,7 +154,7 @@ PyObject *core_minhash(PyObject *Py_UNUSED(module), PyObject *arguments)
     return PyBytes_FromStringAndSize((char *)sketch, sizeof sketch);
 }
 
-/* Which of two is less can't be foreseen, so nothing branches on it. */
+/* Without branches: which of two is less can't be predicted. */
 static Py_ssize_t count_common(const Py_buffer *a, const Py_buffer *b)
 {
     Py_ssize_t ends[2] = {a->len / 8, b->len / 8}, one = 0, other = 0, common = 0;
@@ -179,7 +179,7 @@ PyObject *core_common(PyObject *Py_UNUSED(module), PyObject *arguments)
     return PyLong_FromSsize_t(common);
 }
 
-/* The number of the first hash of each bin, where it has one, else -1. */
+/* The index of the first hash of each bin, or -1. */
 static void fill_bins(const Py_buffer *shingles, const Py_buffer *starts, Py_ssize_t *chosen)
 {
     Py_ssize_t count = shingles->len / 8, bins = starts->len / 8, at = 0;
@@ -209,7 +209,7 @@ PyObject *core_bands(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (fits)
         fill_bins(&shingles, &starts, chosen);
     for (; fits && bin < bins; bin++) {
-        /* An empty bin takes what the first one has that is not empty, in an order of its own. */
+        /* An empty bin takes the value of another one, the first in an order of its own. */
         Py_ssize_t turn = 0;
         uint64_t from = (uint64_t)bin;
         while (from < (uint64_t)bins && chosen[from] < 0 && ++turn < bins)
@@ -219,7 +219,7 @@ PyObject *core_bands(PyObject *Py_UNUSED(module), PyObject *arguments)
         sums[bin % bands] += number(&shingles, chosen[from]) * number(&factors, bin);
     }
     if (!fits || bin < bins) {
-        PyErr_SetString(PyExc_ValueError, "no hashes, or no bins for them");
+        PyErr_SetString(PyExc_ValueError, "no hashes, or wrong bins");
     } else {
         for (Py_ssize_t band = 0; band < bands; band++)
             keys[band] = (int32_t)(uint32_t)mix64(sums[band]);

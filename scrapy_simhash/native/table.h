@@ -20,7 +20,7 @@ static inline unsigned next_hash(unsigned hash, char c)
     return hash * 31 + (unsigned char)c;
 }
 
-/* Where a name with that hash stands, or where there is none. */
+/* The slot of a name with that hash, or an empty slot. */
 static inline unsigned slot_of(const Table *table, const char *name, size_t length, unsigned hash)
 {
     unsigned slot = hash % SLOTS;
@@ -30,8 +30,8 @@ static inline unsigned slot_of(const Table *table, const char *name, size_t leng
     return slot;
 }
 
-/* `packed`: of each name its length, its number, and itself. Returns whether it is that; the table
- * needs it for as long as it is used. */
+/* `packed`: length, number and name, one after the other. Returns whether it is valid; the table
+ * points into it. */
 int read_table(Table *table, const Py_buffer *packed);
 
 #endif

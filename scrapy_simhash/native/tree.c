@@ -1,7 +1,6 @@
-/* A tree that lxml has parsed to blocks of text: text/blocks.py.
+/* Blocks of text from a tree: text/blocks.py.
  *
- * While a pointer into the tree is held nothing of Python runs. What is unusual is left to the pure
- * path: an answer of None.
+ * No Python code runs while a pointer into the tree is held. Unusual trees are left to Python.
  */
 
 #include "tree.h"
@@ -15,8 +14,7 @@ typedef struct {
     int kind;
 } Around;
 
-/* The action of each tag. The names of a document are shared, so most are known by their address
- * as long as the tree is not touched. */
+/* The action of each tag, by address: libxml2 shares equal names of a document. */
 typedef struct {
     const Table *table;
     const char *names[SEEN];
@@ -50,7 +48,7 @@ static int action_of(Actions *actions, const Node *node)
     return actions->actions[place];
 }
 
-/* Add the text that begins with a node: what lxml calls the text of an element, or the tail. */
+/* Add the text that begins with a node: the text of an element, or its tail. */
 static void add_text(Walk *walk, const Node *node, int in_links)
 {
     for (; node && is_text(node); node = node->next) {
@@ -99,7 +97,7 @@ static void add_span(Walk *walk, const Node *element, Py_ssize_t start, int kind
     append(&walk->spans, &span, sizeof span);
 }
 
-/* The first node from there on that is in lxml's tree. Others than text end the walk. */
+/* The first node from there on that lxml has an object for. Others than text end the walk. */
 static const Node *next_in_tree(Walk *walk, const Node *node)
 {
     for (; node && !is_in_tree(node); node = node->next)

@@ -1,4 +1,4 @@
-/* A tree that lxml has parsed, as blocks of text and the elements that hold them. */
+/* Blocks of text from a tree, and the elements that hold them. */
 
 #ifndef SCRAPY_SIMHASH_TREE_H
 #define SCRAPY_SIMHASH_TREE_H
@@ -6,7 +6,7 @@
 #include "line.h"
 #include "table.h"
 
-/* As in text/blocks.py; what comes after BLOCK are kinds of blocks. */
+/* As in text/blocks.py; kinds of blocks follow BLOCK. */
 enum { INLINE, SPACE, LINK, SKIP, BLOCK, BESIDE, LEAF, PARAGRAPH, HEADING };
 enum { CHROME, SLUG };
 
@@ -17,18 +17,18 @@ typedef struct {
     int kind, is_marked, is_kept;
 } Piece;
 
-/* The blocks inside an element; the other fields are those of whoever judges it. */
+/* The blocks inside an element; density.c uses the other fields. */
 typedef struct {
     Py_ssize_t start, stop, total, inner, part;
     int is_marked, may_be_article;
 } Span;
 
-/* What was found in a tree, each piece of text with a newline after it. */
+/* The content of a tree, each piece of text with a newline behind it. */
 typedef struct {
     Buffer text, pieces, spans, stack, skipped;
     Line line, links;
     size_t begin; /* of the current piece */
-    int is_odd;   /* something is left to the pure path */
+    int is_odd;   /* something is left to Python */
     const Table *words; /* that mark an element; NULL where no spans are needed */
 } Walk;
 
@@ -50,7 +50,7 @@ int has_failed(const Walk *walk);
 /* text.blocks.walk. `root`: an element of lxml. */
 void walk_tree(Walk *walk, PyObject *root, const Table *actions, const Table *words);
 
-/* The same of all that was skipped and can be seen, without spans. */
+/* The same for skipped elements that are visible, without spans. */
 void walk_skipped(Walk *walk, const Table *visible);
 
 void free_walk(Walk *walk);
