@@ -62,10 +62,13 @@ class Gate:
         with suppress(OSError):
             while True:
                 client, _ = listener.accept()
-                server = socket.create_connection(self._server)
+                server = self._connect()
                 self._ends += [client, server]
                 for ends in ((client, server), (server, client)):
                     threading.Thread(target=self._pass_on, args=ends, daemon=True).start()
+
+    def _connect(self) -> socket.socket:
+        return socket.create_connection(self._server)
 
     def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 import pytest
+from gate import Gate
 from servers import Galera, database_on, galera
 
 from scrapy_simhash.index.index import Index
@@ -24,15 +27,31 @@ def cluster() -> Galera:
     return galera()
 
 
+class Balancer(Gate):
+    """Relays connections to the first node that answers."""
+
+    def __init__(self, url: URL, nodes: list[URL]) -> None:
+        super().__init__(url)
+        self._nodes = nodes
+
+    def _connect(self) -> socket.socket:
+        for node in self._nodes:
+            with suppress(OSError):
+                return socket.create_connection((node.host, node.port))
+        raise ConnectionRefusedError
+
+
 @pytest.fixture
 def urls(cluster: Galera) -> Iterator[list[URL]]:
-    """An empty database, by way of each node first and the others after it."""
-    with database_on(cluster.urls[0]) as url:
-        hosts = [f"{node.host}:{node.port}" for node in cluster.urls]
-        yield [
-            url.set(host=None, port=None).update_query_dict({"host": hosts[first:] + hosts[:first]})
-            for first in range(3)
+    """An empty database, through a balancer for each node that fails over to the other nodes."""
+    with database_on(cluster.urls[0]) as url, ExitStack() as stack:
+        balancers = [
+            Balancer(url, cluster.urls[first:] + cluster.urls[:first]) for first in range(3)
         ]
+        for balancer in balancers:
+            balancer.open()
+            stack.callback(balancer.shut)
+        yield [balancer.url for balancer in balancers]
 
 
 def text(group: int) -> str:
