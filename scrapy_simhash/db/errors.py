@@ -28,7 +28,7 @@ _TIMEOUT_STATE, _LOCK = "57014", "FOR UPDATE"
 _READ_ONLY_STATES = frozenset({"25006"})
 _READ_ONLY_ERRNOS = frozenset({1047, 1290, 1836})
 
-# The server closes the connection because it shuts down or was told to, or is still starting.
+# The server closes the connection because it shuts down, is asked to, or is still starting.
 _ENDED_STATES = frozenset({"57P01", "57P02", "57P03"})
 # 53300: too many connections.
 _TRANSIENT_STATES = _BUSY_STATES | _READ_ONLY_STATES | _ENDED_STATES | {"53300"}
@@ -90,7 +90,7 @@ def has_waited_for_several(error: DBAPIError) -> bool:
 
 
 def note_end(context: ExceptionContext) -> None:
-    """Mark a connection as disconnected as soon as the server says that it ends it.
+    """Mark a connection as disconnected as soon as the server announces that it closes it.
 
     The driver may not have noticed yet; SQLAlchemy would then try to roll back and log a failure.
     """

@@ -263,7 +263,7 @@ class Database:
     def _make_tables(self, connection: Connection) -> None:
         if not self._makes_tables:
             raise IndexUnusable(f"{self}: no index, nothing was crawled into it yet")
-        # The version is written last: whoever finds it finds all tables.
+        # The version is written last: if it exists, all tables exist.
         schema.metadata.create_all(connection)
         connection.execute(insert(schema.meta).values(name="version", value=str(schema.VERSION)))
 

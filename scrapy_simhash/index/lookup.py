@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Warn after this many claims, if they met this many times as many candidates as planned.
+# Warn after this many claims, if there were this many times as many candidates as planned.
 _ENOUGH_CLAIMS, _TOO_MANY = 1000, 3.0
 
 # Fewer candidates than this cost next to nothing.

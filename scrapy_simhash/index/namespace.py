@@ -90,7 +90,7 @@ def _find_or_make(
 ) -> OpenNamespace:
     if read_secret(connection) != database.secret:
         # Everything prepared so far was made with the old one.
-        raise SchemeMismatch(f"{database} was made anew, with another secret")
+        raise SchemeMismatch(f"{database} was reset and has another secret now")
     row = connection.execute(
         select(schema.namespaces, current_usage("size").label("claims")).where(
             schema.namespaces.c.name == columns["name"]

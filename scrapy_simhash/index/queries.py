@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: is on every page of a site would make each claim read all of them.
 CROWD = 100
 
-#: Stands for a slot in rows that were found by identity.
+#: The slot number of rows found by identity.
 BY_OWNER = -1
 
 # Bits of a claim number; the bits above hold a document's number in its batch.

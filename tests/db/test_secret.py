@@ -176,7 +176,7 @@ def test_an_index_whose_database_was_made_anew_does_not_mix_the_two(url: str) ->
         drop_tables(url)
         secret(url)
         ready = index.document("a text that is ready to be claimed since before", key="a")
-        with pytest.raises(SchemeMismatch, match="made anew, with another secret"):
+        with pytest.raises(SchemeMismatch, match="was reset and has another secret now"):
             index.execute([ready])
     with Index(url) as index:
         assert len(index) == 0
