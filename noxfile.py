@@ -14,7 +14,7 @@ PYTEST = (
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.14"])
-@nox.parametrize("scrapy", ["2.18", "2.19"])
+@nox.parametrize("scrapy", ["2.16", "2.18", "2.19"])
 def tests(session: nox.Session, scrapy: str) -> None:
     """All tests, which crawl with asyncio, the select reactor and without a reactor."""
     session.install("-e", EXTRAS, "--group", "test", f"scrapy=={scrapy}.*")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy_simhash.crawl.waiting import run_in_thread
+from scrapy.utils.asyncio import run_in_thread
+
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.visible import shortened
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.extensions.feedexport import FeedExporter, ItemFilter
+from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.crawl.scrapy_internals import closed_feed, feed_counts, feed_uris
-from scrapy_simhash.crawl.waiting import run_in_thread, wait
+from scrapy_simhash.crawl.waiting import wait
 from scrapy_simhash.durable import sync_file, sync_folders
 from scrapy_simhash.visible import shortened
 

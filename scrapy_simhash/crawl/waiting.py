@@ -7,12 +7,11 @@ import math
 import time
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import is_asyncio_available
 from twisted.internet import defer
 from twisted.internet.error import AlreadyCalled
-from twisted.internet.threads import deferToThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,14 +56,6 @@ class CallbackBatch:
         self._is_called = False
         while self._ready:
             self._ready.popleft()()
-
-
-async def run_in_thread(function: Callable[..., T], *args: Any) -> T:
-    """The result of a function that is called in another thread."""
-    if is_asyncio_available():
-        return await asyncio.to_thread(function, *args)
-    # Scrapy has this itself from 2.15 on.
-    return cast("T", await deferToThread(function, *args))
 
 
 async def wait(future: Future[T], timeout: float, batch: CallbackBatch | None = None) -> T:

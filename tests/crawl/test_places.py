@@ -65,7 +65,7 @@ def test_commands_find_what_a_crawl_has_made_in_the_same_folder(folder, monkeypa
         deploy(monkeypatch, project)
     code, _, err = call("stats")
     assert code == 2
-    assert f"there is no database {place()} yet" in err
+    assert f"there is no database {place()}; crawl first" in err
     with Index(f"sqlite:///{place()}", namespace="news"):
         pass
     code, out, err = call("stats", "--json")
