@@ -15,7 +15,7 @@ author = "The scrapy-simhash developers"
 copyright = "The scrapy-simhash developers"  # noqa: A001 - what Sphinx calls it
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 nitpicky = True
 # Signatures name private types and types of other packages, which no page documents.
@@ -23,6 +23,8 @@ nitpick_ignore_regex = [("py:.*", r"(?!scrapy_simhash\.\w+$).*")]
 
 # Anchors of headings, named as on GitHub.
 myst_heading_anchors = 4
+
+copybutton_prompt_text = "$ "
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
