@@ -54,6 +54,7 @@ def main(command: Any, settings: ScrapySettings, options: Namespace) -> int:
     """
     try:
         command.run(Project(settings, options), options)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         print("scrapy simhash: interrupted", file=sys.stderr)
         return 130

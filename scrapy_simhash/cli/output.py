@@ -51,10 +51,16 @@ _FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S
 _CHANGES, _LONGEST, _BEFORE = 3, 60, 24
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        # Rich would exit with 1, but `| head` is no error.
+        raise BrokenPipeError
+
+
 def open_console() -> Console:
     """Standard output, for people."""
     # Crawled text is never markup. A pipe has no width of its own, and must not cut lines.
-    return Console(
+    return _Console(
         markup=False, emoji=False, highlight=False, width=None if sys.stdout.isatty() else 200
     )
 

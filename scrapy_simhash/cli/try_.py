@@ -256,10 +256,11 @@ def _spider(process: AsyncCrawlerProcess | CrawlerProcess, given: str) -> str | 
 
 
 def _spider_in(path: Path) -> type[Spider]:
-    spec = spec_from_file_location(path.stem, path.resolve())
+    # The name of the file may be that of a module in use.
+    spec = spec_from_file_location("simhash_try_spider", path.resolve())
     if spec is None or spec.loader is None or not path.is_file():
         raise CommandError(f"there is no file {path}")
-    module = sys.modules[path.stem] = module_from_spec(spec)
+    module = sys.modules[spec.name] = module_from_spec(spec)
     # The file may import others beside it.
     sys.path.insert(0, str(path.resolve().parent))
     spec.loader.exec_module(module)

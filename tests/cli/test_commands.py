@@ -125,3 +125,12 @@ def test_every_engine_answers_the_same(call, tmp_path, engine):
         assert "2 rows have a comparison" in path.read_text("utf-8")
         assert call("prune", "--older-than", 1, *common)[0] == 0
         assert call("reset", "--yes", *common)[0] == 0
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(database):
+    command = [sys.executable, "-m", "scrapy", "simhash", "stats", "--database", str(database)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (0, b"")
