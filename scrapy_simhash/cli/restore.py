@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from scrapy_simhash import history
-from scrapy_simhash.cli.arguments import add_database, add_prefer, not_negative, positive
+from scrapy_simhash.cli.arguments import add_database, add_prefer, add_run, not_negative, positive
 from scrapy_simhash.cli.output import json_line, progress_bar
 from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.durable import new_file
@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=_seconds,
         help="only items dropped since TIME: 2030-01-31 or 2030-01-31T12:00",
     )
-    parser.add_argument("--run", type=positive, metavar="N", help="only items that run N dropped")
+    add_run(parser)
     parser.add_argument(
         "--orphans",
         action="store_true",
@@ -168,7 +168,8 @@ def _write(
     if gone:
         print(f"Not kept (SIMHASH_QUARANTINE): {gone:,} {plural(gone, 'item')}", file=sys.stderr)
     if incomplete:
-        print(f"With values that could not be kept: {incomplete:,} of them", file=sys.stderr)
+        items = plural(incomplete, "item")
+        print(f"Without values that could not be kept: {incomplete:,} {items}", file=sys.stderr)
     if damaged:
         raise CommandError(
             f"{damaged:,} {plural(damaged, 'item')} can't be read: the database is damaged"

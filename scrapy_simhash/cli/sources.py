@@ -89,10 +89,10 @@ def _page(settings: Settings, name: str, url: str, content: bytes) -> Source:
     if not isinstance(getattr(root, "tag", None), str):
         return Source(name, url, "", {})
     assert root is not None  # noqa: S101 - None has no tag
-    says = read_page(root, settings.extractor, most=settings.max_text)
-    if says is None:
+    extracted = read_page(root, settings.extractor, most=settings.max_text)
+    if extracted is None:
         return Source(name, url, "", {}, excess="text")
-    return Source(name, url, says.text, page_facts(root), says.rest, says.speaks)
+    return Source(name, url, extracted.text, page_facts(root), extracted.rest, extracted.speaks)
 
 
 class _Downloads(Spider):

@@ -283,8 +283,8 @@ def _stats(crawler: Crawler) -> dict[str, Any]:
 def _fetched(crawler: Crawler) -> str:
     get = _stats(crawler).get
     pages, errors = get("response_received_count", 0), get("log_count/ERROR", 0)
-    said = f"{pages:,} {plural(pages, 'page')}"
-    return f"{said}, {errors:,} {plural(errors, 'error')} logged" if errors else said
+    fetched = f"{pages:,} {plural(pages, 'page')}"
+    return f"{fetched}, {errors:,} {plural(errors, 'error')} logged" if errors else fetched
 
 
 def _print_verdict(
