@@ -14,7 +14,7 @@ CORE = Path("scrapy_simhash/native")
 STABLE_ABI = {"bdist_wheel": {"py_limited_api": "cp311"}}
 
 
-# Where the project is published from, as the workflow that does so is told.
+# The repository of a release, from the environment of the workflow that publishes it.
 REPOSITORY = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}"
 PAGES = {
     "Documentation": "blob/HEAD/docs/index.md",

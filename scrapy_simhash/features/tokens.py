@@ -104,11 +104,7 @@ def compiled(make: Callable[[str, bool], T | None], text: str) -> T:
 
 
 def fold(text: str) -> NDArray[Any]:
-    """Folded characters, a separator first.
-
-    Bytes where the text is ASCII, which spares most of the work; 32-bit otherwise. The values, and
-    so all that is made of them, are the same in both.
-    """
+    """Folded characters, a separator first: bytes for ASCII, which is faster, else 32 bits each."""
     if text.isascii():
         return np.frombuffer(_fold_ascii(f" {text}"), np.uint8)
     return _fold_unicode(text)

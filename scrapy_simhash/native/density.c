@@ -19,7 +19,7 @@
 
 /* Sums over all blocks before one. */
 typedef struct {
-    Py_ssize_t said, width, links, changes;
+    Py_ssize_t plain, width, links, changes;
 } Sum;
 
 /* One sum more than there are pieces. */
@@ -49,7 +49,7 @@ static void mark(Page *page)
     memset(sums, 0, sizeof *sums);
     for (const Piece *piece = page->pieces; sums < last; sums++, piece++) {
         int is_short_link = piece->width < TITLE && is_links(piece);
-        sums[1].said = sums->said + piece->width - piece->linked;
+        sums[1].plain = sums->plain + piece->width - piece->linked;
         sums[1].width = sums->width + piece->width;
         sums[1].links = sums->links + (is_short_link ? piece->width : 0);
         sums[1].changes = 0;
@@ -57,10 +57,10 @@ static void mark(Page *page)
     for (Py_ssize_t at = 0; at < page->span_count; at++) {
         const Span *span = page->spans + at;
         Sum *start = page->sums + span->start, *stop = page->sums + span->stop;
-        Py_ssize_t said = stop->said - start->said;
+        Py_ssize_t plain = stop->plain - start->plain;
         int is_menu = 2 * (stop->links - start->links) > stop->width - start->width;
-        Py_ssize_t whole = span->is_marked && said < NOTE ? last->width : last->said;
-        if ((span->is_marked || is_menu) && (double)said < MARKED_SHARE * (double)whole) {
+        Py_ssize_t whole = span->is_marked && plain < NOTE ? last->width : last->plain;
+        if ((span->is_marked || is_menu) && (double)plain < MARKED_SHARE * (double)whole) {
             start->changes++;
             stop->changes--;
         }
@@ -93,11 +93,11 @@ static Py_ssize_t kept_width(const Piece *piece)
 /* Sum up the worth of pieces, and give each span its total. */
 static void sum_up(const Page *page, Py_ssize_t (*worth)(const Piece *))
 {
-    page->sums[0].said = 0;
+    page->sums[0].plain = 0;
     for (Py_ssize_t at = 0; at < page->count; at++)
-        page->sums[at + 1].said = page->sums[at].said + worth(page->pieces + at);
+        page->sums[at + 1].plain = page->sums[at].plain + worth(page->pieces + at);
     for (Span *span = page->spans; span < page->spans + page->span_count; span++)
-        span->total = page->sums[span->stop].said - page->sums[span->start].said;
+        span->total = page->sums[span->stop].plain - page->sums[span->start].plain;
 }
 
 /* density._article */

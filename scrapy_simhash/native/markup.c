@@ -118,7 +118,7 @@ static const Node *add_text(Markup *markup, Buffer *text, size_t end, const Node
     return node;
 }
 
-/* Add the text of an element: text.markup.said, but possibly longer. */
+/* Add the text of an element: text.markup.text_of, but possibly longer. */
 static void add_said(Markup *markup, Buffer *text, const Node *element)
 {
     /* A character has four bytes at most. */

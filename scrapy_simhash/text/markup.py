@@ -22,8 +22,8 @@ __all__ = [
     "VALUE",
     "Markup",
     "read_markup",
-    "said",
     "short",
+    "text_of",
 ]
 
 # Limits, far above what pages for readers have.
@@ -137,9 +137,9 @@ def _marked_up(root: HtmlElement) -> Markup:
     return Markup(
         _named(metas),
         _linked_data(scripts),
-        next((said(title) for title in by_tag["title"] if _is_of_page(title)), ""),
-        [(heading, said(heading)) for heading in by_tag["h1"][:_HEADINGS]],
-        map(said, by_tag["h2"][:_HEADINGS]),
+        next((text_of(title) for title in by_tag["title"] if _is_of_page(title)), ""),
+        [(heading, text_of(heading)) for heading in by_tag["h1"][:_HEADINGS]],
+        map(text_of, by_tag["h2"][:_HEADINGS]),
         min(len(by_tag["time"]), _MARKED_UP),
         list(islice(_ITEMPROPS(root), _MARKED_UP)),
     )
@@ -168,7 +168,7 @@ def _is_of_page(title: HtmlElement) -> bool:
     return parent is None or parent.tag in ("head", "html", "body")
 
 
-def said(element: HtmlElement) -> str:
+def text_of(element: HtmlElement) -> str:
     """The text of an element, of a long one the beginning."""
     if not len(element) and CONTENT[element.tag] != SKIP:
         return short(element.text or "")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.text.blocks import BOILERPLATE, is_marked
-from scrapy_simhash.text.markup import META, PROPERTIES, READ, VALUE, read_markup, said, short
+from scrapy_simhash.text.markup import META, PROPERTIES, READ, VALUE, read_markup, short, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,22 +55,22 @@ def find_titles(markup: Markup) -> Titles:
     if not headings:
         return Titles(None, "", title)
     folded = _fold(title)
-    ours = [(h, said) for h, said in headings if not _is_logo(h, _fold(said), folded)]
+    ours = [(h, text) for h, text in headings if not _is_logo(h, _fold(text), folded)]
     headings = ours or headings
-    if inside := [(h, said) for h, said in headings if _holds(folded, _fold(said))]:
+    if inside := [(h, text) for h, text in headings if _holds(folded, _fold(text))]:
         element, heading = inside[-1]
         if not _is_site_name(element, heading, markup):
             title = heading
     else:
         elsewhere = markup.metas.get("og:title", "")
-        shared = ((h, said) for h, said in headings if _contains(elsewhere, said))
+        shared = ((h, text) for h, text in headings if _contains(elsewhere, text))
         element, heading = next(shared, headings[0])
     return Titles(element, heading, title)
 
 
-def _is_site_name(element: HtmlElement, said: str, markup: Markup) -> bool:
+def _is_site_name(element: HtmlElement, text: str, markup: Markup) -> bool:
     """Whether a heading inside the title is the part of it that all pages of a site share."""
-    heading, title = _fold(said), _fold(markup.title)
+    heading, title = _fold(text), _fold(markup.title)
     metas = markup.metas
     if heading == _fold(metas.get("og:site_name", "")):
         return True
@@ -89,7 +89,7 @@ def _is_logo(element: HtmlElement, heading: str, title: str) -> bool:
     if title.startswith(heading) or not _holds(_again(title), _again(heading)):
         return False
     link = next(element.iterdescendants("a"), None)
-    return link is not None and _fold(said(link)) == heading
+    return link is not None and _fold(text_of(link)) == heading
 
 
 @lru_cache(maxsize=64)  # a title is compared with every heading
@@ -212,7 +212,7 @@ def _time(elements: Iterable[HtmlElement], heading: HtmlElement | None) -> str:
         kind = f"{element.get('class', '')} {element.get('itemprop', '')}"
         if _CHANGED.search(kind) and "publish" not in kind:
             continue
-        time = _moment(element.get("datetime") or said(element))
+        time = _moment(element.get("datetime") or text_of(element))
         if time and _is_beside(element, surroundings):
             return time
     return ""
@@ -227,7 +227,7 @@ def _microdata(
         facts = {PROPERTIES[name]: None for name in names if name in PROPERTIES}
         if facts and _is_beside(element, surroundings):
             value = element.get("content") or element.get("datetime") or element.get("value")
-            yield from dict.fromkeys(facts, value or said(element)).items()
+            yield from dict.fromkeys(facts, value or text_of(element)).items()
 
 
 def _json_properties(scripts: list[str], names: list[str]) -> Iterator[tuple[str, str]]:

@@ -328,8 +328,10 @@ def test_what_stands_in_an_element_is_read_once_for_all_its_names(
 ) -> None:
     (attack,) = [attack for attack in PAGES if attack.make.__name__ == "nested_properties"]
     asked: list[Any] = []
-    said = page_facts.said
-    monkeypatch.setattr(page_facts, "said", lambda element: asked.append(element) or said(element))
+    text_of = page_facts.text_of
+    monkeypatch.setattr(
+        page_facts, "text_of", lambda element: asked.append(element) or text_of(element)
+    )
     assert page_facts.page_facts(parse_html(attack.body))
     assert len(asked) < 70
 
