@@ -1,4 +1,4 @@
-"""The quarantine: dropped items, packed so that they can be given back."""
+"""The quarantine: dropped items, packed so that they can be restored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["TooLarge", "pack"]
 
 
 class _Encoder(ScrapyJSONEncoder):
-    """Scrapy's, which keeps what it can't encode as far as it goes, and says so."""
+    """Scrapy's encoder, which keeps the representation of what can't be encoded, and notes that."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -33,25 +33,25 @@ class _Encoder(ScrapyJSONEncoder):
 
 
 def pack(item: Any, most: float = math.inf) -> tuple[bytes, str]:
-    """Pack an item of any type that Scrapy can export, and of any other as far as it goes.
+    """Pack an item: completely if Scrapy can export it, otherwise as far as possible.
 
     Args:
         item: of any type.
-        most: bytes that it may take.
+        most: bytes that it may take, compressed.
 
     Returns:
-        the item as compressed JSON, and the path of its class; " (incomplete)" follows it where a
-        value could not be encoded and its representation was kept instead.
+        the item as compressed JSON, and the path of its class, followed by " (incomplete)" where
+        the representation of a value was kept instead.
 
     Raises:
-        TooLarge: it takes more, or so much as JSON that it could not be unpacked again.
+        TooLarge: it takes more, or could not be unpacked again.
     """
     kind = type(item)
     path = f"{kind.__module__}.{kind.__qualname__}"
     encoder = _Encoder(ensure_ascii=False)
     try:
         encoded = encoder.encode(ItemAdapter(item).asdict())
-    except Exception:  # noqa: BLE001 - anything may happen in the code of an item's class
+    except Exception:  # noqa: BLE001 - item classes are users' code
         encoder.incomplete = True
         encoded = encoder.encode(_fields(encoder, item))
     path = path[:240]
@@ -64,7 +64,7 @@ def pack(item: Any, most: float = math.inf) -> tuple[bytes, str]:
 
 
 def _fields(encoder: _Encoder, item: Any) -> dict[str, Any]:
-    """Field by field, so that one that can't be encoded does not take the others with it."""
+    """Encode field by field, so that an error in one loses only that one."""
     fields = {}
     try:
         for name, value in ItemAdapter(item).items():
