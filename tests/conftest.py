@@ -50,7 +50,7 @@ def _rows(terminalreporter: pytest.TerminalReporter) -> Iterator[object]:
 SLOW_FOLDERS = {"benchmarks", "fuzz", "hostile", "torture"}
 SERVERS = ("postgresql", "mariadb")
 #: What `make test-all` takes on two cores.
-MINUTES = 12
+MINUTES = 8
 LEFT_OUT = pytest.StashKey[int]()
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sources import ROOT, trees
+from sources import DOCS, PACKAGE, ROOT, trees
 
 from scrapy_simhash.cli.output import format_distance
 from scrapy_simhash.visible import plural
@@ -72,3 +73,61 @@ class TestCounts:
         assert [plural(count, "claim") for count in (0, 1, 2)] == ["claims", "claim", "claims"]
         assert format_distance(1, 128).startswith("1 bit (")
         assert format_distance(2, 128).startswith("2 bits (")
+
+
+#: Phrases that this project once used in a sense of its own; each has a plain word.
+PHRASES = (
+    *("hang on", "hangs on", "gives the interpreter away", "by and by", "anew", "sees to"),
+    *("sign of life", "signs of life", "nothing comes of", "of which nothing"),
+)
+# They may go on in the next line of a comment.
+PRIVATE = re.compile(
+    "|".join(rf"\b{phrase}\b" for phrase in PHRASES).replace(" ", r"[\s#*/:>|]+"), re.IGNORECASE
+)
+WRITTEN = {".py", ".c", ".h", ".md", ".js", ".html", ".css"}
+
+
+def written_files() -> Iterator[Path]:
+    yield ROOT / "README.md"
+    for folder in (PACKAGE, ROOT / "tests", DOCS):
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in WRITTEN and "_build" not in path.parts and path != Path(__file__):
+                yield path
+
+
+class TestWords:
+    def test_private_phrases_are_not_used(self):
+        found = []
+        for path in written_files():
+            text = path.read_text("utf-8")
+            for match in PRIVATE.finditer(text):
+                line = text.count("\n", 0, match.start()) + 1
+                found.append(f"{path.relative_to(ROOT)}:{line}: {match[0]}")
+        assert not found, "\n".join(found)
+
+    def test_such_a_phrase_would_be_found(self):
+        assert PRIVATE.search("What it says hangs on the machine.")
+        assert not PRIVATE.search("a renewed manewver of changing on")
+
+
+#: What one file, class or function may have, in lines.
+FILE, CLASS, FUNCTION = 400, 250, 60
+
+
+class TestSizes:
+    """A file, a class or a function fits into the head of who reads it."""
+
+    def test_no_file_class_or_function_is_longer_than_it_may_be(self):
+        long = []
+        for path, tree in trees().items():
+            length = path.read_text("utf-8").count("\n")
+            if length > FILE:
+                long.append(f"{path.relative_to(ROOT)}: {length} lines")
+            for node in ast.walk(tree):
+                allowed = CLASS if isinstance(node, ast.ClassDef) else FUNCTION
+                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                    length = (node.end_lineno or 0) - node.lineno + 1
+                    if length > allowed:
+                        place = f"{path.relative_to(ROOT)}:{node.lineno}"
+                        long.append(f"{place}: {node.name}: {length} lines")
+        assert not long, "\n".join(long)
