@@ -16,9 +16,9 @@ from __future__ import annotations
 import argparse
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from pairs import read_pairs
 
 from scrapy_simhash.features.hashes import mix64
@@ -26,9 +26,6 @@ from scrapy_simhash.keys.bands import Bands, bands_for
 from scrapy_simhash.simhash.measure import distance, limits
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
 from scrapy_simhash.text.extractor import page_text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MILLION = 1_000_000
 PLANS = {

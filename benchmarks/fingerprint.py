@@ -13,21 +13,18 @@ from __future__ import annotations
 
 import argparse
 import importlib
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from operator import truediv
 from pathlib import Path
 from statistics import median
 from time import process_time
-from typing import TYPE_CHECKING
 
 from pairs import read_pairs
 
 from scrapy_simhash import native
 from scrapy_simhash.simhash.shingles import fingerprint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SIZES = (1, 5, 50)  # kilobytes of UTF-8
 TEXTS = 12  # of each language and size

@@ -6,18 +6,15 @@ process has seen; none remembers anything, or knows what became of an item.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
+from scrapy.http import Response
 
 __all__ = ["HomeMadeMiddleware", "HomeMadePipeline", "is_installed"]
 

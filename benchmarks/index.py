@@ -20,13 +20,15 @@ import logging
 import random
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import psutil
+from numpy.typing import NDArray
 from sqlalchemy import text, update
 
 from scrapy_simhash.db import schema
@@ -34,11 +36,6 @@ from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.quality import QualitySignals
 from scrapy_simhash.simhash.scheme import Sketch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
 SHINGLES = 300
 CHUNK = 50_000

@@ -14,18 +14,15 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise
 from math import comb
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash.keys.blocks import Blocks, blocks_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
 
 BITS = 64
 ALL = (1 << BITS) - 1

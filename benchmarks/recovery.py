@@ -16,16 +16,13 @@ import logging
 import statistics
 import tempfile
 import time
-from typing import TYPE_CHECKING
 
 from index import Documents, fill
 
 from scrapy_simhash.db.transactions import Database, drop_tables
 from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.runs import Run
-
-if TYPE_CHECKING:
-    from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.index.verdict import Document
 
 #: What a crawl gathers for one transaction takes as long to come, at least.
 PAUSE = 0.02

@@ -25,17 +25,14 @@ import threading
 from itertools import groupby, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import FrameType
+from typing import Any, NamedTuple
 
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerProcess
+from scrapy.http import Response
 
 import scrapy_simhash
-
-if TYPE_CHECKING:
-    from types import FrameType
-
-    from scrapy.http import Response
 
 PACKAGE = f"{Path(scrapy_simhash.__file__).parent}/"
 KINDS = {"original": "an original (claimed, confirmed)", "copy": "its copy (dropped)"}

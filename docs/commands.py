@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import Action, ArgumentParser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.command import COMMANDS, _module
-
-if TYPE_CHECKING:
-    from argparse import Action
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\

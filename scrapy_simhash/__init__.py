@@ -9,15 +9,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch, SchemeMismatch, SettingError
+
 if TYPE_CHECKING:
     from scrapy_simhash.crawl.addon import Addon
     from scrapy_simhash.crawl.errors import NearDuplicateItem
-    from scrapy_simhash.exceptions import (
-        IndexUnavailable,
-        SchemaMismatch,
-        SchemeMismatch,
-        SettingError,
-    )
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.verdict import Match, Verdict
     from scrapy_simhash.simhash.measure import distance, similarity

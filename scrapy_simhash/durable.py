@@ -12,16 +12,14 @@ import secrets
 import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 try:
     import fcntl
 except ImportError:  # Windows, where nobody can remove a file that another process has open
     fcntl = None  # type: ignore[assignment]
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 # The disk failed or is full. Other errors of fsync mean that the file system can't do it at all.
 _NOT_WRITTEN = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT})

@@ -5,14 +5,8 @@ from __future__ import annotations
 import hashlib
 import pkgutil
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-__all__ = ["digest", "import_path", "is_import_path", "load_object"]
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 def is_import_path(name: str) -> bool:

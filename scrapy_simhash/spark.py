@@ -16,13 +16,15 @@ Needs `pip install 'scrapy-simhash[spark]'` and Java.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import functions as f
 
 from scrapy_simhash.corpus.candidates import FEW
@@ -32,19 +34,10 @@ from scrapy_simhash.corpus.sketches import Part, Sketches, make_part, row_type
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.index.batch import KeyRow, keys_of, owner_of, slotted
-from scrapy_simhash.item.quality import criteria_of
+from scrapy_simhash.index.verdict import Document, FactsMode
+from scrapy_simhash.item.quality import Criterion, criteria_of
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import load_scheme
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from scrapy_simhash.index.verdict import Document, FactsMode
-    from scrapy_simhash.item.quality import Criterion
-
-__all__ = ["deduplicate"]
 
 _BINARY = ("fingerprint", "row", "keys", "shingles", "details")
 _SCHEMA = pa.schema(

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Table, func, select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document, Duplicate
-
-if TYPE_CHECKING:
-    from sqlalchemy import Table
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.index.index import Index
 
 BITS = 128
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING
 
 from loopback import prose
 from stored import changed
 
+from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches, make_part
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
-
-if TYPE_CHECKING:
-    from scrapy_simhash.corpus.plan import Plan
 
 
 def items(count: int, seed: int):

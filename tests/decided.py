@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simhash.db.schema import CONFIRMED, EXACT, TEXT
-from scrapy_simhash.index.decide import Met, Rule, decide, stands_for
+from scrapy_simhash.index.decide import Decision, Met, Rule, decide, stands_for
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import AMOUNT, Folded
 from scrapy_simhash.item.folding import TEXT as WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from scrapy_simhash.index.decide import Decision
 
 #: How far apart texts may be: at .9 a similarity of .92 is enough and one of .88 is not.
 NEAR = 2

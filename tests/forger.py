@@ -7,20 +7,16 @@ that of the rival. Of the rival's own words there are only the pairs that make o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash.features.hashes import BINS, minhash, mix64
 from scrapy_simhash.features.shingles import _constants, shingle_names, shingles
 from scrapy_simhash.keys.bands import Bands, _bins
 from scrapy_simhash.simhash.shingles import Shingles
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 _SYLLABLES = [a + b for a in "bdgklmnprstvz" for b in ("a", "e", "io", "u")]
 _WORDS = ["".join(parts) for parts in product(_SYLLABLES, _SYLLABLES, "n")]

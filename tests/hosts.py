@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from loopback import Page, answering
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
+from scrapy import Request
+from scrapy.crawler import Crawler
 
 #: The pages of each host by path, with the query where pages differ by it.
 Hosts = dict[str, dict[str, bytes | Page]]

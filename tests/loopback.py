@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import random
 import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem
+from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.signals import near_duplicate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from scrapy.crawler import Crawler
-    from scrapy.exceptions import DropItem
-    from scrapy.http import Response
 
 _WORDS = [a + b for a in ("ba", "ke", "lo", "mi", "su", "ta", "vo") for b in "bdfghjklmnprstvz"]
 _WORDS = [a + b for a in _WORDS for b in ("an", "el", "ix", "or", "um")]

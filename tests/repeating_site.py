@@ -6,17 +6,14 @@ products are linked with a session id only.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from zlib import crc32
 
 from loopback import prose
 from scrapy import Request, Spider
 from site_pages import layout, paragraphs, price, story, title
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 SORTS = ("name", "price", "newest")
 COLORS = ("red", "green", "blue")

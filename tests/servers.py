@@ -17,11 +17,11 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -31,9 +31,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 _INSTALL = {
     "postgresql": "apt-get install postgresql",

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from loopback import prose
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def sentences(seed: object, words: int = 120) -> str:

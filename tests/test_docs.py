@@ -8,7 +8,8 @@ import pkgutil
 import re
 import shlex
 from functools import cache
-from typing import TYPE_CHECKING, get_args
+from pathlib import Path
+from typing import get_args
 
 from scrapy.settings import Settings as ScrapySettings
 from sources import DOCS, PACKAGE, PAGES, ROOT, blocks, text_of, trees
@@ -16,9 +17,6 @@ from test_layers import FLOOR, ORDER
 
 from scrapy_simhash.crawl.document import Reason
 from scrapy_simhash.crawl.settings import DEFAULTS, Settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: A variable of the environment: it is about the machine, not about a project.
 ENVIRONMENT = {"SIMHASH_NATIVE"}

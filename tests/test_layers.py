@@ -6,14 +6,12 @@ Imports for types and imports inside functions count as well.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sources import PACKAGE, ROOT, trees
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Each imports itself and what is left of it. The package itself names what is public of them all.
 ORDER = (

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,6 @@ from scrapy_simhash.crawl.fields import Fields
 from scrapy_simhash.loading import is_import_path, load_object
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.text.extractor import load_extractor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Product(dict[str, str]):

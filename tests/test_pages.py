@@ -7,14 +7,11 @@ import re
 import shlex
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from loopback import Page, article, serve
 from sources import DOCS, ROOT, blocks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "api.md"], ids=lambda page: page.name)

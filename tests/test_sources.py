@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sources import DOCS, PACKAGE, ROOT, trees
 
 from scrapy_simhash.cli.output import format_distance
 from scrapy_simhash.visible import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # A count, and behind it a word for several things whatever the count is.
 SEVERAL = re.compile(

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pytest
 from itemadapter import ItemAdapter
 from loopback import Crawl, crawl
+from scrapy import Spider
 from sqlalchemy import create_engine, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from scrapy import Spider
 
 #: Settings of a crawl that gets pages in the order of its requests, whatever their hosts.
 IN_ORDER = {

@@ -6,15 +6,12 @@ as a print view. Everything else that is dropped is lost.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.accuracy_parts.visits import Visit, half_of
 from benchmarks.accuracy_parts.wording import Writer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
 
 __all__ = ["GENERATED", "Thing", "generate"]
 

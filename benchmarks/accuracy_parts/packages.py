@@ -10,10 +10,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import tarfile
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import NamedTuple
 
 __all__ = ["SITES", "Site", "fetch"]
 

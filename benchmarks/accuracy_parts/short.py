@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,6 @@ from scrapy_simhash.features.hashes import minhash, similarity_of
 from scrapy_simhash.keys.bands import bands_for
 from scrapy_simhash.simhash.measure import candidate_limit, distance, similarity
 from scrapy_simhash.simhash.scheme import load_scheme
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["CLASSES", "Figures", "measure_class"]
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha1
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["HALVES", "Judged", "Tally", "Visit", "half_of", "tally"]
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
-from scrapy_simhash.classic.hashes import HASHES, load_hash
+from scrapy_simhash.classic.hashes import HASHES, FeatureHash, load_hash
 from scrapy_simhash.simhash.majority import bit_sums, check_tie, check_weights, signs
 from scrapy_simhash.simhash.measure import differing_bits
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from scrapy_simhash.classic.hashes import FeatureHash
-
-__all__ = ["fingerprint_features", "within"]
 
 
 def fingerprint_features(

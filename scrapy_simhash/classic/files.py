@@ -7,23 +7,10 @@ from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from scrapy_simhash.loading import digest
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from typing import Any
-
-
-__all__ = [
-    "UserWord",
-    "file_digest",
-    "load_stop_words",
-    "load_user_dictionary",
-    "read_file",
-    "read_lines",
-]
 
 #: A word of the user's dictionary, its frequency and its part of speech.
 UserWord = tuple[str, int | None, str | None]

@@ -5,28 +5,12 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache, partial, wraps
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simhash.loading import digest, import_path, is_import_path, load_object
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-__all__ = [
-    "HASHES",
-    "MAX_BITS",
-    "FeatureHash",
-    "fnv1a",
-    "load_hash",
-    "lookup2",
-    "lookup3",
-    "ooat",
-    "ooat_codepoints",
-    "with_secret",
-]
 
 #: From a feature to an unsigned integer, or None if the feature does not count.
 FeatureHash = Callable[[Any], "int | None"]

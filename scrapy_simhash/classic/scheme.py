@@ -6,27 +6,19 @@ its dictionary loaded, with the first text.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from os import PathLike
+from typing import Any, ClassVar, Self
 
 from scrapy_simhash.classic.files import load_stop_words, load_user_dictionary
-from scrapy_simhash.classic.hashes import HASHES, load_hash, with_secret
-from scrapy_simhash.classic.tokenizers import LEFT_OUT, load_tokenizer
+from scrapy_simhash.classic.hashes import HASHES, FeatureHash, load_hash, with_secret
+from scrapy_simhash.classic.tokenizers import LEFT_OUT, Tagged, load_tokenizer
 from scrapy_simhash.classic.weights import load_weights
 from scrapy_simhash.simhash.majority import bit_sums, check_tie, signs
 from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Collection, Iterable, Mapping
-    from os import PathLike
-    from typing import Any
-
-    from scrapy_simhash.classic.hashes import FeatureHash
-    from scrapy_simhash.classic.tokenizers import Tagged
-
-__all__ = ["Extraction", "KeywordExtractor", "Keywords"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,32 +9,18 @@ import re
 import stat
 import tempfile
 import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from scrapy_simhash.classic.files import UserWord, file_digest
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.loading import import_path, is_import_path, load_object
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-__all__ = [
-    "LEFT_OUT",
-    "TOKENIZERS",
-    "Tagged",
-    "Tokenizer",
-    "jieba_directory",
-    "jieba_tokenizer",
-    "load_tokenizer",
-    "rjieba_tokenizer",
-]
 
 #: A word and its part of speech, "" if not needed.
 Tagged = tuple[str, str]

@@ -7,20 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from scrapy_simhash.classic.files import file_digest, read_file, read_lines
-from scrapy_simhash.classic.tokenizers import Tagged, jieba_directory
+from scrapy_simhash.classic.tokenizers import Tagged, Tokenizer, jieba_directory
 from scrapy_simhash.loading import digest
 from scrapy_simhash.simhash.majority import check_weights
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from scrapy_simhash.classic.tokenizers import Tokenizer
-
-__all__ = ["PARTS_OF_SPEECH", "WEIGHTS", "LoadIdf", "Weigh", "load_weights"]
 
 WEIGHTS = ("levels", "tf", "tfidf", "textrank", "pos")
 

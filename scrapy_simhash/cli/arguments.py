@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, ArgumentTypeError
 
 from scrapy_simhash.index.namespace import check_name
-from scrapy_simhash.item.quality import criteria_of
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
-    from scrapy_simhash.item.quality import Criterion
-
-__all__ = ["add_database", "add_json", "add_prefer", "add_run", "not_negative", "positive"]
+from scrapy_simhash.item.quality import Criterion, criteria_of
 
 # The largest integer that databases store.
 _MOST = (1 << 63) - 1

@@ -5,18 +5,13 @@ Scrapy imports this module for each of its own commands, so ours are imported on
 
 from __future__ import annotations
 
-from argparse import SUPPRESS, ArgumentParser
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from importlib import import_module
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-__all__ = ["COMMANDS", "Simhash"]
 
 #: The commands, each in the file of its name.
 COMMANDS = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.table import Table
@@ -18,10 +20,12 @@ from scrapy_simhash.cli.output import (
     print_json,
     text_changes,
 )
-from scrapy_simhash.cli.sources import read_sources
+from scrapy_simhash.cli.project import Project
+from scrapy_simhash.cli.sources import Source, read_sources
+from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.index.batch import make_batch
-from scrapy_simhash.index.decide import Met, decide
-from scrapy_simhash.index.verdict import Claimant, Document
+from scrapy_simhash.index.decide import Decision, Met, Rule, decide
+from scrapy_simhash.index.verdict import Claimant, Document, Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
@@ -29,22 +33,9 @@ from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
+from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.page_sketch import containment
 from scrapy_simhash.visible import plural, shortened
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from scrapy_simhash.cli.project import Project
-    from scrapy_simhash.cli.sources import Source
-    from scrapy_simhash.crawl.settings import Settings
-    from scrapy_simhash.index.decide import Decision, Rule
-    from scrapy_simhash.index.verdict import Row
-    from scrapy_simhash.simhash.scheme import Scheme
-
-__all__ = ["Pair", "add_arguments", "run"]
 
 # Keys of any kind will do: the index is not searched.
 _KEYS = Blocks((1,))

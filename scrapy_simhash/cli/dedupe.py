@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_json, add_prefer, positive
 from scrapy_simhash.cli.output import print_json, progress_bar
-from scrapy_simhash.cli.project import CommandError
+from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.dedupe import Targets, check_groups_file, dedupe_corpus
 from scrapy_simhash.corpus.workers import Sketcher, usable_cores
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
 from scrapy_simhash.feed.open import find_files, identity_of, open_source
+from scrapy_simhash.feed.source import Source
 from scrapy_simhash.feed.warc import WarcFile
 from scrapy_simhash.visible import plural
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Sequence
-
-    from scrapy_simhash.cli.project import Project
-    from scrapy_simhash.feed.source import Source
 
 _SETTINGS = {"fields": "fields", "ignore": "ignore_fields", "key": "key"}
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_json
 from scrapy_simhash.cli.output import print_json
-from scrapy_simhash.cli.project import CommandError
+from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.visible import visible
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from scrapy_simhash.cli.project import Project
-
-__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:

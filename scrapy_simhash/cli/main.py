@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.exceptions import (
@@ -20,11 +22,7 @@ from scrapy_simhash.visible import visible, without_passwords
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from typing import Any
 
-    from scrapy.settings import Settings as ScrapySettings
-
-__all__ = ["main"]
 
 # Errors of the user, the project or the machine. All others are bugs: a LookupError or TypeError
 # must never read as if the user had made a mistake.

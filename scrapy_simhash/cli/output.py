@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -19,30 +20,9 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash.report.difference import LONGEST, difference
+from scrapy_simhash.report.difference import LONGEST, Change, difference
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import plural, shortened, visible, without_passwords
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from scrapy_simhash.report.difference import Change
-
-__all__ = [
-    "excerpts",
-    "facts_table",
-    "format_bytes",
-    "format_distance",
-    "format_similarity",
-    "json_line",
-    "marked_difference",
-    "marked_excerpts",
-    "open_console",
-    "print_json",
-    "progress_bar",
-    "text_changes",
-]
 
 # Texts are cut at words, except in a script without spaces.
 _FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S{1,30}$")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -12,19 +14,10 @@ from rich.text import Text
 from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, add_json, positive
 from scrapy_simhash.cli.output import open_console, print_json, progress_bar
-from scrapy_simhash.cli.project import CommandError
+from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.durable import open_new
+from scrapy_simhash.history import Pattern
 from scrapy_simhash.visible import plural, shortened, visible
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from scrapy_simhash.cli.project import Project
-    from scrapy_simhash.history import Pattern
-
-__all__ = ["add_arguments", "run"]
 
 # Characters with a meaning of their own in the URL patterns of rules.
 _SPECIAL = frozenset("*|?#")

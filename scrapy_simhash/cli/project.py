@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
+
+from scrapy.settings import Settings as ScrapySettings
+from sqlalchemy.engine import URL
 
 from scrapy_simhash import history
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.engine import check_url, sqlite_file
 from scrapy_simhash.db.transactions import Database, drop_tables
+from scrapy_simhash.index.decide import Rule
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import FactsMode
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
-
-    from scrapy.settings import Settings as ScrapySettings
-    from sqlalchemy.engine import URL
-
-    from scrapy_simhash.index.decide import Rule
-    from scrapy_simhash.index.index import Index
-    from scrapy_simhash.index.verdict import FactsMode
-
-__all__ = ["CommandError", "Project"]
 
 
 class CommandError(Exception):

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
 
 from scrapy_simhash.cli.arguments import add_database, add_json, positive
 from scrapy_simhash.cli.output import print_json, progress_bar
-from scrapy_simhash.cli.project import CommandError
+from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates
 from scrapy_simhash.visible import plural
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from scrapy_simhash.cli.project import Project
-
-__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:

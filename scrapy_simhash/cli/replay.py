@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash import history
 from scrapy_simhash.db.schema import EXACT
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.hashes import similarity_of
-from scrapy_simhash.index.decide import Met, Rule, decide, stands_for
+from scrapy_simhash.history.documents import Documents
+from scrapy_simhash.index.decide import Decision, Met, Rule, decide, stands_for
+from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, hamming, jaccard
+from scrapy_simhash.simhash.scheme import Scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.documents import Documents
-    from scrapy_simhash.index.decide import Decision
-    from scrapy_simhash.index.verdict import Row
-    from scrapy_simhash.simhash.scheme import Scheme
-
-    #: The numbers of two documents, the later one first.
     Pair = tuple[int, int]
-    #: A similarity, None if unknown, and whether it is an estimate.
     Known = tuple[float | None, bool]
 
-__all__ = ["Level", "Replay", "Similarities", "levels", "replay"]
 
 # Documents decided on at a time, as in a batch of the index; bounds the memory.
 _BATCH = 32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import read_subject
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from scrapy_simhash.cli.project import Project
 
 

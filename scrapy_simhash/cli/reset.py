@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
 
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import print_json
-from scrapy_simhash.cli.project import CommandError
+from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.index.upkeep import reset_namespace
 from scrapy_simhash.visible import plural, shortened
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from scrapy_simhash.cli.project import Project
-
-__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:

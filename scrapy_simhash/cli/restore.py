@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, add_prefer, add_run, not_negative, positive
 from scrapy_simhash.cli.output import json_line, progress_bar
-from scrapy_simhash.cli.project import CommandError
+from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.visible import plural
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any, BinaryIO
-
-    from scrapy_simhash.cli.project import Project
 
     class Packed(Protocol):
         """A dropped item."""
@@ -33,9 +29,6 @@ if TYPE_CHECKING:
         @property
         def item_type(self) -> str | None:
             """The path of its class."""
-
-
-__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:

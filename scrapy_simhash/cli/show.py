@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 from scrapy import Request
 from scrapy.utils.request import fingerprint as request_fingerprint
+from sqlalchemy import Row
 
 from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, add_json
@@ -22,21 +25,12 @@ from scrapy_simhash.cli.output import (
 )
 from scrapy_simhash.index.batch import owner_of
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.item.quality import better_by
+from scrapy_simhash.item.quality import Criterion, better_by
 from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.visible import format_time, plural, shortened
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from sqlalchemy import Row
-
     from scrapy_simhash.cli.project import Project
-    from scrapy_simhash.item.quality import Criterion
-
-__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:

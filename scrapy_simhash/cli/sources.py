@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.http import Response
+from scrapy.settings import Settings as ScrapySettings
 
-from scrapy_simhash.cli.project import CommandError
+from scrapy_simhash.cli.project import CommandError, Project
+from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from scrapy.http import Response
-    from scrapy.settings import Settings as ScrapySettings
-
-    from scrapy_simhash.cli.project import Project
-    from scrapy_simhash.crawl.settings import Settings
-
-__all__ = ["Source", "read_sources"]
 
 _MOST = 64 << 20
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -11,17 +13,12 @@ from rich.text import Text
 from scrapy_simhash import history, native
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import facts_table, format_bytes, open_console, print_json
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.visible import format_time, shortened
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
     from scrapy_simhash.cli.project import Project
-    from scrapy_simhash.db.transactions import Database
 
-__all__ = ["add_arguments", "run"]
 
 # Periods of growth, in days.
 _DAYS = (1, 7, 30)

@@ -5,22 +5,25 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError
 from argparse import Namespace as Options
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import quote
 
 from itemadapter import ItemAdapter
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from scrapy import signals
-from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+from scrapy import Spider, signals
+from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import Settings as ScrapySettings
 from scrapy.utils.conf import arglist_to_dict
 from scrapy.utils.misc import load_object
 from scrapy.utils.spider import iter_spider_classes
@@ -34,23 +37,9 @@ from scrapy_simhash.crawl.addon import Addon
 from scrapy_simhash.crawl.pipeline import SimhashPipeline
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.html import write_report
-from scrapy_simhash.report.subject import read_subject, sum_stats
+from scrapy_simhash.report.subject import Subject, read_subject, sum_stats
 from scrapy_simhash.report.verdict import in_sentences, in_words, skipped_in_words
 from scrapy_simhash.visible import plural, shortened, visible
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Mapping
-    from typing import Any
-
-    from rich.console import Console
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.settings import Settings as ScrapySettings
-
-    from scrapy_simhash.report.subject import Subject
-
-__all__ = ["add_arguments", "run"]
 
 # The order of the pipeline, as the add-on sets it.
 _ORDER = 100

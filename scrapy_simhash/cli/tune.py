@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,25 +22,12 @@ from scrapy_simhash.cli.output import (
     progress_bar,
     text_changes,
 )
-from scrapy_simhash.cli.project import CommandError
-from scrapy_simhash.cli.replay import Similarities, levels, replay
+from scrapy_simhash.cli.project import CommandError, Project
+from scrapy_simhash.cli.replay import Level, Replay, Similarities, levels, replay
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.simhash.measure import distance, similarity_at
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural, shortened
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
-    from typing import Any
-
-    from numpy.typing import NDArray
-    from rich.console import Console
-
-    from scrapy_simhash.cli.project import Project
-    from scrapy_simhash.cli.replay import Level, Replay
-    from scrapy_simhash.db.transactions import Database
-
-__all__ = ["add_arguments", "print_tuned", "run", "tuned"]
 
 _LIMIT, _EXAMPLES = 50_000, 3
 

@@ -7,19 +7,15 @@ decisions: these compare only with the documents that were kept, which are few.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scrapy_simhash.corpus.sketches import NOTHING
+from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.sketches import NOTHING, Sketches
 from scrapy_simhash.db.schema import EXACT
 from scrapy_simhash.simhash.measure import hamming
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scrapy_simhash.corpus.plan import Plan
-    from scrapy_simhash.corpus.sketches import Sketches
 
 #: All pairs of documents that share a key are listed if these are at most so many. Hot keys have
 #: far more.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
 from scrapy_simhash.corpus.sketches import NOTHING, Sketches, SketchStore
@@ -18,16 +21,9 @@ from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.feed.compressed import compressing, without_suffix
 from scrapy_simhash.feed.parquet import pyarrow, write_rows
-from scrapy_simhash.feed.source import FeedError
+from scrapy_simhash.feed.source import FeedError, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from scrapy_simhash.feed.source import Source
-
     Advance = Callable[[Literal["Sketching", "Deciding", "Writing"], int], None]
 
 # Columns of the table of groups. Items are numbered from 1; a group has the number of the item that

@@ -7,28 +7,22 @@ how those documents are found: by sorting in memory, not in a database.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash.corpus.candidates import find_candidates
+from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.index.batch import crowd_key
-from scrapy_simhash.index.decide import apart, decide, met_with
+from scrapy_simhash.index.decide import Decision, Met, apart, decide, met_with
 from scrapy_simhash.index.queries import CROWD
+from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.simhash.measure import hamming, jaccard, similarity_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from scrapy_simhash.corpus.plan import Plan
-    from scrapy_simhash.corpus.sketches import Sketches
-    from scrapy_simhash.index.decide import Decision, Met
-    from scrapy_simhash.index.verdict import Row
 
 # Decisions between two reports of progress, and rows to cache.
 _STEP, _ROWS = 4096, 1 << 14

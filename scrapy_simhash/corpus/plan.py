@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash.index.decide import Rule
+from scrapy_simhash.index.verdict import FactsMode
+from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
-from scrapy_simhash.simhash.scheme import keyed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from scrapy_simhash.index.verdict import FactsMode
-    from scrapy_simhash.keys.bands import Bands
-    from scrapy_simhash.simhash.scheme import Scheme
-
-__all__ = ["Plan"]
+from scrapy_simhash.simhash.scheme import Scheme, keyed
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,28 +7,21 @@ of all this, are read when they are needed; everything else is mapped into memor
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.index.batch import basis_of, digest_of, owner_of, whole_key
-from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.index.verdict import Document, Row
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.quality import ranks_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-    from typing import BinaryIO
-
-    from numpy.typing import NDArray
-
-    from scrapy_simhash.corpus.plan import Plan
-    from scrapy_simhash.index.verdict import Document
-    from scrapy_simhash.item.quality import Criterion
+from scrapy_simhash.item.quality import Criterion, ranks_of
 
 #: Stands for what a document is compared by, if it has nothing to compare.
 NOTHING = -1

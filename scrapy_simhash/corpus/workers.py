@@ -6,25 +6,20 @@ import logging
 import os
 import pickle
 from collections import deque
+from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from scrapy_simhash.corpus.sketches import make_part
-from scrapy_simhash.feed.source import FeedError
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
-
-    from scrapy_simhash.corpus.plan import Plan
-    from scrapy_simhash.corpus.sketches import Part
-    from scrapy_simhash.feed.documents import ItemReader, PageReader
-    from scrapy_simhash.feed.source import Chunk, Source
-    from scrapy_simhash.item.quality import Criterion
+from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.sketches import Part, make_part
+from scrapy_simhash.feed.documents import ItemReader, PageReader
+from scrapy_simhash.feed.source import Chunk, FeedError, Source
+from scrapy_simhash.item.quality import Criterion
 
 logger = logging.getLogger(__name__)
 

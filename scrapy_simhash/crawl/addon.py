@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from scrapy.settings import BaseSettings
 
 from scrapy_simhash.crawl.logstats import SimhashLogStats
 from scrapy_simhash.crawl.pipeline import SimhashPipeline
 from scrapy_simhash.crawl.spidermiddleware import SimhashSpiderMiddleware
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
 
 
 class Addon:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.index.namespace import check_name
-from scrapy_simhash.item.quality import criteria_of
+from scrapy_simhash.item.quality import Criterion, criteria_of
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from scrapy_simhash.item.quality import Criterion
 
 Compare = Literal["auto", "page", "item"]
 

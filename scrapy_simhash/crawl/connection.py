@@ -6,26 +6,21 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
 
+from scrapy.crawler import Crawler
 from sqlalchemy import func, select
 
-from scrapy_simhash.crawl.settings import DAY
+from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
+from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
 from scrapy_simhash.item.urls import load_sites
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from scrapy_simhash.crawl.settings import Settings
-    from scrapy_simhash.db.lock_wait import Liveness
-    from scrapy_simhash.index.index import Index
 
 
 def connect(crawler: Crawler, settings: Settings, liveness: Liveness) -> CrawlDatabase:

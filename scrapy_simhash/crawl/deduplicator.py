@@ -7,11 +7,14 @@ worker uses the database.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import Any, ClassVar, cast
 from weakref import WeakValueDictionary
 
 from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.connection import connect
@@ -22,26 +25,16 @@ from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.fields import GroupField, UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import TooLarge, pack
 from scrapy_simhash.crawl.scrapy_internals import counted_as_load, is_lazy
+from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.tracking import Subject, Tracker, is_item
+from scrapy_simhash.crawl.tracking import Page, Subject, Tracker, is_item
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
-from scrapy_simhash.index.verdict import Duplicate, Verdict
+from scrapy_simhash.index.verdict import Document, Duplicate, Match, Verdict
 from scrapy_simhash.item.quality import better_by
 from scrapy_simhash.signals import near_duplicate
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from typing import Any
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from scrapy_simhash.crawl.settings import Settings
-    from scrapy_simhash.crawl.tracking import Page
-    from scrapy_simhash.index.verdict import Document, Match
 
 
 class Deduplicator:

@@ -7,31 +7,27 @@ page yields no other item; otherwise the item as a whole, for equality.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from scrapy.http import HtmlResponse
 
 from scrapy_simhash.crawl.scrapy_internals import has_tree, release_tree
+from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import digest_on, read_facts, read_item
+from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.simhash.scheme import Sketch, keyed
+from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.html import SHOW_TAGS, decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.packed import pack_text
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from scrapy_simhash.crawl.settings import Settings
-    from scrapy_simhash.crawl.stats import CrawlStats
     from scrapy_simhash.crawl.tracking import Page, Subject
-    from scrapy_simhash.item.content import ItemContent
-    from scrapy_simhash.simhash.scheme import Scheme
 
 #: Why something is not compared.
 Reason = Literal[

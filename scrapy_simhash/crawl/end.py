@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from scrapy.crawler import Crawler
-
     from scrapy_simhash.crawl.claims import Claims
     from scrapy_simhash.crawl.feeds import FeedCheck
     from scrapy_simhash.crawl.settings import Settings

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from types import TracebackType
 from typing import TYPE_CHECKING
 
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
 from scrapy_simhash.crawl.scrapy_internals import close_crawl
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch, SchemeMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
-    from scrapy.crawler import Crawler
-
     from scrapy_simhash.index.verdict import Match
 
 logger = logging.getLogger(__name__)

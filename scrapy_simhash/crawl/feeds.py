@@ -8,9 +8,10 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from scrapy.extensions.feedexport import FeedExporter, ItemFilter
+from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot, ItemFilter
 from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.crawl.scrapy_internals import closed_feed, feed_counts, feed_uris
@@ -19,11 +20,6 @@ from scrapy_simhash.durable import sync_file, sync_folders
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from scrapy.crawler import Crawler
-    from scrapy.extensions.feedexport import FeedSlot
-
     from scrapy_simhash.crawl.stats import CrawlStats
 
 logger = logging.getLogger(__name__)

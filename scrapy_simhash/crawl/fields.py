@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 
@@ -13,9 +13,6 @@ from scrapy_simhash.loading import load_object
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from scrapy_simhash.index.verdict import Verdict
 
 logger = logging.getLogger(__name__)

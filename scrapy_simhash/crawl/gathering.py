@@ -5,17 +5,14 @@ from __future__ import annotations
 import queue
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simhash.index.index import BATCH
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simhash.index.runs import Run
-    from scrapy_simhash.index.verdict import Claim, Document, Duplicate
+from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.verdict import Claim, Document, Duplicate
 
 #: Seconds for which claims are gathered for one transaction, which costs as much as several claims
 #: in it. No item is in a hurry, but a callback may wait for the verdict on its page.

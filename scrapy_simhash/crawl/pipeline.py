@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import Any, Self
 
 from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter
 
 from scrapy_simhash.crawl.deduplicator import Deduplicator
 from scrapy_simhash.crawl.scrapy_internals import is_last_pipeline
-
-if TYPE_CHECKING:
-    from typing import Any, Self
-
-    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 from itemadapter import ItemAdapter
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_simhash.text.packed import TooLarge, pack_bytes
-
-if TYPE_CHECKING:
-    from typing import Any
 
 __all__ = ["TooLarge", "pack"]
 

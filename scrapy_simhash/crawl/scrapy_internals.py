@@ -8,27 +8,20 @@ from __future__ import annotations
 
 import inspect
 import logging
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import scrapy
-from scrapy import signals
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
-from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage
-from scrapy.http import TextResponse
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage, ItemFilter
+from scrapy.http import Response, TextResponse
 from scrapy.pipelines import ItemPipelineManager
 from scrapy.spiders import CrawlSpider
 from scrapy.utils.defer import deferred_from_coro
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.extensions.feedexport import FeedSlot, ItemFilter
-    from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 

@@ -5,46 +5,39 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar, Literal
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.settings import BaseSettings
 from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path
 from sqlalchemy.engine import URL
 
 from scrapy_simhash.crawl import checks
+from scrapy_simhash.crawl.checks import Compare
 from scrapy_simhash.crawl.fields import Fields
 from scrapy_simhash.db.engine import check_url, sqlite_file
 from scrapy_simhash.db.passwords import shown_url
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.durable import sync_folders
 from scrapy_simhash.exceptions import IndexUnusable, SettingError
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.verdict import FactsMode, Verdict
+from scrapy_simhash.item.quality import Criterion
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
-from scrapy_simhash.simhash.scheme import load_scheme, longest_text
-from scrapy_simhash.text.extractor import load_extractor
+from scrapy_simhash.simhash.scheme import Scheme, load_scheme, longest_text
+from scrapy_simhash.text.extractor import Extractor, load_extractor
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any, Literal
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-
-    from scrapy_simhash.crawl.checks import Compare
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.index.runs import Run
-    from scrapy_simhash.index.verdict import FactsMode, Verdict
-    from scrapy_simhash.item.quality import Criterion
-    from scrapy_simhash.simhash.scheme import Scheme
-    from scrapy_simhash.text.extractor import Extractor
 
 #: Seconds; SIMHASH_EXPIRE is in days.
 DAY = 86400

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
+from typing import Any, Self
+
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from scrapy_simhash.crawl.deduplicator import Deduplicator
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from typing import Any, Self
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 
 class SimhashSpiderMiddleware:

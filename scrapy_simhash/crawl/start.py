@@ -12,12 +12,15 @@ import logging
 from functools import cache
 from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from scrapy_simhash import native
+from scrapy_simhash.crawl.errors import ErrorPolicy
 from scrapy_simhash.crawl.scrapy_internals import keep_old_feeds, refuse
 from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
     IndexUnusable,
@@ -29,11 +32,6 @@ from scrapy_simhash.index.namespace import check_name
 from scrapy_simhash.visible import plural
 
 if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-
-    from scrapy_simhash.crawl.errors import ErrorPolicy
-    from scrapy_simhash.crawl.stats import CrawlStats
     from scrapy_simhash.crawl.worker import Worker
 
 logger = logging.getLogger(__name__)

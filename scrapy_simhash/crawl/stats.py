@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Literal, cast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from scrapy.statscollectors import StatsCollector
 
 from scrapy_simhash.crawl.errors import ErrorGuard, NearDuplicateItem
 from scrapy_simhash.item.content import MIN_PROSE
@@ -15,11 +18,6 @@ from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from scrapy.statscollectors import StatsCollector
-
     from scrapy_simhash.crawl.thread import Figures
     from scrapy_simhash.index.verdict import Match, Verdict
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeGuard
@@ -20,14 +21,12 @@ from scrapy_simhash.exceptions import (
 )
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.recovery import HEARTBEAT
+from scrapy_simhash.index.runs import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from scrapy_simhash.crawl.connection import CrawlDatabase
     from scrapy_simhash.crawl.gathering import Gatherer, Job
     from scrapy_simhash.crawl.waiting import CallbackBatch
-    from scrapy_simhash.index.runs import Run
 
 logger = logging.getLogger(__name__)
 

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from scrapy_simhash.crawl.checks import COMPARE
+from scrapy_simhash.crawl.checks import COMPARE, Compare
 from scrapy_simhash.crawl.scrapy_internals import release_tree
 from scrapy_simhash.index.namespace import check_name
-from scrapy_simhash.index.verdict import random_number
+from scrapy_simhash.index.verdict import Document, Verdict, random_number
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from typing import Any
-
-    from scrapy.crawler import Crawler
-
-    from scrapy_simhash.crawl.checks import Compare
     from scrapy_simhash.crawl.settings import Settings
-    from scrapy_simhash.index.verdict import Document, Verdict
 
 logger = logging.getLogger(__name__)
 

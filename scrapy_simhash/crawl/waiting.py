@@ -6,17 +6,16 @@ import asyncio
 import math
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy.utils.asyncio import is_asyncio_available
 from twisted.internet import defer
 from twisted.internet.error import AlreadyCalled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from concurrent.futures import Future
-    from typing import Any, TypeVar
 
     from scrapy_simhash.db.lock_wait import Liveness
 

@@ -6,22 +6,20 @@ import asyncio
 import logging
 import threading
 import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_simhash.crawl.gathering import IGNORED, Barrier, Gatherer, Job
 from scrapy_simhash.crawl.thread import CircuitBreaker, DatabaseThread, Figures
 from scrapy_simhash.crawl.waiting import CallbackBatch, wait_while_alive
+from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from concurrent.futures import Future
-    from typing import Any
-
     from scrapy_simhash.crawl.connection import CrawlDatabase
-    from scrapy_simhash.db.lock_wait import Liveness
-    from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
 
 logger = logging.getLogger(__name__)
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from sqlalchemy import StaticPool, text
-from sqlalchemy.engine import make_url
+from sqlalchemy import Connection, StaticPool, text
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
 from scrapy_simhash.db.lock_wait import SLICES
 from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.exceptions import IndexUnusable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from sqlalchemy import Connection
-    from sqlalchemy.engine import URL
 
 
 def check_url(url: str | URL) -> URL:

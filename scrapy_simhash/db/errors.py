@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
@@ -12,8 +13,6 @@ from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.visible import visible
 
 if TYPE_CHECKING:
-    from sqlalchemy.engine import ExceptionContext
-
     from scrapy_simhash.db.passwords import Passwords
 
 # Another writer is in the way: deadlock, lock not available, record changed.

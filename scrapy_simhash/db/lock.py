@@ -12,18 +12,14 @@ into `simhash_usage`; the newest one is at the end of the index, where nothing i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement
 from scrapy_simhash.exceptions import NamespaceGone
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy import ColumnElement, Connection
 
 #: The key in `Connection.info` of a function to call when the lock has been taken.
 ON_LOCK = "simhash_on_lock"

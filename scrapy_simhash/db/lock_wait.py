@@ -9,19 +9,14 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Self
 
-from sqlalchemy import select
+from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.errors import has_waited_for_several, is_busy, is_transient
 from scrapy_simhash.db.lock import current_usage
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from sqlalchemy import Connection, Engine
 
 #: A wait for a lock is interrupted this many times per timeout, to see whether others get through.
 SLICES = 4

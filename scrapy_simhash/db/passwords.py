@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
 from scrapy_simhash.visible import is_secret, without_passwords
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from sqlalchemy.engine import URL
 
 

@@ -7,17 +7,15 @@ statement that follows the one that takes the lock sees everything committed bef
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
     import psycopg
-    from sqlalchemy import Connection
 
 # The key in `Connection.info` of the pipeline that a connection is in.
 _PIPELINE = "simhash_pipeline"

@@ -6,13 +6,15 @@ on every engine, and no number is ever used twice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Double,
+    FromClause,
     Index,
     Integer,
     LargeBinary,
@@ -24,11 +26,6 @@ from sqlalchemy import (
     func,
 )
 from sqlalchemy.dialects import mysql
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from sqlalchemy import ColumnElement, FromClause
 
 #: The version of these tables, to be raised with every change. Others are refused.
 VERSION = 7

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 
 from scrapy_simhash.db import schema
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 _BYTES = 16
 _MIN_CHARACTERS = 16

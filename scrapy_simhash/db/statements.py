@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
-from sqlalchemy import ARRAY, BigInteger, Integer, bindparam, func, insert, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Connection,
+    Executable,
+    Insert,
+    Integer,
+    Table,
+    bindparam,
+    func,
+    insert,
+    select,
+)
+from sqlalchemy.engine import Dialect
+from sqlalchemy.sql import ClauseElement, ColumnElement
 
-from scrapy_simhash.db.pipeline import Result, execute
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from sqlalchemy import Connection, Executable, Insert, Table
-    from sqlalchemy.engine import Dialect
-    from sqlalchemy.sql import ClauseElement, ColumnElement
-
-    from scrapy_simhash.db.pipeline import Answer
+from scrapy_simhash.db.pipeline import Answer, Result, execute
 
 # Drivers whose parameters and results need no conversion for the types of these tables.
 _DIRECT = frozenset({"pysqlite", "psycopg", "pymysql"})

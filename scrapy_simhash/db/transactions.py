@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import create_engine, event, insert, inspect, select
+from sqlalchemy import Connection, create_engine, event, insert, inspect, select
+from sqlalchemy.engine import URL
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
@@ -40,13 +43,6 @@ from scrapy_simhash.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any, TypeVar
-
-    from sqlalchemy import Connection
-    from sqlalchemy.engine import URL
-    from sqlalchemy.engine.interfaces import DBAPIConnection
-
     T = TypeVar("T")
 
 _version = select(schema.meta.c.value).where(schema.meta.c.name == "version")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.features.hashes import distinct, mix64
@@ -18,13 +19,6 @@ from scrapy_simhash.features.tokens import (
     named_tokens,
     token_starts,
 )
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-__all__ = ["shingle_names", "shingles"]
 
 
 class _Constants(NamedTuple):

@@ -8,35 +8,21 @@ from __future__ import annotations
 
 import lzma
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 from unicodedata import combining
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash import native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
-    from numpy.typing import NDArray
-
     T = TypeVar("T")
 
-__all__ = [
-    "cluster_tokens",
-    "compiled",
-    "fold",
-    "fold_table",
-    "named_tokens",
-    "normal",
-    "stream_safe",
-    "token_starts",
-    "tokens",
-]
 
 _LONGEST = 30
 _JOINER = "\u034f"  # the combining grapheme joiner, across which marks are not sorted

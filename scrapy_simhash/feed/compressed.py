@@ -7,14 +7,12 @@ import gzip
 import io
 import lzma
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 from scrapy_simhash.feed.source import FeedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 # Raised for damaged and truncated files; by bz2 an OSError without errno.

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simhash.feed.source import FeedError
+from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.simhash.scheme import Sketch, longest_text
+from scrapy_simhash.simhash.scheme import Scheme, Sketch, longest_text
+from scrapy_simhash.text.extractor import Extractor
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from scrapy_simhash.feed.warc import WarcPage
-    from scrapy_simhash.simhash.scheme import Scheme
-    from scrapy_simhash.text.extractor import Extractor
 
 # The time of the crawl is unknown, so no value of an item is taken for it.
 _NO_CRAWL = {"since": math.inf, "now": -math.inf}

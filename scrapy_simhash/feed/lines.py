@@ -6,10 +6,12 @@ import csv
 import io
 import json
 from abc import abstractmethod
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
 from itertools import compress, count, zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import IO, Any, BinaryIO, NamedTuple
 
 from scrapy_simhash.feed.compressed import (
     compressing,
@@ -18,11 +20,6 @@ from scrapy_simhash.feed.compressed import (
     without_suffix,
 )
 from scrapy_simhash.feed.source import CHUNK_BYTES, Chunk, FeedError, Source, chunks_of
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
-    from pathlib import Path
-    from typing import IO, Any, BinaryIO
 
 #: Suffixes of JSON Lines.
 JSON_LINES = frozenset({".jsonl", ".jl", ".ndjson"})

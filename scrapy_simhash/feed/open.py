@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from glob import glob
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy_simhash.feed.compressed import without_suffix
 from scrapy_simhash.feed.lines import JSON_LINES, CsvFile, JsonLines
 from scrapy_simhash.feed.parquet import ParquetTable
-from scrapy_simhash.feed.source import FeedError
+from scrapy_simhash.feed.source import FeedError, Source
 from scrapy_simhash.feed.warc import ARCHIVES, WarcFile
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scrapy_simhash.feed.source import Source
 
 _KNOWN = {*JSON_LINES, ".csv", ".parquet", *ARCHIVES}
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from os import SEEK_END
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
 from scrapy_simhash.feed.compressed import without_suffix
 from scrapy_simhash.feed.source import Chunk, FeedError, Source, chunks_of
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-    from pathlib import Path
 
 #: Suffixes of archives, perhaps with ".gz" behind them.
 ARCHIVES = (".warc", ".wet")

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Row, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import CONFIRMED, url_of
 from scrapy_simhash.db.statements import is_in
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.drops import SAME
-from scrapy_simhash.history.query import claim_columns, claims_of, drop_columns, drops_of, read
+from scrapy_simhash.history.query import (
+    NamespaceRow,
+    claim_columns,
+    claims_of,
+    drop_columns,
+    drops_of,
+    read,
+)
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.item.quality import QualitySignals, address_of, better_by, ranks_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from sqlalchemy import Row
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.query import NamespaceRow
-    from scrapy_simhash.item.quality import Criterion
-
-__all__ = ["Better", "Kept", "better"]
+from scrapy_simhash.item.quality import Criterion, QualitySignals, address_of, better_by, ranks_of
 
 # Rows read at once; and rows with an item, which may be large.
 _ROWS, _ITEMS = 2000, 100

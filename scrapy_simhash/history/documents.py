@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, Select, Table, func, select
+from sqlalchemy import Row as Stored
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import CONFIRMED, EXACT
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.drops import SAME
 from scrapy_simhash.history.query import (
+    NamespaceRow,
     claim_columns,
     claims_of,
     drop_columns,
@@ -18,18 +22,6 @@ from scrapy_simhash.history.query import (
     short_url,
 )
 from scrapy_simhash.index.verdict import Row
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from sqlalchemy import Connection, Select, Table
-    from sqlalchemy import Row as Stored
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.query import NamespaceRow
-
-__all__ = ["Documents", "documents"]
 
 _COLUMNS = (
     *("created", "owner", "run", "basis", "fingerprint", "size", "digest", "facts", "minhash"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Row, Select, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.query import (
     LONGEST_URL,
+    NamespaceRow,
     claim_columns,
     drop_columns,
     drops_of,
@@ -22,27 +25,6 @@ from scrapy_simhash.index.invalidated import is_orphan, is_valid
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.text.packed import unpack_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from sqlalchemy import Row, Select
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.query import NamespaceRow
-
-__all__ = [
-    "SAME",
-    "Drop",
-    "count_drops",
-    "drop_of",
-    "drops",
-    "largest_groups",
-    "quarantined",
-    "select_drops",
-    "unpack",
-]
 
 #: The action on a page that had not changed since its last visit.
 SAME = "same"

@@ -7,14 +7,17 @@ the other values.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import select
 
 from scrapy_simhash.db.schema import EXACT
 from scrapy_simhash.db.statements import is_in
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.drops import unpack
 from scrapy_simhash.history.query import (
+    NamespaceRow,
     claim_columns,
     drop_columns,
     drops_of,
@@ -24,15 +27,6 @@ from scrapy_simhash.history.query import (
 from scrapy_simhash.item.facts import Facts, conflict
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.text.markup import PAGE_FACTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any, Literal
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.query import NamespaceRow
-
-__all__ = ["Field", "fields"]
 
 # The names of facts that are not fields of an item.
 _OTHERS = (*PAGE_FACTS, "(numbers)", "(others)")

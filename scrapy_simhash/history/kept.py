@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.history.query import claim_columns, claims_of, read, short_url
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.query import NamespaceRow, claim_columns, claims_of, read, short_url
 from scrapy_simhash.index.invalidated import is_valid
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.query import NamespaceRow
-
-__all__ = ["KeptBeside", "KeptPair", "kept_beside", "kept_times", "nearest_kept"]
 
 
 class KeptPair(NamedTuple):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import case, func, select
+from sqlalchemy import ColumnElement, Row, ScalarSelect, Table, case, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.schema import PENDING
 from scrapy_simhash.db.statements import is_in
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,
@@ -21,15 +22,6 @@ from scrapy_simhash.history.query import (
     read,
 )
 from scrapy_simhash.index.invalidated import invalidated_count, is_orphan
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from sqlalchemy import ColumnElement, Row, ScalarSelect, Table
-
-    from scrapy_simhash.db.transactions import Database
-
-__all__ = ["NotFound", "RunRow", "choose_namespace", "namespaces", "runs"]
 
 
 class NotFound(LookupError):

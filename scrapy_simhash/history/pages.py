@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import Row, func, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in, storable
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.drops import Drop, drop_of, select_drops
-from scrapy_simhash.history.query import claim_columns, claims_of, drop_columns, drops_of, read
+from scrapy_simhash.history.query import (
+    NamespaceRow,
+    claim_columns,
+    claims_of,
+    drop_columns,
+    drops_of,
+    read,
+)
 from scrapy_simhash.text.packed import unpack_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from sqlalchemy import Row
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.query import NamespaceRow
-
-    #: The number of a claim, and 0 for the claim itself or the number of a duplicate of it.
     Place = tuple[int, int]
-
-__all__ = ["PageHistory", "pages", "texts", "urls"]
 
 
 def texts(database: Database, namespace: NamespaceRow, wanted: Iterable[Place]) -> dict[Place, str]:

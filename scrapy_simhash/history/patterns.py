@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import func, select
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, Table, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.hashes import distinct, mix64
 from scrapy_simhash.history.query import (
     LONGEST_URL,
+    NamespaceRow,
     claim_columns,
     claims_of,
     drop_columns,
@@ -21,18 +25,6 @@ from scrapy_simhash.history.query import (
 )
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.item.urls import Address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from numpy.typing import NDArray
-    from sqlalchemy import ColumnElement, Table
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.query import NamespaceRow
-
-__all__ = ["LEAST", "Pattern", "patterns", "repeating"]
 
 #: The number of duplicate pages from which a part is shown.
 LEAST = 20

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import and_, func
+from sqlalchemy import ColumnElement, FromClause, Select, and_, func
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import list_parameter
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.invalidated import is_valid
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from sqlalchemy import ColumnElement, FromClause, Select
-
-    from scrapy_simhash.db.transactions import Database
-
-__all__ = [
-    "LONGEST_URL",
-    "NamespaceRow",
-    "claim_columns",
-    "claims_of",
-    "drop_columns",
-    "drops_of",
-    "drops_with_claims",
-    "read",
-    "short_url",
-]
 
 
 class NamespaceRow(NamedTuple):

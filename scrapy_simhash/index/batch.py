@@ -5,29 +5,23 @@ Pure arithmetic: fingerprints, keys, rows, and which documents of the batch are 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash.db.schema import EXACT, PAGE, TEXT
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.features.hashes import minhash
-from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.index.verdict import Claimant, Document, Duplicate, Row
+from scrapy_simhash.keys.bands import Bands
+from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
-from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.simhash.scheme import Scheme, Sketch
 from scrapy_simhash.text.packed import pack_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from scrapy_simhash.index.verdict import Claimant, Document, Duplicate
-    from scrapy_simhash.keys.bands import Bands
-    from scrapy_simhash.keys.blocks import Blocks
-    from scrapy_simhash.simhash.scheme import Scheme
 
 
 class KeyRow(NamedTuple):

@@ -7,26 +7,35 @@ flooding site can't push out others.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import and_, bindparam, delete, exists, false, func, null, or_, select, true, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    false,
+    func,
+    null,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import record_usage
+from scrapy_simhash.db.lock import LockedNamespace, record_usage
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
 from scrapy_simhash.index.batch import owner_of
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.item.urls import site
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from sqlalchemy import BindParameter, ColumnElement, Connection
-
-    from scrapy_simhash.db.lock import LockedNamespace
 
 # Rows that are read at once to make room.
 _ROOM = 1024

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sqlalchemy import Connection
+
 from scrapy_simhash.db.lock import ask_lock
+from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.index.batch import KeyRow, crowd_key, duplicate_row, pack_keys, packed_text
 from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of
-from scrapy_simhash.index.decide import decide, of_group, stands_for
-from scrapy_simhash.index.verdict import Claim, Verdict
+from scrapy_simhash.index.decide import Decision, decide, of_group, stands_for
+from scrapy_simhash.index.verdict import Claim, Claimant, Document, Duplicate, Row, Verdict
 from scrapy_simhash.index.writer import Writer, ask_present, ask_to_confirm, deletion_row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.budgets import PushedOut
-    from scrapy_simhash.index.decide import Decision
     from scrapy_simhash.index.lookup import Lookup
     from scrapy_simhash.index.queries import Found, Hits
-    from scrapy_simhash.index.verdict import Claimant, Document, Duplicate, Row
 
 
 class _Asked(NamedTuple):

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
 
 from scrapy_simhash.db.schema import EXACT, PENDING
-from scrapy_simhash.index.decide import apart, decide, met_with
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.decide import Met, apart, decide, met_with
 from scrapy_simhash.index.queries import Details, Found
-from scrapy_simhash.index.verdict import Match, Verdict, group_name
+from scrapy_simhash.index.verdict import Claimant, Document, Match, Row, Verdict, group_name
 from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
 from scrapy_simhash.text.page_sketch import containment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import TypeVar
-
-    from numpy.typing import NDArray
-    from sqlalchemy import Connection
-
-    from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.batch import Batch
-    from scrapy_simhash.index.decide import Met
     from scrapy_simhash.index.lookup import Lookup
-    from scrapy_simhash.index.verdict import Claimant, Document, Row
 
     T = TypeVar("T")
 

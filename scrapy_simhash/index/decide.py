@@ -8,22 +8,18 @@ that the claim's item does not. `Index.claim`, and with it every crawl, `dedupe`
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from scrapy_simhash.db.schema import CONFIRMED, EXACT, PAGE, PENDING
+from scrapy_simhash.index.verdict import FactsMode, Row, SameUrl
 from scrapy_simhash.item.facts import Facts, conflict
 from scrapy_simhash.item.urls import same_site, site
 from scrapy_simhash.keys.plan import choose_limits
 from scrapy_simhash.simhash.measure import FEW_FEATURES, candidate_limit
-from scrapy_simhash.simhash.scheme import has_shingles, own_distance
+from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
 from scrapy_simhash.text.page_sketch import containment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from scrapy_simhash.index.verdict import FactsMode, Row, SameUrl
-    from scrapy_simhash.simhash.scheme import Scheme
 
 #: Two pages of one site are duplicates only if the larger one contains this share of the smaller
 #: one's visible text. Tables of contents of one manual have .11 to .60 in common, print views .97,

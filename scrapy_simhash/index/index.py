@@ -9,8 +9,11 @@ prepared (`batch`), the namespace locked, the claims found by keys read (`lookup
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
+
+from sqlalchemy.engine import URL
 
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.secret import secret_of
@@ -34,11 +37,6 @@ from scrapy_simhash.index.verdict import (
 )
 from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, keyed, load_scheme
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from sqlalchemy.engine import URL
 
 logger = logging.getLogger(__name__)
 

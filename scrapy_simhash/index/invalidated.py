@@ -6,15 +6,20 @@ every query of claims must exclude those that are invalidated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sqlalchemy import and_, exists, func, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    ScalarSelect,
+    and_,
+    exists,
+    func,
+    or_,
+    select,
+    true,
+)
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import NOT_VOID
-
-if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, FromClause, ScalarSelect
 
 _run = schema.runs.alias("claimant")
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
 
+from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.statements import list_parameter
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.features.hashes import among
@@ -26,24 +30,17 @@ from scrapy_simhash.index.queries import (
     shared,
 )
 from scrapy_simhash.index.similarity_cache import SimilarityCache
-from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.index.verdict import Claimant, Document, FactsMode, Row, SameUrl
+from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.keys.plan import choose_limits, load_keys
 from scrapy_simhash.simhash.measure import hamming
+from scrapy_simhash.simhash.scheme import Scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-    from sqlalchemy import Connection
-
-    from scrapy_simhash.db.pipeline import Answer
     from scrapy_simhash.index.batch import Batch
     from scrapy_simhash.index.budgets import PushedOut
     from scrapy_simhash.index.namespace import OpenNamespace
-    from scrapy_simhash.index.verdict import Claimant, Document, FactsMode, SameUrl
-    from scrapy_simhash.keys.bands import Bands
-    from scrapy_simhash.simhash.scheme import Scheme
 
 logger = logging.getLogger(__name__)
 

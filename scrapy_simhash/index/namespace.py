@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, Row, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.secret import read_secret
 from scrapy_simhash.db.statements import storable
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
 from scrapy_simhash.index.invalidated import invalidated_count
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from sqlalchemy import Connection, Row
-
-    from scrapy_simhash.db.transactions import Database
 
 logger = logging.getLogger(__name__)
 

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Integer, bindparam, func, literal_column, select, tuple_, union_all
+from numpy.typing import NDArray
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Select,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    tuple_,
+    union_all,
+)
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in
@@ -15,11 +27,6 @@ from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.verdict import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-    from sqlalchemy import ColumnElement, Select
-
     from scrapy_simhash.index.batch import KeyRow
 
 #: A band shared by this many claims is hot: no more are stored under it. Otherwise a template that

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy import Connection, Row, Select, and_, func, or_, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import ALL_VOID, NOT_VOID, PENDING_VOID
 from scrapy_simhash.db.statements import is_in, list_parameter
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.process import host_id, is_alive
 from scrapy_simhash.index.writer import DELETION_COLUMNS, writing
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from sqlalchemy import Connection, Row, Select
-
-    from scrapy_simhash.db.transactions import Database
 
 logger = logging.getLogger(__name__)
 

@@ -11,26 +11,20 @@ import json
 import logging
 import time
 import weakref
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Any, Literal, Self
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import NOT_VOID, PENDING_VOID, TEXT_LENGTH
 from scrapy_simhash.db.statements import storable
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.process import host_id, register, unregister
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery, fate
 from scrapy_simhash.index.verdict import Claimant
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Literal, Self
-
-    from sqlalchemy import Connection
-
-    from scrapy_simhash.db.transactions import Database
 
 logger = logging.getLogger(__name__)
 

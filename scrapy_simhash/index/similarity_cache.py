@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash.features.hashes import similarity_of
 from scrapy_simhash.simhash.measure import jaccard
+from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
-
     from scrapy_simhash.index.verdict import Row
-    from scrapy_simhash.simhash.scheme import Scheme
 
 # Shingles kept of all texts together: 32 MiB.
 _MOST = 4 << 20

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.writer import DELETION_COLUMNS, writing
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.index.index import Index
 
 # Rows read in one transaction; other writers wait meanwhile.
 _CHUNK = 1000

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field
+from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scrapy_simhash.db.schema import PENDING, TEXT
+from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.quality import QualitySignals, address_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from scrapy_simhash.item.facts import Facts
     from scrapy_simhash.simhash.scheme import Sketch
 
 Kind = Literal["unique", "duplicate", "same", "skipped", "failed_open"]

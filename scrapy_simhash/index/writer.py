@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import starmap
 from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-from sqlalchemy import bindparam, delete, func, literal_column, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    bindparam,
+    delete,
+    func,
+    literal_column,
+    select,
+    update,
+)
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.lock import LockedNamespace, lock
+from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.schema import CONFIRMED, EXACT
 from scrapy_simhash.db.statements import CompiledStatement, Insertion, is_in, list_parameter
 from scrapy_simhash.index.batch import KeyRow, exact_key
@@ -22,15 +34,6 @@ from scrapy_simhash.index.budgets import UsageCounters, share_of
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from sqlalchemy import ColumnElement, Connection, Table
-
-    from scrapy_simhash.db.lock import LockedNamespace
-    from scrapy_simhash.db.pipeline import Answer
 
 #: The columns needed to delete a claim with its keys.
 DELETION_COLUMNS = ("id", "packed_keys", "fingerprint", "basis", "digest")

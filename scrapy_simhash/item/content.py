@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.addresses import (
@@ -29,11 +30,6 @@ from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.times import Window, is_moment, is_within
 from scrapy_simhash.item.values import Printed, flat, read_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-__all__ = ["MIN_PROSE", "ItemContent", "digest_on", "read_facts", "read_item"]
 
 #: Distinct shingles from which on a value is prose. 20 to 64 gave the same results on stories,
 #: offers and rows; 8 to 16 take long headlines for prose.

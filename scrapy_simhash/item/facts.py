@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from scrapy_simhash.item.folding import AMOUNT, NUMBER, NUMBERS, TEXT, Folded
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.numbers import numbers_in
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["MAX_FIELDS", "PAGE", "RECORD_SIZE", "Facts", "conflict", "numbers"]
 
 #: Fields that are stored of an item, including `(others)` and `(numbers)`.
 MAX_FIELDS = 64

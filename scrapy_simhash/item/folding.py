@@ -17,18 +17,6 @@ from scrapy_simhash.item.names import Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
 from scrapy_simhash.item.times import is_moment
 
-__all__ = [
-    "AMOUNT",
-    "NUMBER",
-    "NUMBERS",
-    "TEXT",
-    "Folded",
-    "fold",
-    "is_encoded",
-    "is_markup",
-    "without_tags",
-]
-
 # Kinds of facts, as stored. Those above AMOUNT are amounts in a known currency.
 TEXT, NUMBER, NUMBERS, AMOUNT = 0, 1, 2, 16
 

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from scrapy_simhash.features.tokens import stream_safe
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-__all__ = ["Name", "is_inside", "name_of"]
 
 # One word of snake_case, camelCase or plain text.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from scrapy_simhash import native
 from scrapy_simhash.features.tokens import stream_safe
 
-__all__ = ["Amount", "amount", "bare_amount", "number", "numbers_in"]
-
 #: Characters of a text whose numbers count.
 MAX_TEXT = 1_000_000
 

@@ -6,28 +6,14 @@ Each criterion ranks a copy by a number, lower is better; the next criterion bre
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.item.addresses import is_page
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import site
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-__all__ = [
-    "Criterion",
-    "QualitySignals",
-    "address_of",
-    "better_by",
-    "criteria_of",
-    "is_canonical",
-    "published_first",
-    "ranks_of",
-]
 
 _LAST = (1 << 62) - 1
 # Characters of a value that may be a moment, or an address.

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["Window", "is_moment", "is_within"]
+from typing import Any, NamedTuple
 
 _ISO = re.compile(r"\d{4}([-/])\d\d\1\d\d[T ]\d\d:\d\d")
 _ISO_DATE = re.compile(r"\d{4}([-/])\d\d\1\d\d")

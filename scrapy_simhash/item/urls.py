@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tldextract import TLDExtract
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-__all__ = ["Address", "load_sites", "same_site", "site"]
 
 # The public suffix list that tldextract ships: nothing is downloaded or written.
 _domains = TLDExtract(suffix_list_urls=(), cache_dir=None)

@@ -12,8 +12,6 @@ from itertools import islice
 from types import NoneType
 from typing import Any, NamedTuple
 
-__all__ = ["MAX_DEPTH", "MAX_VALUES", "Fields", "Printed", "flat", "item_text", "read_fields"]
-
 #: Levels of nesting that are read; JSON-LD of shops has about six. Ends self-references.
 MAX_DEPTH = 16
 #: Values that are read of an item, on all levels: at most 50 ms of work.

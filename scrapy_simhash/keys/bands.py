@@ -10,16 +10,14 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.features.hashes import mix64
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from scrapy_simhash.simhash.scheme import Sketch
 
-__all__ = ["MOST_SLOTS", "Bands", "bands_for"]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 MOST_SLOTS = 128

@@ -9,15 +9,13 @@ from math import comb
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash.keys.bands import MOST_SLOTS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from scrapy_simhash.simhash.scheme import Sketch
 
-__all__ = ["Blocks", "blocks_for"]
 
 _MOST_LOOKUPS = 100_000
 

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from scrapy_simhash.keys.bands import Bands, bands_for
 from scrapy_simhash.keys.blocks import Blocks, blocks_for
 from scrapy_simhash.simhash.measure import limits
-from scrapy_simhash.simhash.scheme import has_shingles, own_distance
-
-if TYPE_CHECKING:
-    from scrapy_simhash.simhash.scheme import Scheme
-
-__all__ = ["choose_keys", "choose_limits", "load_keys"]
+from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
 
 
 def load_keys(id: str) -> Bands | Blocks:  # noqa: A002

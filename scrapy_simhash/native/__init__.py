@@ -11,12 +11,7 @@ import logging
 import os
 from array import array
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
-
-if TYPE_CHECKING:
-    from typing import Any
-
-__all__ = ["Core", "FoundMarkup", "core", "in_use"]
+from typing import Any, Protocol, cast
 
 logger = logging.getLogger(__name__)
 

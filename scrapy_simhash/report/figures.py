@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
 from scrapy_simhash import history
 from scrapy_simhash.item.urls import site
+from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import format_time, shortened
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from scrapy_simhash.report.subject import Subject
 
 #: Rows of each list, such as the largest groups.
 TOP = 15

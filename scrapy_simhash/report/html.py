@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
@@ -24,13 +24,9 @@ from scrapy_simhash.item.urls import site
 from scrapy_simhash.report import figures
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack
+from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.report.verdict import in_sentences, in_words
 from scrapy_simhash.visible import format_time, shortened
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from scrapy_simhash.report.subject import Subject
 
 
 def write_report(subject: Subject, path: Path) -> None:

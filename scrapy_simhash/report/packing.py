@@ -6,18 +6,14 @@ import base64
 import json
 import shlex
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from scrapy_simhash import history
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.difference import LONGEST, difference
+from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.visible import format_time, shortened, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Literal
-
-    from scrapy_simhash.report.subject import Subject
 
 #: The details of so many rows are unpacked together.
 BLOCK = 40

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from scrapy_simhash import history
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.simhash.measure import candidate_limit, similarity_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from scrapy_simhash.db.transactions import Database
 
 #: One file shows the newest duplicates up to this number, and learns from as many URLs.
 MOST_ROWS = 100_000

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from scrapy_simhash import history
 from scrapy_simhash.item.urls import same_site
+from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.visible import plural, shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from scrapy_simhash.report.subject import Subject
 
 # A list of reasons names the most frequent ones up to this number.
 _NAMED = 5

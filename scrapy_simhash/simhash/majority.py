@@ -7,18 +7,12 @@ Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-__all__ = ["bit_sums", "check_tie", "check_weights", "majority", "signs"]
+from numpy.typing import NDArray
 
 _MOST_ROWS = 255  # what a byte can count to
 _SIDE_BY_SIDE = 16

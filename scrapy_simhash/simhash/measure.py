@@ -4,29 +4,12 @@ from __future__ import annotations
 
 import math
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash import native
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = [
-    "BITS",
-    "FEW_FEATURES",
-    "SIMILARITIES",
-    "candidate_limit",
-    "differing_bits",
-    "distance",
-    "expected_distance",
-    "hamming",
-    "jaccard",
-    "limits",
-    "similarity",
-    "similarity_at",
-]
 
 BITS = 128
 _SURELY = 0.999

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from scrapy_simhash.loading import is_import_path, load_object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
     import numpy as np
     from numpy.typing import NDArray
-
-__all__ = [
-    "Explanation",
-    "Feature",
-    "Scheme",
-    "Sketch",
-    "has_shingles",
-    "key_part",
-    "keyed",
-    "load_scheme",
-    "longest_text",
-    "own_distance",
-]
 
 
 @dataclass(frozen=True, slots=True)

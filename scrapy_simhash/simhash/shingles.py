@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.features.hashes import mix64
@@ -13,11 +14,6 @@ from scrapy_simhash.features.shingles import shingle_names, shingles
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.simhash.majority import bit_sums, majority
 from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Shingles", "fingerprint"]
 
 
 class Shingles:

@@ -4,39 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from lxml import etree
+from lxml.html import HtmlElement
 
 from scrapy_simhash import native
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Set as AbstractSet
-
-    from lxml.html import HtmlElement
-
-__all__ = [
-    "BLOCK",
-    "BOILERPLATE",
-    "CONTENT",
-    "HEADING",
-    "PARAGRAPH",
-    "RESCUE",
-    "RULES",
-    "SKIP",
-    "SPACE",
-    "VISIBLE",
-    "Actions",
-    "Block",
-    "Span",
-    "is_marked",
-    "packed",
-    "tree_core",
-    "walk",
-    "width",
-]
 
 # The effects of tags on the text around them. The block-level ones come last, those from LEAF on
 # hold a piece of an article, never the whole.

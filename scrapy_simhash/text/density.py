@@ -13,9 +13,12 @@ Text Features" (WSDM 2010); summing scores over elements to Readability.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, compress
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from lxml.html import HtmlElement
 
 from scrapy_simhash.text.blocks import (
     CONTENT,
@@ -25,19 +28,13 @@ from scrapy_simhash.text.blocks import (
     RULES,
     SKIP,
     VISIBLE,
+    Actions,
+    Block,
+    Span,
     tree_core,
     walk,
     width,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lxml.html import HtmlElement
-
-    from scrapy_simhash.text.blocks import Actions, Block, Span
-
-__all__ = ["Reading", "body", "density", "read"]
 
 # Widths and scores are in letters. The values were tuned together, see benchmarks/text.py.
 _BLOCK_COST = 30  # letters a block needs to count for an article

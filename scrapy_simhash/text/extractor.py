@@ -11,8 +11,6 @@ from scrapy_simhash.loading import is_import_path, load_object
 from scrapy_simhash.text.density import body, density
 from scrapy_simhash.text.html import parse_html
 
-__all__ = ["Extractor", "load_extractor", "page_text"]
-
 Extractor = Callable[[HtmlElement], str]
 
 

@@ -9,17 +9,11 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from lxml import etree
-from lxml.html import HTMLParser
+from lxml.html import HtmlElement, HTMLParser
 from w3lib.encoding import html_body_declared_encoding, read_bom, to_unicode
-
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
-
-__all__ = ["SHOW_TAGS", "decode", "is_too_complex", "is_too_large", "parse_html"]
 
 #: Encodings, by their Python names, in which every "<" of a text is that byte.
 SHOW_TAGS = frozenset(

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lxml import etree
+from lxml.html import HtmlElement
 
 from scrapy_simhash.text.blocks import BLOCK, CONTENT, SKIP, SPACE, packed, tree_core
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lxml.html import HtmlElement
-
-__all__ = [
-    "META",
-    "PAGE_FACTS",
-    "PROPERTIES",
-    "READ",
-    "VALUE",
-    "Markup",
-    "read_markup",
-    "short",
-    "text_of",
-]
 
 # Limits, far above what pages for readers have.
 _ELEMENTS = 4096  # of the tags below, and of meta and script, in the order of the page

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import zlib
 
-__all__ = ["TooLarge", "pack_bytes", "pack_text", "unpack_bytes", "unpack_text"]
-
 # Nothing larger is packed or unpacked: a few bytes of a damaged database may stand for a thousand
 # times as many.
 _MOST = 64 << 20

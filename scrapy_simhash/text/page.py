@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from lxml.html import HtmlElement
 
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.text.blocks import width
 from scrapy_simhash.text.density import body, density, read
+from scrapy_simhash.text.extractor import Extractor
 from scrapy_simhash.text.page_sketch import sketch
-
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
-
-    from scrapy_simhash.text.extractor import Extractor
-
-__all__ = ["PageContent", "read_page"]
 
 # A main text with fewer shingles and a smaller share of the page is a footer. Neither bound would
 # do alone: short articles stand on large pages, and long ones on larger.

@@ -12,25 +12,28 @@ meta properties those of https://ogp.me.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 from html import unescape
 from itertools import islice
 from json import JSONDecoder
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from lxml.html import HtmlElement
 
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.text.blocks import BOILERPLATE, is_marked
-from scrapy_simhash.text.markup import META, PROPERTIES, READ, VALUE, read_markup, short, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lxml.html import HtmlElement
-
-    from scrapy_simhash.text.markup import Markup
-
-__all__ = ["Titles", "agree", "find_titles", "page_facts"]
+from scrapy_simhash.text.markup import (
+    META,
+    PROPERTIES,
+    READ,
+    VALUE,
+    Markup,
+    read_markup,
+    short,
+    text_of,
+)
 
 _WORD = re.compile("[A-Za-z0-9]+")
 

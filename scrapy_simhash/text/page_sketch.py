@@ -8,17 +8,11 @@ of documents" (SEQUENCES 1997).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash.features.hashes import among, distinct
 from scrapy_simhash.features.shingles import shingles
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["containment", "sketch"]
 
 _SKETCH = 64  # hashes of a page
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import random
 import tarfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from scrapy.http import HtmlResponse
@@ -28,9 +28,6 @@ from benchmarks.accuracy_parts.texts import EDITS, Pair, accepted, edited
 from benchmarks.accuracy_parts.visits import HALVES, Judged, Tally, Visit, half_of, tally
 from benchmarks.accuracy_parts.wording import Writer
 from scrapy_simhash.text.html import parse_html
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WRITER = Writer("tests")
 ARTICLES = [[WRITER.prose(60) for _ in range(4)] for _ in range(8)]

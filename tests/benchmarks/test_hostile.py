@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+
+import pytest
 
 from benchmarks import hostile
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_pages_are_measured(

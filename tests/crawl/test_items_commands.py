@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hosts import proxied, serve_hosts
 from site_pages import layout, paragraphs, story
 from visits import claims_in
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SPIDER = """
 import scrapy

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from servers import ENGINES, cleared_database, empty_database, free_ports, server
-from sqlalchemy import select, text, update
+from sqlalchemy import Connection, select, text, update
+from sqlalchemy.engine import URL
 from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash.db import schema
@@ -18,13 +21,6 @@ from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
 from scrapy_simhash.index.index import Index
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-    from sqlalchemy.engine import URL
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "sqlite"])

@@ -5,19 +5,15 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
 
 import pytest
 from gate import Gate
 from servers import Galera, database_on, galera
+from sqlalchemy.engine import URL
 
 from scrapy_simhash.index.index import Index
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy.engine import URL
 
 pytestmark = pytest.mark.galera
 

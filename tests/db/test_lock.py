@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from claims import article, rows
 from servers import ENGINES, cleared_database
-from sqlalchemy import func, select, text
+from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.db import schema
@@ -20,12 +21,6 @@ from scrapy_simhash.db.lock import LockedNamespace, current_usage, lock, record_
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.upkeep import reset_namespace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlalchemy import Connection
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 on_postgresql = pytest.mark.parametrize("engine", ["postgresql"])

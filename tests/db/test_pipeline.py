@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from claims import article, edited
 from servers import cleared_database
-from sqlalchemy import column, event, func, literal_column, select, table, text
+from sqlalchemy import Connection, column, event, func, literal_column, select, table, text
 
 from scrapy_simhash.db.statements import CompiledStatement
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlalchemy import Connection
 
 ONE = CompiledStatement(select(literal_column("1")))
 REFUSED = CompiledStatement(select(column("nothing")).select_from(table("nowhere")))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 from threading import Barrier
-from typing import TYPE_CHECKING
 
 import pytest
 from servers import ENGINES, empty_database
@@ -18,10 +19,6 @@ from scrapy_simhash.db.transactions import Database, drop_tables
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.upkeep import reset_namespace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 

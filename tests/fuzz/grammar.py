@@ -5,16 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import strategies as st
 from lxml import etree, html
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "PAGE",

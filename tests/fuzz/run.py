@@ -16,19 +16,17 @@ import random
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 import pytest
 from fuzz.target import TARGETS, Check, fuzzed
 from hypothesis import Phase, seed
 from hypothesis.strategies import tuples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: What is imported, numpy's buffers and caches with a bound have been filled by then.
 _WARM = 0.2

@@ -7,9 +7,10 @@ import gzip
 import io
 import json
 import tempfile
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fuzz.grammar import characters, documents, prose, texts
 from fuzz.target import target
@@ -17,9 +18,6 @@ from hypothesis import example
 from hypothesis import strategies as st
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def dedupe(suffix: str, content: bytes) -> tuple[int, str, list[bytes], list[bytes]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fuzz.grammar import PAGE, Product, bodies, items, prose, values
 from fuzz.target import target
@@ -25,9 +25,6 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, Subject
 from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SETTINGS = Settings.read(ScrapySettings())
 STATS = CrawlStats(StatsCollector(get_crawler()))

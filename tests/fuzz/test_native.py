@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,9 +24,6 @@ from scrapy_simhash.text import page_sketch
 from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page_facts import page_facts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 COMPILED = pytest.importorskip("scrapy_simhash.native._core", reason="the core is not compiled")
 PLANS = ((1, 1), (1, 16), (6, 6), (8, 4), (16, 4), (128, 4))

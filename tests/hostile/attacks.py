@@ -7,11 +7,9 @@ end have a text of their own.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, NamedTuple
 
 #: What becomes of a page that is compared like any other.
 COMPARED = "compared"

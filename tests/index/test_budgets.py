@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from claims import article, remember, rows
@@ -11,11 +11,9 @@ from sqlalchemy import select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import current_usage
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
-
-if TYPE_CHECKING:
-    from scrapy_simhash.db.transactions import Database
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from claims import BITS, article, assert_no_trace, edited, rows
@@ -11,19 +12,14 @@ from servers import ENGINES
 from sqlalchemy import select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.queries import CROWD
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims
-from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.scheme import Sketch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.index.verdict import Verdict
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 

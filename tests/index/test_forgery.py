@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import pytest
 from forger import Forger
@@ -17,9 +17,6 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.keys.bands import bands_for
 from scrapy_simhash.simhash.measure import candidate_limit, jaccard
 from scrapy_simhash.text.page_sketch import containment, sketch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 KNOWN = "what the forger has been told"
 BANDS = bands_for(0.9)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from claims import article, edited
@@ -10,10 +12,6 @@ from servers import ENGINES, cleared_database
 
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(params=ENGINES)

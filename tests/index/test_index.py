@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from claims import BITS, article, assert_no_trace, edited, flipped
@@ -12,16 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from servers import ENGINES
 
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simhash.db.transactions import Database
-
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from claims import article, claim_version, edited, rows
@@ -12,6 +12,7 @@ from sqlalchemy import update
 
 from scrapy_simhash import history
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.queries import CROWD
 from scrapy_simhash.index.runs import Run
@@ -19,9 +20,6 @@ from scrapy_simhash.index.upkeep import expire_duplicates
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.text.page_sketch import sketch
-
-if TYPE_CHECKING:
-    from scrapy_simhash.db.transactions import Database
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from claims import BITS, article, assert_no_trace, edited, flipped, rows
@@ -11,14 +11,12 @@ from servers import ENGINES
 from sqlalchemy import select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.queries import CROWD
 from scrapy_simhash.index.verdict import Claim, Document
 from scrapy_simhash.simhash.scheme import Sketch
-
-if TYPE_CHECKING:
-    from scrapy_simhash.db.transactions import Database
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 

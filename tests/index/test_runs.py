@@ -6,7 +6,7 @@ import gc
 import multiprocessing
 import os
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from claims import rows
@@ -14,15 +14,13 @@ from servers import ENGINES
 from sqlalchemy import select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index import process, runs
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, WATCH
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Duplicate
-
-if TYPE_CHECKING:
-    from scrapy_simhash.db.transactions import Database
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 import pytest
 from claims import article
 from servers import ENGINES
 
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.index import similarity_cache
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.queries import CROWD
 from scrapy_simhash.index.similarity_cache import SimilarityCache
-from scrapy_simhash.index.verdict import Claimant, Document
+from scrapy_simhash.index.verdict import Claimant, Document, Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import TEXT, Folded
 from scrapy_simhash.simhash.measure import candidate_limit, distance, jaccard
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
 from scrapy_simhash.text.packed import pack_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.index.verdict import Row
 
 SCHEME = load_scheme()
 

@@ -6,8 +6,10 @@ import multiprocessing
 import random
 import sqlite3
 import threading
+from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from claims import article, assert_no_trace, claim_version, edited, remember, rows
@@ -17,15 +19,9 @@ from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from scrapy_simhash.db.transactions import Database
-
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 from claims import article, assert_no_trace, claim_version, remember, rows
@@ -11,15 +11,11 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import current_usage
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
 from scrapy_simhash.index.verdict import Duplicate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simhash.db.transactions import Database
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 

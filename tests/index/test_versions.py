@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import sqlalchemy
@@ -10,13 +10,11 @@ from claims import article, claim_version, edited
 from servers import ENGINES
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import TEXT, Folded
-
-if TYPE_CHECKING:
-    from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.index.verdict import Document
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 import string
 import unicodedata
 from decimal import Decimal
 from email.utils import format_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -16,9 +17,6 @@ from scrapy_simhash.item import Facts, conflict, read_item
 from scrapy_simhash.item.facts import MAX_FIELDS, RECORD_SIZE, numbers
 from scrapy_simhash.item.folding import TEXT, Folded
 from scrapy_simhash.item.numbers import _PUNCTUATION, _normal, numbers_in
-
-if TYPE_CHECKING:
-    import random
 
 START = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
 NOW = START.timestamp() + 3600

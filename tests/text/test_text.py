@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,9 +11,6 @@ from lxml import etree, html
 
 from scrapy_simhash.text.extractor import load_extractor, page_text
 from scrapy_simhash.text.html import parse_html
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ENGLISH = [
     "The old ferry crosses the bay twice a day, and nobody on the island owns a watch any more.",

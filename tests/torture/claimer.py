@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from loopback import prose
 from torture.pages import GROUPS
@@ -13,9 +13,6 @@ from torture.processes import HARD_KILL
 
 from benchmarks.index import fill
 from scrapy_simhash import Index
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def race(database: str, groups: int, seed: int) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 import pytest
 from loopback import serve
+from sqlalchemy.engine import URL
 from torture.load import load
 from torture.pages import Pages
 from torture.scene import Scene
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy.engine import URL
 
 SEEDS = 10
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from multiprocessing import get_context
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from multiprocessing.context import ForkServerProcess
-    from typing import Any
+from typing import Any
 
 #: Seconds after which any process is killed.
 HARD_KILL = 180

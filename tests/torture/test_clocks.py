@@ -5,16 +5,13 @@ from __future__ import annotations
 import random
 import signal
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from servers import empty_database
 from torture.pages import EVERY, GROUPS, PATHS, group_of
 from torture.rows import Cases
 from torture.scene import at_a_moment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: A crawl that lasts, so that others have the time to judge it.
 LASTING = {"CONCURRENT_REQUESTS_PER_DOMAIN": 4, "DOWNLOAD_DELAY": 0.03}

@@ -7,7 +7,8 @@ import random
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
 
 import pytest
 from loopback import prose
@@ -15,10 +16,6 @@ from scrapy.cmdline import execute
 from scrapy.settings import Settings
 from torture.processes import HARD_KILL, kill, start
 from torture.rows import Cases, Row
-
-if TYPE_CHECKING:
-    from multiprocessing.context import ForkServerProcess
-    from pathlib import Path
 
 GROUPS, TWINS = 900, 2
 

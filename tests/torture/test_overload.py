@@ -6,9 +6,11 @@ import asyncio
 import random
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from faraway import far_away
@@ -17,6 +19,7 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import empty_database
 from sqlalchemy import Engine, event
+from sqlalchemy.engine import URL
 from torture.rows import Row
 
 from scrapy_simhash.crawl.connection import CrawlDatabase
@@ -27,12 +30,6 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.simhash.shingles import Shingles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlalchemy.engine import URL
 
 #: Seconds of each statement of SQLite, of which one transaction takes some thirty; and of each
 #: answer that PostgreSQL is waited for, of which it takes five.

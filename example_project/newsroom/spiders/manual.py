@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from scrapy.http import HtmlResponse
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
 from newsroom.items import Chapter
-
-if TYPE_CHECKING:
-    from scrapy.http import HtmlResponse
 
 
 class ManualSpider(CrawlSpider):

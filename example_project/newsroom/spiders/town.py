@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from scrapy.http import HtmlResponse
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
 from newsroom.items import Event, Meeting, Offer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy.http import HtmlResponse
 
 
 class TownSpider(CrawlSpider):
