@@ -275,8 +275,8 @@ def decide_sketches(count: int) -> None:
     for column in (rows["fingerprint"], keys, shingles):
         column[copies] = column[of]
     rows["shingles"], rows["hashes"] = 16 * np.arange(count), 16
-    rows["size"], rows["basis"] = 100, TEXT
-    rows["facts"] = rows["rest"] = -1
+    rows["size"], rows["compared_by"] = 100, TEXT
+    rows["facts"] = rows["page_sketch"] = -1
     sketches = Sketches(rows, keys, shingles.ravel(), np.empty(0, np.uint8), {})
     before = psutil.Process().memory_info().rss
     began, computed = time.monotonic(), time.process_time()

@@ -132,7 +132,7 @@ def fill(index: Index, size: int) -> None:
     rng = np.random.default_rng(0)
     names = [column.name for column in schema.claims.columns]
     fingerprints = rng.bytes(16 * size)
-    owners = rng.integers(-(2**63), 2**63, size, np.int64).tolist()
+    identities = rng.integers(-(2**63), 2**63, size, np.int64).tolist()
     is_blocks = not index.lookup.keys.needs_shingles
     keys = (
         _block_keys(index.lookup.keys, fingerprints)
@@ -147,13 +147,15 @@ def fill(index: Index, size: int) -> None:
         for number in range(size):
             url = f"https://example.com/section/{number % 97}/page-{number}.html"
             values = {
-                "namespace": index.id, "id": number + 1, "owner": owners[number], "token": number,
-                "visit": number, "generation": run, "fetch": 0, "run": run, "state": 1, "basis": 0,
-                "fingerprint": fingerprints[16 * number : 16 * number + 16], "size": 300,
-                "nearest": None, "created": now, "seen": now, "key": url, "url": url,
+                "namespace": index.id, "id": number + 1, "identity": identities[number],
+                "token": number, "visit": number, "epoch": run, "listing": 0, "run": run,
+                "state": 1, "compared_by": 0, "size": 300, "nearest": None,
+                "fingerprint": fingerprints[16 * number : 16 * number + 16],
+                "created": now, "seen": now, "key": url, "url": url,
                 "packed_keys": None if is_blocks else keys[number].tobytes(), "digest": None,
-                "facts": None, "minhash": None, "rest": None, "beside": None, "differs": None,
-                "merits": QualitySignals(url).packed(), "origin": number + 1,
+                "facts": None, "minhash": None, "page_sketch": None, "beside": None,
+                "differs": None,
+                "quality": QualitySignals(url).packed(), "origin": number + 1,
             }  # fmt: skip
             yield tuple(map(values.__getitem__, names))
 

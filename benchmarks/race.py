@@ -1,4 +1,4 @@
-"""Writers that race on one database: how many twins are both let in, and how fast it goes.
+"""Writers that race on one database: how many duplicates are both stored, and how fast it goes.
 
     python benchmarks/race.py                                   # SQLite
     python benchmarks/race.py --url postgresql+psycopg://user@host/empty_database
@@ -152,7 +152,7 @@ def _write(strategy: str, url: str, writer: int, claims: int) -> tuple[list[int]
     order = _numbers(strategy, writer, claims)
     same = random.Random(0)
     fingerprints = dict(zip(order, (same.getrandbits(BITS) for _ in order), strict=True))
-    # Near enough to the same order for twins to meet, as they do in crawls that start together.
+    # Nearly the same order, so that duplicates meet, as in crawls that start together.
     random.Random(writer).shuffle(order)
     order.sort(key=lambda number: number % claims // (4 * BATCH))
     claim = {

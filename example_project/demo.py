@@ -304,8 +304,8 @@ def explain_kept(result: Crawl) -> None:
     lines = (STATE / "town-1.jsonl").read_text("utf-8").splitlines()
     offers = [item for item in map(json.loads, lines) if "price" in item and not item["size"]]
     offers.sort(key=itemgetter("url"))
-    twins = ((a, b) for a, b in combinations(offers, 2) if a["description"] == b["description"])
-    for a, b in islice(twins, 1):
+    in_batch = ((a, b) for a, b in combinations(offers, 2) if a["description"] == b["description"])
+    for a, b in islice(in_batch, 1):
         print(f"\nOne of those kept: “{a['name']}” at {a['price']}\n    {a['url']}")
         print(f"  has the very text of “{b['name']}” at {b['price']}, kept too\n    {b['url']}")
     reasons = ", ".join(f"{name} ({count})" for name, count in result.kept_for.most_common())

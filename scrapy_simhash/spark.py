@@ -33,7 +33,7 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Part, Sketches, make_part, row_type
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
-from scrapy_simhash.index.batch import KeyRow, keys_of, owner_of, slotted
+from scrapy_simhash.index.batch import KeyRow, identity_hash, keys_of, slotted
 from scrapy_simhash.index.verdict import Document, FactsMode
 from scrapy_simhash.item.quality import Criterion, criteria_of
 from scrapy_simhash.simhash.measure import hamming
@@ -209,8 +209,8 @@ class _Sketching:
     def _lookups(self, document: Document) -> list[int]:
         """What candidates share with it: keys, or its identity if a page lists it."""
         keys = list(keys_of(document, self.plan.keys))
-        if document.fetch:
-            keys.append(KeyRow(self.plan.keys.slots + 1, owner_of(document.key)))
+        if document.listing:
+            keys.append(KeyRow(self.plan.keys.slots + 1, identity_hash(document.key)))
         return [int(slotted(slot, np.array([key]))[0]) for slot, key in keys]
 
 

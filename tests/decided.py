@@ -25,37 +25,37 @@ class Thing:
     """A document. Two texts are .04 less similar for each step between their places.
 
     Attributes:
-        owner: whose it is.
+        identity: whose it is.
         text: the place of its text; of one that is compared as a whole, its digest.
         facts: values by their names, those that begin with "€" amounts; None for none known.
         url: where it was found.
-        visit: of its owner.
-        generation: of the web.
-        fetch: the page that lists it with others.
+        visit: of its identity.
+        epoch: of the web.
+        listing: the page that lists it with others.
         exact: whether it is compared as a whole.
         size: its features.
-        rest: a sketch of its page.
+        page_sketch: a sketch of its page.
     """
 
-    owner: str
+    identity: str
     text: int = 0
     facts: tuple[tuple[str, str], ...] | None = ()
     url: str = "http://a.com/"
     visit: int = 1
-    generation: int = 1
-    fetch: int = 0
+    epoch: int = 1
+    listing: int = 0
     exact: bool = False
     size: int = 100
-    rest: bytes | None = None
+    page_sketch: bytes | None = None
 
     @property
     def said(self) -> object:
         """What makes two of them equal."""
         return self.text, self.facts, self.exact
 
-    def again(self, generation: int = 2) -> Thing:
+    def again(self, epoch: int = 2) -> Thing:
         """The same thing at a later visit of the web."""
-        return replace(self, visit=self.visit + 1000 * generation, generation=generation)
+        return replace(self, visit=self.visit + 1000 * epoch, epoch=epoch)
 
 
 def facts_of(values: Mapping[str, str]) -> Facts:
@@ -116,7 +116,7 @@ class Seen:
         numbered = [row._replace(id=next(self._numbers)) for row in asked]
         newest: dict[int, int] = {}
         for number, claim in self.claims.items():
-            newest[claim.owner] = max(number, newest.get(claim.owner, 0))
+            newest[claim.identity] = max(number, newest.get(claim.identity, 0))
         decisions = decide(
             numbered,
             facts,
@@ -138,9 +138,9 @@ class Seen:
                 self.claims[claim.id] = self.claims[claim.id]._replace(
                     token=touched.token,
                     visit=touched.visit,
-                    generation=touched.generation,
-                    fetch=touched.fetch,
-                    owner=touched.owner,
+                    epoch=touched.epoch,
+                    listing=touched.listing,
+                    identity=touched.identity,
                 )
         return decisions
 
@@ -162,7 +162,7 @@ class Seen:
 
     def _met(self, mine: Row, claim: Row) -> Met:
         apart = _apart(mine.fingerprint, claim.fingerprint)
-        known = self._known and mine.basis == claim.basis == TEXT
+        known = self._known and mine.compared_by == claim.compared_by == TEXT
         alike = similarity(mine.fingerprint, claim.fingerprint) if known else None
         return Met(min(128, 3 * apart), alike, False, claim)
 
@@ -170,21 +170,21 @@ class Seen:
         token = next(self._tokens)
         return Row(
             namespace=1,
-            owner=hash(thing.owner),
+            identity=hash(thing.identity),
             token=token,
             visit=thing.visit,
-            generation=thing.generation,
-            fetch=thing.fetch,
-            run=thing.generation,
-            basis=EXACT if thing.exact else TEXT,
+            epoch=thing.epoch,
+            listing=thing.listing,
+            run=thing.epoch,
+            compared_by=EXACT if thing.exact else TEXT,
             fingerprint=thing.text.to_bytes(16, "big"),
             size=thing.size,
             created=float(token),
-            key=thing.owner,
+            key=thing.identity,
             url=thing.url,
             digest=_digest(thing),
             facts=None if facts is None else facts.packed(),
-            rest=thing.rest,
+            page_sketch=thing.page_sketch,
         )
 
 

@@ -37,7 +37,7 @@ def article(seed: object, extra: str = "") -> bytes:
     ).encode()
 
 
-def twins(groups: int, copies: int) -> list[str]:
+def in_batch(groups: int, copies: int) -> list[str]:
     """The paths of articles, each followed by its copies."""
     return [f"/{group}/{copy}" for group in range(groups) for copy in range(copies)]
 

@@ -70,9 +70,9 @@ def _figures(project: Project, sources: Sequence[Source]) -> dict[str, Any]:
     if a.sketch.fingerprint is not None and b.sketch.fingerprint is not None:
         pair = Pair.of(scheme, a, b)
     verdict = _not_compared(project.settings, sources, documents)
-    rest = None
-    if a.rest is not None and b.rest is not None and same_site(a.url, b.url):
-        rest = containment(a.rest, b.rest)
+    shared = None
+    if a.page_sketch is not None and b.page_sketch is not None and same_site(a.url, b.url):
+        shared = containment(a.page_sketch, b.page_sketch)
     return {
         "scheme": scheme.id,
         "texts": [
@@ -90,7 +90,7 @@ def _figures(project: Project, sources: Sequence[Source]) -> dict[str, Any]:
         "distance": pair and pair.distance,
         "estimate": pair and pair.estimate,
         "limit": rule.limit,
-        "rest": rest,
+        "page_sketch": shared,
         "verdict": verdict or (_verdict(pair, rule) if pair else ""),
     }
 
@@ -102,7 +102,9 @@ def _document(scheme: Scheme, source: Source, key: str) -> Document:
         found = {name: fold(name_of(name), value) for name, value in source.facts.items()}
         known = {name: folded for name, folded in found.items() if folded is not None}
         facts = Facts.of(known).with_numbers(source.text)
-    return Document(scheme.sketch(source.text), key, source.url, facts=facts, rest=source.rest)
+    return Document(
+        scheme.sketch(source.text), key, source.url, facts=facts, page_sketch=source.page_sketch
+    )
 
 
 def _hexadecimal(fingerprint: int | None, bits: int) -> str | None:
@@ -137,7 +139,7 @@ def _not_compared(
                 f"not compared: {name} has {sketch.size:,} {features}, fewer than "
                 f"SIMHASH_MIN_FEATURES = {settings.min_features:,}"
             )
-        if not source.speaks:
+        if not source.is_representative:
             return f"not compared: the main text of {name} is a footer"
     return None
 
@@ -163,8 +165,8 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
         facts.add_row("similarity", f"{similarity}{least}")
     facts.add_row("distance", format_distance(figures["distance"], bits))
     facts.add_row("largest distance", f"{figures['limit']} {plural(figures['limit'], 'bit')}")
-    if figures["rest"] is not None:
-        facts.add_row("page sketch", f"{figures['rest']:.2f} of the smaller page is on both")
+    if figures["page_sketch"] is not None:
+        facts.add_row("page sketch", f"{figures['page_sketch']:.2f} of the smaller page is on both")
     console.print(facts)
 
 
@@ -199,7 +201,7 @@ class Pair(NamedTuple):
             limit=scheme.bits,
             keep_texts=False,
         )
-        ((apart, _),) = batch.twins[1]
+        ((apart, _),) = batch.in_batch[1]
         a, b = first.sketch.shingles, second.sketch.shingles
         return cls(
             [first.facts, second.facts],
@@ -212,7 +214,7 @@ class Pair(NamedTuple):
     def decide(self, rule: Rule) -> Decision:
         """What a crawl decides on the second document after storing the first."""
 
-        def twins(number: int, standing: Mapping[int, Row]) -> list[Met]:
+        def in_batch(number: int, standing: Mapping[int, Row]) -> list[Met]:
             return [Met(self.distance, self.similarity, False, standing[0])] if number else []
 
-        return decide(self.rows, self.facts, [(), ()], twins, rule=rule, newest={}, made={})[1]
+        return decide(self.rows, self.facts, [(), ()], in_batch, rule=rule, newest={}, made={})[1]

@@ -191,7 +191,7 @@ def replay(
 
 def _facts(row: Row) -> Facts | None:
     """The facts of a document, with the names that matter."""
-    if row.facts is None or row.basis == EXACT:
+    if row.facts is None or row.compared_by == EXACT:
         return None
     return Facts(Facts.unpack(row.facts).records, _PAGE_FACTS)
 
@@ -200,7 +200,7 @@ class _Arrays(NamedTuple):
     """Columns that tell which pairs are worth comparing."""
 
     fingerprints: NDArray[np.uint8]
-    owners: NDArray[np.int64]
+    identities: NDArray[np.int64]
     facts: NDArray[np.int64]
 
     @classmethod
@@ -208,7 +208,7 @@ class _Arrays(NamedTuple):
         packed = np.frombuffer(b"".join(row.fingerprint for row in rows), np.uint8)
         return cls(
             packed.reshape(len(rows), -1) if rows else packed.reshape(0, 1),
-            np.array([row.owner for row in rows], np.int64),
+            np.array([row.identity for row in rows], np.int64),
             np.array([hash(row.facts) for row in rows], np.int64),
         )
 
@@ -233,7 +233,7 @@ def _near(
     rows, columns = rows[earlier], columns[earlier]
     ours, others, distances = rows + start, candidates[columns], apart[rows, columns].astype(int)
     importance = np.where(arrays.facts[ours] == arrays.facts[others], 1, 2)
-    importance[arrays.owners[ours] == arrays.owners[others]] = 0
+    importance[arrays.identities[ours] == arrays.identities[others]] = 0
     # A distance takes at most eight bits.
     order = np.argsort((rows * 3 + importance) << 8 | distances, kind="stable")
     return _Near(ours[order], others[order], distances[order])
@@ -280,19 +280,19 @@ class Replay:
         """Decide on the documents from `start` that these are the facts of."""
         batch = rows[start : start + len(facts)]
         met: list[list[Met]] = [[] for _ in batch]
-        twins: list[list[tuple[int, Met]]] = [[] for _ in batch]
+        in_batch: list[list[tuple[int, Met]]] = [[] for _ in batch]
         for number, other, distance in pairs:
             known = similarities.get((number, other), (None, False))
             one = Met(distance, *known, self._taken.get(other, rows[other]))
             if other < start:
                 met[number - start].append(one)
             else:
-                twins[number - start].append((other - start, one))
+                in_batch[number - start].append((other - start, one))
         decisions = decide(
             batch,
             facts,
             met,
-            lambda number, standing: [one for other, one in twins[number] if other in standing],
+            lambda number, standing: [one for other, one in in_batch[number] if other in standing],
             rule=self._rule,
             newest=self._newest,
             made={},
@@ -308,7 +308,7 @@ class Replay:
             is_unchanged and self._rule.same_url == "drop"
         )
         if decision.claims:
-            self._newest[row.owner] = row.id
+            self._newest[row.identity] = row.id
         if match is not None and kind == "same":
             self._taken[match.claim.id - 1] = stands_for(match.claim, row)
         elif match is not None and kind == "duplicate":

@@ -23,7 +23,7 @@ from scrapy_simhash.cli.output import (
     print_json,
     text_changes,
 )
-from scrapy_simhash.index.batch import owner_of
+from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.quality import Criterion, better_by
 from scrapy_simhash.report.verdict import in_words
@@ -43,11 +43,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     url = options.url
-    owners, criteria = {owner_of(url)}, project.settings.prefer
+    identities, criteria = {identity_hash(url)}, project.settings.prefer
     if url.startswith(("http://", "https://")):
-        owners.add(owner_of(request_fingerprint(Request(url)).hex()))
+        identities.add(identity_hash(request_fingerprint(Request(url)).hex()))
     with project.namespace() as (database, namespace):
-        page = history.pages(database, namespace, url, owners)
+        page = history.pages(database, namespace, url, identities)
         if not page.claims and not page.drops:
             raise history.NotFound(f"nothing is stored about {url} in {namespace.name!r}")
         wanted = {(claim.id, 0) for claim in page.claims}
@@ -102,8 +102,8 @@ def _version(
 def _duplicate(drop: history.Drop, criteria: Sequence[Criterion]) -> dict[str, Any]:
     """A duplicate."""
     fields = drop._asdict()
-    merits, kept = fields.pop("merits"), fields.pop("kept")
-    by = None if kept is None else better_by(criteria, merits, kept)
+    quality, kept = fields.pop("quality"), fields.pop("kept")
+    by = None if kept is None else better_by(criteria, quality, kept)
     # JavaScript and jq round numbers of 63 bits.
     return {**fields, "id": str(drop.id), "claim": str(drop.claim), "better_by": by}
 

@@ -31,8 +31,8 @@ class Source:
         url: its URL; "" for a file.
         text: its main text.
         facts: the facts of a page, by name; None for a text.
-        rest: the page sketch; None for a text.
-        speaks: whether the main text represents the page.
+        page_sketch: the page sketch; None for a text.
+        is_representative: whether the main text represents the page.
         excess: the part of the page that is larger than a crawl accepts; "" if none is.
     """
 
@@ -40,8 +40,8 @@ class Source:
     url: str
     text: str
     facts: Mapping[str, str] | None = None
-    rest: bytes | None = None
-    speaks: bool = True
+    page_sketch: bytes | None = None
+    is_representative: bool = True
     excess: str = ""
 
 
@@ -84,7 +84,14 @@ def _page(settings: Settings, name: str, url: str, content: bytes) -> Source:
     extracted = read_page(root, settings.extractor, most=settings.max_text)
     if extracted is None:
         return Source(name, url, "", {}, excess="text")
-    return Source(name, url, extracted.text, page_facts(root), extracted.rest, extracted.speaks)
+    return Source(
+        name,
+        url,
+        extracted.text,
+        page_facts(root),
+        extracted.page_sketch,
+        extracted.is_representative,
+    )
 
 
 class _Downloads(Spider):

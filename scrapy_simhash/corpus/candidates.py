@@ -48,7 +48,7 @@ def find_candidates(sketches: Sketches, order: NDArray[np.uint32], plan: Plan) -
         plan: how documents are compared.
     """
     slots = plan.keys.slots
-    compared_by = sketches.rows["basis"][order]
+    compared_by = sketches.rows["compared_by"][order]
     texts = np.flatnonzero((compared_by != NOTHING) & (compared_by != EXACT)).astype(np.uint32)
     whole_items = np.flatnonzero(sketches.rows["has_digest"][order]).astype(np.uint32)
     shared = np.zeros((len(order), slots + 1), np.bool_)

@@ -106,7 +106,7 @@ def dedupe_corpus(
             _copy(sketcher.sources, targets.dropped, streams, ~kept, others=False)
         if targets.groups is not None:
             _write_groups(streams[targets.groups], targets.groups, sketches, decisions)
-        count, unchecked = int(kept.sum()), int((sketches.rows["basis"] == NOTHING).sum())
+        count, unchecked = int(kept.sum()), int((sketches.rows["compared_by"] == NOTHING).sum())
     return Counts(len(kept), count, len(kept) - count, unchecked)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scrapy_simhash.corpus.candidates import find_candidates
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
-from scrapy_simhash.index.batch import crowd_key
+from scrapy_simhash.index.batch import fingerprint_key
 from scrapy_simhash.index.decide import Decision, Met, apart, decide, met_with
 from scrapy_simhash.index.queries import CROWD
 from scrapy_simhash.index.verdict import Row
@@ -131,7 +131,7 @@ class _Greedy:
         candidates.update(self._near(place, keys), self._equal(keys))
         if self._is_listed[place]:
             # Two versions of a listed thing are compared even if they share no key.
-            candidates.update(self._latest.get(mine.owner, ()))
+            candidates.update(self._latest.get(mine.identity, ()))
         facts = self._sketches.facts(mine)
         met = [self._met(place, mine, other) for other in sorted(candidates)]
         (decision,) = decide(
@@ -154,7 +154,7 @@ class _Greedy:
         own = self._sketches.keys[number]
         keys = [(slot, int(own[slot])) for slot in np.flatnonzero(self._shared[place]).tolist()]
         if sum(slot < slots and self._is_hot((slot, key)) for slot, key in keys) == slots:
-            keys.append((slots, crowd_key(self._fingerprints[number].tobytes())))
+            keys.append((slots, fingerprint_key(self._fingerprints[number].tobytes())))
         return keys
 
     def _is_hot(self, key: tuple[int, int]) -> bool:
@@ -198,7 +198,7 @@ class _Greedy:
             if not self._is_hot(key):
                 self._by_key.setdefault(key, []).append(place)
         if self._is_listed[place]:
-            self._latest[mine.owner] = (place,)
+            self._latest[mine.identity] = (place,)
 
 
 def _none_in_flight(_number: int, _standing: Mapping[int, Row]) -> Sequence[Met]:
@@ -208,9 +208,9 @@ def _none_in_flight(_number: int, _standing: Mapping[int, Row]) -> Sequence[Met]
 
 def _listed_together(sketches: Sketches) -> NDArray[np.bool_]:
     """Which documents are listed things whose identity occurs more than once."""
-    listed = np.flatnonzero(sketches.rows["fetch"] != 0)
-    owners = sketches.rows["owner"][listed]
-    _, inverse, counts = np.unique(owners, return_inverse=True, return_counts=True)
+    listed = np.flatnonzero(sketches.rows["listing"] != 0)
+    identities = sketches.rows["identity"][listed]
+    _, inverse, counts = np.unique(identities, return_inverse=True, return_counts=True)
     found = np.zeros(len(sketches), np.bool_)
     found[listed[counts[inverse] > 1]] = True
     return found

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import storable
-from scrapy_simhash.index.batch import basis_of, digest_of, owner_of, whole_key
+from scrapy_simhash.index.batch import digest_of, how_compared, identity_hash, whole_key
 from scrapy_simhash.index.verdict import Document, Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.quality import Criterion, ranks_of
@@ -35,7 +35,7 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
 
     `shingles` is the place of its shingles among those of all documents, `hashes` their number.
     `details` is the end, in bytes, of its facts, page sketch and address among those of all
-    documents; `facts` and `rest` are the lengths of the first two, -1 for None.
+    documents; `facts` and `page_sketch` are the lengths of the first two, -1 for None.
 
     Args:
         width: of a fingerprint, in bytes.
@@ -45,16 +45,16 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
         [
             ("fingerprint", f"V{width}"),
             ("digest", f"V{_DIGEST}"),
-            ("owner", np.int64),
-            ("fetch", np.int64),
+            ("identity", np.int64),
+            ("listing", np.int64),
             ("shingles", np.int64),
             ("details", np.int64),
             ("rank", np.int64, (criteria,)),
             ("size", np.int32),
             ("hashes", np.int32),
             ("facts", np.int32),
-            ("rest", np.int32),
-            ("basis", np.int8),
+            ("page_sketch", np.int32),
+            ("compared_by", np.int8),
             ("has_digest", np.bool_),
         ]
     )
@@ -65,16 +65,16 @@ class _Packed(NamedTuple):
 
     fingerprint: bytes
     digest: bytes
-    owner: int
-    fetch: int
+    identity: int
+    listing: int
     shingles: int
     details: int
     rank: Any
     size: int
     hashes: int
     facts: int
-    rest: int
-    basis: int
+    page_sketch: int
+    compared_by: int
     has_digest: bool
 
 
@@ -115,14 +115,14 @@ def make_part(
         if document is None:
             packed.append(_nothing(width, (0,) * len(criteria), start, end))
             continue
-        rank = ranks_of(criteria, document.merits)
+        rank = ranks_of(criteria, document.quality)
         if not document.exact:
             keys[number, :slots] = plan.keys.keys(document.sketch)
         if (whole := whole_key(document)) is not None:
             keys[number, slots] = whole
         facts = None if document.facts is None else document.facts.packed()
         url = storable(document.url).encode()
-        details += [facts or b"", document.rest or b"", url]
+        details += [facts or b"", document.page_sketch or b"", url]
         end += sum(map(len, details[-3:]))
         if document.facts is not None:
             names.update(document.facts.names)
@@ -146,16 +146,16 @@ def _packed(
     return _Packed(
         fingerprint=(document.sketch.fingerprint or 0).to_bytes(width, "big"),
         digest=digest or bytes(_DIGEST),
-        owner=owner_of(document.key),
-        fetch=document.fetch,
+        identity=identity_hash(document.key),
+        listing=document.listing,
         shingles=places[0],
         details=places[2],
         rank=rank,
         size=document.sketch.size,
         hashes=places[1],
         facts=-1 if facts is None else len(facts),
-        rest=-1 if document.rest is None else len(document.rest),
-        basis=basis_of(document),
+        page_sketch=-1 if document.page_sketch is None else len(document.page_sketch),
+        compared_by=how_compared(document),
         has_digest=digest is not None,
     )
 
@@ -297,17 +297,17 @@ class Sketches:
         facts, page_sketch, url = self._blobs(number, mine)
         return Row(
             id=place + 1,
-            owner=mine.owner,
+            identity=mine.identity,
             token=place,
-            fetch=mine.fetch,
+            listing=mine.listing,
             state=CONFIRMED,
-            basis=mine.basis,
+            compared_by=mine.compared_by,
             fingerprint=mine.fingerprint,
             size=mine.size,
             url=url.decode(),
             digest=mine.digest if mine.has_digest else None,
             facts=facts,
-            rest=page_sketch,
+            page_sketch=page_sketch,
         )
 
     def _blobs(self, number: int, mine: _Packed) -> tuple[bytes | None, bytes | None, bytes]:
@@ -315,9 +315,9 @@ class Sketches:
         start = int(self._ends[number - 1]) if number else 0
         details = self._details[start : mine.details].tobytes()
         first = max(mine.facts, 0)
-        second = first + max(mine.rest, 0)
+        second = first + max(mine.page_sketch, 0)
         return (
             None if mine.facts < 0 else details[:first],
-            None if mine.rest < 0 else details[first:second],
+            None if mine.page_sketch < 0 else details[first:second],
             details[second:],
         )

@@ -100,7 +100,7 @@ class Claims:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
             return False
-        self._stats.count("twin_waits")
+        self._stats.count("in_flight_waits")
         try:
             return not await wait(original.outcome, remaining)
         except TimeoutError:

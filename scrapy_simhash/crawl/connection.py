@@ -102,7 +102,7 @@ class CrawlDatabase:
         exists = self._database.read(lambda connection: connection.scalar(number)) is not None
         return len(self.index(name)) if exists and not self._reset else 0
 
-    def beat(self) -> int:
+    def send_heartbeat(self) -> int:
         """If that is due, send a heartbeat and look for runs that have crashed.
 
         Nothing should be the duplicate of a claim whose item will never be stored.
@@ -113,7 +113,7 @@ class CrawlDatabase:
         Raises:
             IndexUnavailable: the database did not answer in time.
         """
-        self.run.beat()
+        self.run.send_heartbeat()
         count = self.run.recovery.claims - self._reported
         self._reported += count
         return count

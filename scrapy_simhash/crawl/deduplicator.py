@@ -196,7 +196,7 @@ class Deduplicator:
         """Record a duplicate in the index; whether it may be dropped, as that is committed."""
         match, document = cast("Match", verdict.match), cast("Document", subject.document)
         is_copy = verdict.kind == "duplicate"
-        if is_copy and better_by(self._settings.prefer, document.merits, match.merits):
+        if is_copy and better_by(self._settings.prefer, document.quality, match.quality):
             self._stats.count("duplicates/better")
         # With "skip" the item of a page that was not skipped is dropped here.
         action = "same" if verdict.kind == "same" else self._settings.on_duplicate

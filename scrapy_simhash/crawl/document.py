@@ -58,7 +58,7 @@ class _Text:
 
     text: str
     facts: Facts
-    rest: bytes | None = None
+    page_sketch: bytes | None = None
 
 
 class DocumentMaker:
@@ -109,7 +109,7 @@ class DocumentMaker:
         key, visit = self._identity(subject, content)
         document = self._by_text(key, page, found, visit)
         if not isinstance(document, str):
-            document.fetch = _listing(subject, content)
+            document.listing = _listing(subject, content)
             document.digest = digest_on(content, page.url)
             document.published, document.canonical = content.published, content.canonical
             if self._settings.text_budget:
@@ -156,7 +156,7 @@ class DocumentMaker:
             if isinstance(found, str):
                 return found
             if subject.is_alone:
-                return _Text(found.text, content.facts.joined(found.facts), found.rest)
+                return _Text(found.text, content.facts.joined(found.facts), found.page_sketch)
             # The facts of the page may be those of its other items.
             return _Text(found.text, content.facts)
         if not content.text:
@@ -165,7 +165,7 @@ class DocumentMaker:
             # The next such page is compared before its items are known.
             found = self._page_text(page)
             if not isinstance(found, str):
-                return _Text(content.text, content.facts.joined(found.facts), found.rest)
+                return _Text(content.text, content.facts.joined(found.facts), found.page_sketch)
         return _Text(content.text, content.facts)
 
     def _page_text(self, page: Page) -> _Text | Reason:
@@ -190,7 +190,7 @@ class DocumentMaker:
         says = read_page(root, settings.extractor, most=settings.max_text, secret=self._secret)
         if says is None:
             return "too_large"
-        if says.text.strip() and not says.speaks:
+        if says.text.strip() and not says.is_representative:
             return "no_main_text"
         facts = read_facts(
             page_facts(root),
@@ -199,7 +199,7 @@ class DocumentMaker:
             now=time.time(),
             secret=self._secret,
         )
-        return _Text(says.text, facts, says.rest)
+        return _Text(says.text, facts, says.page_sketch)
 
     def _exact(self, subject: Subject, content: ItemContent) -> Document | Reason:
         """The document of an item that is compared as a whole."""
@@ -216,7 +216,7 @@ class DocumentMaker:
             key,
             subject.page.url,
             visit=visit,
-            fetch=_listing(subject, content),
+            listing=_listing(subject, content),
             facts=_NO_FACTS,
             digest=digest,
             exact=True,
@@ -245,7 +245,7 @@ class DocumentMaker:
             visit=visit,
             text=text,
             facts=found.facts.with_numbers(text, self._secret),
-            rest=found.rest,
+            page_sketch=found.page_sketch,
         )
 
     def _identity(self, subject: Subject, content: ItemContent) -> tuple[str, int | None]:

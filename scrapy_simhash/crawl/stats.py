@@ -36,12 +36,12 @@ _Counter = Literal[
     "pages/skipped_after_callback",
     "quarantine/failed",
     "quarantine/too_large",
-    "twin_waits",
+    "in_flight_waits",
 ]
 #: What the index counts, with the name of the field of its counts.
 _COUNTED = {
     "index/candidates": "candidates",
-    "index/crowded": "crowded",
+    "index/hot_keys": "hot_keys",
     "index/exact_only": "exact_only",
     "index/texts_pushed_out": "texts",
     "quarantine/pushed_out": "items",

@@ -156,7 +156,7 @@ class DatabaseThread:
                 self._do(jobs)
                 self._probe()
             else:
-                self._beat()
+                self._send_heartbeat()
                 self._do(jobs)
                 self._tidy()
             self._breaker.returns += 1
@@ -282,10 +282,10 @@ class DatabaseThread:
                 return
         self._breaker.note_answer()
 
-    def _beat(self) -> None:
+    def _send_heartbeat(self) -> None:
         if self._database is not None:
             with self._logged("The heartbeat of this run failed"):
-                self._figures.recovered += self._database.beat()
+                self._figures.recovered += self._database.send_heartbeat()
 
     def _tidy(self, seconds: float = 0.0) -> None:
         self._is_untidy = False
@@ -306,7 +306,7 @@ class DatabaseThread:
         """Count the claims, as far as the database answers."""
         if self._breaker.error is None:
             self._tidy(_TIDY_LAST)
-            self._beat()
+            self._send_heartbeat()
         if self._database is not None:
             with suppress(IndexUnavailable):
                 self._figures.sizes = self._database.sizes()

@@ -34,7 +34,7 @@ VERSION = 7
 PENDING, CONFIRMED = 0, 1
 
 #: Which claims of a run are invalidated: those in a state below this number.
-NOT_VOID, PENDING_VOID, ALL_VOID = 0, 1, 2
+NONE_INVALIDATED, PENDING_INVALIDATED, ALL_INVALIDATED = 0, 1, 2
 
 #: What a claim was compared by: its text, the whole item exactly, or the text of its page.
 TEXT, EXACT, PAGE = 0, 1, 2
@@ -123,11 +123,11 @@ runs = Table(
     Column("closed", Double),
     Column("reason", Text),
     # The crawl epoch: the smallest number of the runs that were open together with this one.
-    Column("generation", Integer, nullable=False, default=0),
+    Column("epoch", Integer, nullable=False, default=0),
     # Everything the run confirmed is known to be stored: its claims are final.
     Column("settled", Boolean, nullable=False, default=False),
     # Counts heartbeats, independent of clocks.
-    Column("beats", BigInteger, nullable=False, default=0),
+    Column("heartbeats", BigInteger, nullable=False, default=0),
     # When it was first found silent for too long; a second check later declares it dead.
     Column("suspected", Double),
     # "release" or "keep": what happens to its confirmed claims if it dies.
@@ -135,7 +135,7 @@ runs = Table(
     # When it was declared dead, or closed without having stored what it claimed.
     Column("recovered", Double),
     # Claims in a state below this are invalidated; they are deleted later in small steps.
-    Column("void", SmallInteger, nullable=False, default=0),
+    Column("invalidated", SmallInteger, nullable=False, default=0),
     Column("stats", _LongText),
     sqlite_autoincrement=True,
     **_MYSQL,
@@ -147,16 +147,16 @@ claims = Table(
     Column("namespace", Integer, primary_key=True, autoincrement=False),
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     # 64 bits of a hash of the identity key, for look-ups; the key itself is for people.
-    Column("owner", BigInteger, nullable=False),
+    Column("identity", BigInteger, nullable=False),
     # The document that made the claim, or the last one that was the same item again. With them a
     # repeated transaction recognises its own claims, and documents of one visit or listing page.
     Column("token", BigInteger, nullable=False),
     Column("visit", BigInteger, nullable=False),
-    Column("generation", Integer, nullable=False),
-    Column("fetch", BigInteger, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("listing", BigInteger, nullable=False),
     Column("run", Integer, nullable=False),
     Column("state", SmallInteger, nullable=False),
-    Column("basis", SmallInteger, nullable=False),
+    Column("compared_by", SmallInteger, nullable=False),
     Column("fingerprint", _Fingerprint, nullable=False),
     Column("size", Integer, nullable=False),
     # The distance of the nearest claim that was compared and was not a duplicate.
@@ -173,12 +173,12 @@ claims = Table(
     # See `item.facts`; and the sketches compared where no text is stored.
     Column("facts", _Blob),
     Column("minhash", _Sketch),
-    Column("rest", _Sketch),
+    Column("page_sketch", _Sketch),
     # The claim with a similar text, and the difference that kept this one.
     Column("beside", BigInteger),
     Column("differs", String(255)),
     # Quality signals: see `item.quality`.
-    Column("merits", _Digest, nullable=False, default=b""),
+    Column("quality", _Digest, nullable=False, default=b""),
     # The first claim of its group: itself, or the first version of the same item.
     Column("origin", BigInteger, nullable=False, default=0),
     sqlite_with_rowid=False,
@@ -187,10 +187,10 @@ claims = Table(
 
 # Runs look for dead ones when they open, and from time to time.
 Index("simhash_runs_settled", runs.c.settled)
-Index("simhash_runs_void", runs.c.void)
+Index("simhash_runs_invalidated", runs.c.invalidated)
 
 # Each batch looks up earlier claims by identity.
-Index("simhash_claims_owner", claims.c.namespace, claims.c.owner)
+Index("simhash_claims_identity", claims.c.namespace, claims.c.identity)
 # Invalidated claims of a run are deleted in this order, in all namespaces.
 Index("simhash_claims_run", claims.c.run, claims.c.namespace, claims.c.id)
 
@@ -213,17 +213,17 @@ duplicates = Table(
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     Column("run", Integer, nullable=False),
     Column("created", Double, nullable=False),
-    Column("owner", BigInteger, nullable=False),
+    Column("identity", BigInteger, nullable=False),
     Column("key", _LongText, nullable=False),
     # Null if equal to the key: see `url_of`.
     Column("url", _LongText),
     Column("fingerprint", _Fingerprint, nullable=False),
     Column("size", Integer, nullable=False),
-    Column("basis", SmallInteger, nullable=False),
+    Column("compared_by", SmallInteger, nullable=False),
     Column("digest", _Digest),
     Column("facts", _Blob),
     Column("minhash", _Sketch),
-    Column("merits", _Digest, nullable=False, default=b""),
+    Column("quality", _Digest, nullable=False, default=b""),
     Column("claim", BigInteger, nullable=False),
     Column("distance", SmallInteger, nullable=False),
     # The Jaccard similarity, or its estimate if the claim's text is not stored.

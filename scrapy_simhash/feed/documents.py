@@ -101,7 +101,7 @@ class ItemReader:
             f"listed:{page} {content.address}" if is_listed else f"item:{number}",
             page or content.address or "",
             visit=0,
-            fetch=_number_of(page) if is_listed else 0,
+            listing=_number_of(page) if is_listed else 0,
             text=None if exact else content.text,
             facts=facts,
             digest=digest,
@@ -165,7 +165,7 @@ class PageReader:
             visit=0,
             text=text,
             facts=facts.with_numbers(text, self.secret),
-            rest=page_sketch,
+            page_sketch=page_sketch,
             token=number,
         )
 
@@ -180,10 +180,10 @@ class PageReader:
         if root is None or not isinstance(root.tag, str):
             return None
         says = read_page(root, self.extractor, most=most, secret=self.secret)
-        if says is None or not says.speaks:
+        if says is None or not says.is_representative:
             return None
         facts = read_facts(page_facts(root), page_url=page.url, secret=self.secret, **_NO_CRAWL)
-        return says.text, facts, says.rest
+        return says.text, facts, says.page_sketch
 
 
 def _number_of(page: str) -> int:

@@ -118,21 +118,21 @@ def _candidates(
     newest = _newest_versions(database, namespace)
     for duplicates in _duplicates(database, namespace):
         origins = {row.id: row.origin for row in claims("id", {row.claim for row in duplicates})}
-        stored = {row.owner for row in claims("owner", {row.owner for row in duplicates})}
+        stored = {row.identity for row in claims("identity", {row.identity for row in duplicates})}
         versions = {newest.get(origin, origin) for origin in origins.values()}
         kept = {row.id: row for row in claims("id", versions)}
         for row in duplicates:
-            if row.claim not in origins or row.owner in stored:
+            if row.claim not in origins or row.identity in stored:
                 continue
             origin = origins[row.claim]
             # It may have been deleted meanwhile.
             if (claim := kept.get(newest.get(origin, origin))) is None:
                 continue
-            merits = _merits(row)
-            if by := better_by(criteria, merits, _merits(claim)):
+            quality = _quality(row)
+            if by := better_by(criteria, quality, _quality(claim)):
                 group = group_name(namespace.id, origin)
                 replaced = Kept(claim.id, group, claim.key, claim.url, claim.created)
-                ranks = ranks_of(criteria, merits)
+                ranks = ranks_of(criteria, quality)
                 yield origin, _Best(not row.item_bytes, ranks, -row.id, by, replaced)
 
 
@@ -140,7 +140,7 @@ def _claims(
     database: Database, namespace: NamespaceRow, column: str, numbers: Iterable[int]
 ) -> Sequence[Row[Any]]:
     """The claims of stored items with these numbers in a column."""
-    names = ("id", "owner", "origin", "key", "merits", "created")
+    names = ("id", "identity", "origin", "key", "quality", "created")
     query = select(*(claim_columns[name] for name in names), url_of(schema.claims)).where(
         *claims_of(namespace),
         _is_stored,
@@ -161,7 +161,7 @@ def _newest_versions(database: Database, namespace: NamespaceRow) -> dict[int, i
 
 def _duplicates(database: Database, namespace: NamespaceRow) -> Iterator[Sequence[Row[Any]]]:
     """The duplicates that were not stored, in their order."""
-    names = ("id", "claim", "owner", "key", "merits", "item_bytes")
+    names = ("id", "claim", "identity", "key", "quality", "item_bytes")
     query = (
         select(*(drop_columns[name] for name in names), url_of(schema.duplicates))
         .where(*drops_of(namespace), drop_columns.action.not_in(("report", SAME)))
@@ -174,5 +174,5 @@ def _duplicates(database: Database, namespace: NamespaceRow) -> Iterator[Sequenc
         last = rows[-1].id
 
 
-def _merits(row: Row[Any]) -> QualitySignals:
-    return QualitySignals.unpack(bytes(row.merits), address_of(row.key, row.url))
+def _quality(row: Row[Any]) -> QualitySignals:
+    return QualitySignals.unpack(bytes(row.quality), address_of(row.key, row.url))

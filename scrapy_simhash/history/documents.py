@@ -24,7 +24,17 @@ from scrapy_simhash.history.query import (
 from scrapy_simhash.index.verdict import Row
 
 _COLUMNS = (
-    *("created", "owner", "run", "basis", "fingerprint", "size", "digest", "facts", "minhash"),
+    *(
+        "created",
+        "identity",
+        "run",
+        "compared_by",
+        "fingerprint",
+        "size",
+        "digest",
+        "facts",
+        "minhash",
+    ),
 )
 # What is not read.
 _EMPTY: dict[str, Any] = {"id": 0, "state": CONFIRMED, "key": ""} | dict.fromkeys(
@@ -78,8 +88,8 @@ def documents(
     found = [(_claimed(namespace, claim), (claim.claim, 0)) for claim in claims]
     seen = set()
     for drop in reversed(drops):
-        page = (drop.run, drop.owner, drop.fingerprint)
-        if drop.basis == EXACT or page not in seen:
+        page = (drop.run, drop.identity, drop.fingerprint)
+        if drop.compared_by == EXACT or page not in seen:
             found.append((_dropped(namespace, drop, visits), (drop.claim, drop.id)))
         seen.add(page)
     # The index decides on duplicates before the claims of the same transaction.
@@ -95,7 +105,9 @@ def _queries(
     namespace: NamespaceRow, run: int | None, limit: int
 ) -> tuple[Select[Any], Select[Any]]:
     """The queries for claims and duplicates, the newest first."""
-    of_visit = (claim_columns[name] for name in ("token", "visit", "generation", "fetch", "rest"))
+    of_visit = (
+        claim_columns[name] for name in ("token", "visit", "epoch", "listing", "page_sketch")
+    )
     of_claims = _newest(schema.claims, limit).add_columns(
         claim_columns.id.label("claim"), *of_visit
     )
@@ -112,7 +124,7 @@ def _newest(table: Table, limit: int) -> Select[Any]:
         select(
             *(table.c[name] for name in _COLUMNS),
             short_url(table).label("url"),
-            run.generation.label("made_in"),
+            run.epoch.label("made_in"),
         )
         .select_from(table.outerjoin(schema.runs, run.id == table.c.run))
         .order_by(table.c.id.desc())
@@ -124,35 +136,35 @@ class _Visits:
     """Finds the visits of duplicates, which are not stored with them."""
 
     def __init__(self, claims: Sequence[Stored[Any]]) -> None:
-        self.has_generations = any(claim.generation for claim in claims)
+        self.has_epochs = any(claim.epoch for claim in claims)
         self._of_claim: dict[int, tuple[int, int]] = {
-            claim.claim: (claim.owner, claim.visit) for claim in claims
+            claim.claim: (claim.identity, claim.visit) for claim in claims
         }
-        # Claims come newest first; the last one of a run and an owner is kept.
+        # Claims come newest first; the last one of a run and an identity is kept.
         self._of_run: dict[tuple[int, int], int] = {}
         for claim in claims:
-            self._of_run.setdefault((claim.run, claim.owner), claim.visit)
+            self._of_run.setdefault((claim.run, claim.identity), claim.visit)
 
     def of(self, drop: Stored[Any]) -> int:
-        owner, visit = self._of_claim.get(drop.claim, (None, 0))
+        identity, visit = self._of_claim.get(drop.claim, (None, 0))
         # Had it been an earlier visit, the page would have been unchanged and not a duplicate.
-        if owner == drop.owner:
+        if identity == drop.identity:
             return visit
         # Stored numbers are positive.
-        return self._of_run.setdefault((drop.run, drop.owner), -1 - len(self._of_run))
+        return self._of_run.setdefault((drop.run, drop.identity), -1 - len(self._of_run))
 
 
 def _claimed(namespace: NamespaceRow, claim: Stored[Any]) -> Row:
     # The claim's own epoch may be a later one, in which the page was found again.
-    generation = (claim.made_in or 0) if claim.generation else 0
-    of_visit = {name: getattr(claim, name) for name in ("token", "visit", "fetch", "rest")}
-    return _row(namespace, claim, generation=generation, **of_visit)
+    epoch = (claim.made_in or 0) if claim.epoch else 0
+    of_visit = {name: getattr(claim, name) for name in ("token", "visit", "listing", "page_sketch")}
+    return _row(namespace, claim, epoch=epoch, **of_visit)
 
 
 def _dropped(namespace: NamespaceRow, drop: Stored[Any], visits: _Visits) -> Row:
-    generation = (drop.made_in or 0) if visits.has_generations else 0
-    of_visit = {"token": -drop.id, "visit": visits.of(drop), "fetch": 0, "rest": None}
-    return _row(namespace, drop, generation=generation, **of_visit)
+    epoch = (drop.made_in or 0) if visits.has_epochs else 0
+    of_visit = {"token": -drop.id, "visit": visits.of(drop), "listing": 0, "page_sketch": None}
+    return _row(namespace, drop, epoch=epoch, **of_visit)
 
 
 def _row(namespace: NamespaceRow, stored: Stored[Any], **of_visit: Any) -> Row:

@@ -50,7 +50,7 @@ class Drop(NamedTuple):
         orphaned: whether the original was not stored in the end.
         original: the original's URL; None if its claim is gone.
         first_seen: when the claim was made; None if it is gone.
-        merits: its quality signals.
+        quality: its quality signals.
         kept: the quality signals of the original; None if its claim is gone.
         group: the name of its group, see :class:`Verdict`; None if the claim is gone.
     """
@@ -68,7 +68,7 @@ class Drop(NamedTuple):
     orphaned: bool
     original: str | None
     first_seen: float | None
-    merits: QualitySignals
+    quality: QualitySignals
     kept: QualitySignals | None
     group: str | None
 
@@ -87,9 +87,9 @@ select_drops: Select[Any] = select(
     is_orphan().label("orphaned"),
     short_url(schema.claims).label("original"),
     claim_columns.created.label("first_seen"),
-    drop_columns.merits,
-    claim_columns.merits.label("kept"),
-    func.substr(claim_columns.key, 1, LONGEST_URL).label("owner_key"),
+    drop_columns.quality,
+    claim_columns.quality.label("kept"),
+    func.substr(claim_columns.key, 1, LONGEST_URL).label("identity_key"),
     drop_columns.namespace,
     claim_columns.origin,
 ).select_from(drops_with_claims)
@@ -99,11 +99,11 @@ def drop_of(row: Row[Any]) -> Drop:
     """The duplicate in a row of :data:`select_drops`."""
     kept = group = None
     if row.kept is not None:
-        kept = QualitySignals.unpack(bytes(row.kept), address_of(row.owner_key, row.original))
+        kept = QualitySignals.unpack(bytes(row.kept), address_of(row.identity_key, row.original))
         group = group_name(row.namespace, row.origin)
-    merits = QualitySignals.unpack(bytes(row.merits), address_of(row.key, row.url))
-    columns = row[: Drop._fields.index("merits")]
-    return Drop._make((*columns, merits, kept, group))
+    quality = QualitySignals.unpack(bytes(row.quality), address_of(row.key, row.url))
+    columns = row[: Drop._fields.index("quality")]
+    return Drop._make((*columns, quality, kept, group))
 
 
 def count_drops(

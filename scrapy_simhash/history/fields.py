@@ -61,7 +61,7 @@ def fields(
         select(
             drop_columns.id,
             drop_columns.item,
-            drop_columns.basis,
+            drop_columns.compared_by,
             drop_columns.facts,
             claim_columns.facts.label("stored"),
         )
@@ -73,7 +73,7 @@ def fields(
 
 def _fields(row: Any) -> Iterator[Field]:
     mine, stored = _records(row.facts), _records(row.stored)
-    is_equal = row.basis == EXACT
+    is_equal = row.compared_by == EXACT
 
     def mark(key: int) -> Literal["same", "differs", "missing", ""]:
         if is_equal:

@@ -76,26 +76,31 @@ class PageHistory(NamedTuple):
 
 
 def pages(
-    database: Database, namespace: NamespaceRow, url: str, owners: Iterable[int], *, limit: int = 20
+    database: Database,
+    namespace: NamespaceRow,
+    url: str,
+    identities: Iterable[int],
+    *,
+    limit: int = 20,
 ) -> PageHistory:
     """Find a page by its URL or its identities.
 
     Identities have an index; for the URL the whole namespace is searched.
     """
-    owners = list(owners)
+    identities = list(identities)
     columns = [column for column in claim_columns if column.name != "url"]
     own = select(*columns, url_of(schema.claims)).where(
         *claims_of(namespace),
         or_(
             url_of(schema.claims) == storable(url),
-            is_in(database.dialect, claim_columns.owner, "owners"),
+            is_in(database.dialect, claim_columns.identity, "identities"),
         ),
     )
     dropped = select_drops.where(
         *drops_of(namespace),
         or_(
             url_of(schema.duplicates) == storable(url),
-            is_in(database.dialect, drop_columns.owner, "owners"),
+            is_in(database.dialect, drop_columns.identity, "identities"),
         ),
     )
     of_it = [*drops_of(namespace), is_in(database.dialect, drop_columns.claim, "numbers")]
@@ -104,11 +109,11 @@ def pages(
     def newest(query: Any) -> Any:
         return query.order_by(drop_columns.id.desc()).limit(limit)
 
-    claims = read(database, own.order_by(claim_columns.id), owners=owners)
+    claims = read(database, own.order_by(claim_columns.id), identities=identities)
     numbers = [claim.id for claim in claims]
     return PageHistory(
         claims,
-        [drop_of(row) for row in read(database, newest(dropped), owners=owners)],
+        [drop_of(row) for row in read(database, newest(dropped), identities=identities)],
         [
             drop_of(row)
             for row in read(database, newest(select_drops.where(*of_it)), numbers=numbers)

@@ -42,7 +42,7 @@ class Batch:
         asked: every key to look up, with its slot (see `slotted`), in ascending order.
         asker: for each of `asked`, the document that asks for it.
         rows: what is stored if they are claimed.
-        twins: distance and number of each earlier document of the batch within the limit.
+        in_batch: distance and number of each earlier document of the batch within the limit.
         texts: compressed; None for those not stored.
     """
 
@@ -52,7 +52,7 @@ class Batch:
     asked: NDArray[np.int64]
     asker: NDArray[np.intp]
     rows: Sequence[Row]
-    twins: Sequence[Sequence[tuple[int, int]]]
+    in_batch: Sequence[Sequence[tuple[int, int]]]
     texts: Sequence[bytes | None]
 
 
@@ -92,8 +92,8 @@ def make_batch(
     fingerprints = np.frombuffer(packed, np.uint8).reshape(-1, width)
     texts = [packed_text(document) if keep_texts else None for document in documents]
     asked, asker = _probes(stored, flips)
-    twins = _twins(fingerprints, [row.digest for row in rows], limit)
-    return Batch(documents, fingerprints, stored, asked, asker, rows, twins, texts)
+    in_batch = _in_batch(fingerprints, [row.digest for row in rows], limit)
+    return Batch(documents, fingerprints, stored, asked, asker, rows, in_batch, texts)
 
 
 def keys_of(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
@@ -124,16 +124,16 @@ def document_row(
 ) -> Row:
     """The row of the claim of a document, not yet numbered."""
     shingles = document.sketch.shingles
-    run, generation = claimant
+    run, epoch = claimant
     return Row(
         namespace=namespace,
-        owner=owner_of(document.key),
+        identity=identity_hash(document.key),
         token=document.token,
-        visit=generation if document.visit is None else document.visit,
-        generation=generation,
-        fetch=document.fetch,
+        visit=epoch if document.visit is None else document.visit,
+        epoch=epoch,
+        listing=document.listing,
         run=run,
-        basis=basis_of(document),
+        compared_by=how_compared(document),
         fingerprint=cast("int", document.sketch.fingerprint).to_bytes(width, "big"),
         size=document.sketch.size,
         created=now,
@@ -144,8 +144,8 @@ def document_row(
         digest=digest_of(document),
         facts=None if document.facts is None else document.facts.packed(),
         minhash=None if shingles is None or not shingles.size else minhash(shingles),
-        rest=document.rest,
-        merits=document.merits.packed(),
+        page_sketch=document.page_sketch,
+        quality=document.quality.packed(),
     )
 
 
@@ -156,11 +156,11 @@ def digest_of(document: Document) -> bytes | None:
     return document.digest
 
 
-def basis_of(document: Document) -> int:
+def how_compared(document: Document) -> int:
     """What a document is compared by: its text, its page, or all of it."""
     if document.exact:
         return EXACT
-    return TEXT if document.rest is None else PAGE
+    return TEXT if document.page_sketch is None else PAGE
 
 
 def pack_keys(keys: Sequence[KeyRow]) -> bytes:
@@ -195,8 +195,18 @@ def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -
 
 # Columns that claims and duplicates have in common.
 _SHARED = (
-    *("namespace", "run", "created", "owner", "key", "url", "fingerprint", "size", "basis"),
-    *("digest", "facts", "minhash", "merits"),
+    *(
+        "namespace",
+        "run",
+        "created",
+        "identity",
+        "key",
+        "url",
+        "fingerprint",
+        "size",
+        "compared_by",
+    ),
+    *("digest", "facts", "minhash", "quality"),
 )
 
 
@@ -221,13 +231,13 @@ def duplicate_row(
     }
 
 
-def _twins(
+def _in_batch(
     fingerprints: NDArray[np.uint8], digests: Sequence[bytes | None], limit: int
 ) -> list[list[tuple[int, int]]]:
     """For each, distance and number of the earlier ones that are near enough, or equal items."""
-    twins: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
+    in_batch: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
     if len(fingerprints) < 2:
-        return twins
+        return in_batch
     distances = hamming(fingerprints[:, None, :], fingerprints[None, :, :])
     near = distances <= limit
     equal: dict[bytes, list[int]] = {}
@@ -239,8 +249,8 @@ def _twins(
     # Each is near itself; usually there are no other pairs.
     if np.count_nonzero(near) > len(near):
         for number, other in np.argwhere(np.tril(near, -1)).tolist():
-            twins[number].append((int(distances[number, other]), other))
-    return twins
+            in_batch[number].append((int(distances[number, other]), other))
+    return in_batch
 
 
 def _probes(
@@ -272,7 +282,7 @@ def key_row(number: int) -> KeyRow:
     return KeyRow(slot, key - (key >> 31 << 32))
 
 
-def owner_of(key: str) -> int:
+def identity_hash(key: str) -> int:
     """The signed 64 bits by which an identity key is looked up."""
     digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
@@ -283,7 +293,7 @@ def exact_key(digest: bytes) -> int:
     return int.from_bytes(digest[-4:], "big", signed=True)
 
 
-def crowd_key(fingerprint: bytes) -> int:
+def fingerprint_key(fingerprint: bytes) -> int:
     """The key by which equal fingerprints of texts are found, if all other keys are hot.
 
     It is a hash: hot keys come from similar pages, whose fingerprints have most bits in common.

@@ -33,7 +33,7 @@ from sqlalchemy import (
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, record_usage
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
-from scrapy_simhash.index.batch import owner_of
+from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.item.urls import site
 
@@ -58,7 +58,7 @@ def share_of(url: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _share_of_beginning(url: str) -> int:
-    return owner_of(site(url))
+    return identity_hash(site(url))
 
 
 @dataclass(slots=True)

@@ -12,7 +12,13 @@ from sqlalchemy import Connection
 from scrapy_simhash.db.lock import ask_lock
 from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.statements import storable
-from scrapy_simhash.index.batch import KeyRow, crowd_key, duplicate_row, pack_keys, packed_text
+from scrapy_simhash.index.batch import (
+    KeyRow,
+    duplicate_row,
+    fingerprint_key,
+    pack_keys,
+    packed_text,
+)
 from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of
 from scrapy_simhash.index.decide import Decision, decide, of_group, stands_for
@@ -208,7 +214,7 @@ def _write(
         rows[number] = row if is_done else row._replace(nearest=far, packed_keys=packed)
         if (text := batch.texts[number]) is not None:
             texts[row.id] = text
-    writer.insert(list(rows.values()), keys, found.crowded, texts)
+    writer.insert(list(rows.values()), keys, found.hot_keys, texts)
     return rows
 
 
@@ -216,12 +222,12 @@ def _keys_of(lookup: Lookup, batch: Batch, number: int, found: Found) -> Sequenc
     """The keys to store; if all bands are hot, the fingerprint is a key too."""
     keys = batch.keys[number]
     slots = lookup.keys.slots
-    if found.crowded and keys[0].slot == 0:
-        full = [row in found.crowded for row in keys[:slots]]
-        lookup.counts.crowded += any(full)
+    if found.hot_keys and keys[0].slot == 0:
+        full = [row in found.hot_keys for row in keys[:slots]]
+        lookup.counts.hot_keys += any(full)
         if all(full):
             lookup.counts.exact_only += 1
-            return [*keys, KeyRow(slots, crowd_key(batch.rows[number].fingerprint))]
+            return [*keys, KeyRow(slots, fingerprint_key(batch.rows[number].fingerprint))]
     return keys
 
 

@@ -57,10 +57,10 @@ def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
     alike = [
         one
         for one in met
-        if one.claim.rest
-        and mine.rest
+        if one.claim.page_sketch
+        and mine.page_sketch
         and same_site(mine.url, one.claim.url)
-        and containment(mine.rest, one.claim.rest) >= ALIKE
+        and containment(mine.page_sketch, one.claim.page_sketch) >= ALIKE
     ]
     (decision,) = decide(
         batch.rows,
@@ -107,9 +107,9 @@ def compared(
     near = (found.distances <= lookup.rule.limit) | found.exactly
     pairs = set(zip(found.documents[near].tolist(), found.claims[near].tolist(), strict=True))
     own = [
-        (number, newest[row.owner])
+        (number, newest[row.identity])
         for number, row in enumerate(batch.rows)
-        if row.owner in newest and (number, newest[row.owner]) not in pairs
+        if row.identity in newest and (number, newest[row.identity]) not in pairs
     ]
     documents, claims = (np.array([pair[place] for pair in own], np.int64) for place in (0, 1))
     wanted = Found(
@@ -150,7 +150,9 @@ def _rows(connection: Connection, lookup: Lookup, pairs: Found) -> dict[int, Row
         read.append(lookup.details(connection, missing))
     rows = {id_: row for one in read for id_, row in one.rows.items() if id_ in wanted}
     texts = {id_: text for one in read for id_, text in one.texts.items() if id_ in rows}
-    lookup.similarities.add({id_: text for id_, text in texts.items() if rows[id_].basis != EXACT})
+    lookup.similarities.add(
+        {id_: text for id_, text in texts.items() if rows[id_].compared_by != EXACT}
+    )
     return rows
 
 
@@ -158,7 +160,7 @@ def compared_in_batch(batch: Batch, number: int, standing: Mapping[int, Row]) ->
     """The earlier documents of the batch that are near a document, of those that were claimed."""
     mine = batch.documents[number].sketch.shingles
     met: list[Met] = []
-    for distance, other in batch.twins[number]:
+    for distance, other in batch.in_batch[number]:
         if (row := standing.get(other)) is None:
             continue
         similarity = partial(_exact_similarity, mine, batch.documents[other].sketch.shingles)
@@ -188,5 +190,5 @@ def match_of(met: Met, bits: int) -> Match:
         pending=row.state == PENDING,
         estimated=met.estimated,
         group=group_name(row.namespace, row.origin),
-        merits=QualitySignals.unpack(row.merits, address_of(row.key, row.url)),
+        quality=QualitySignals.unpack(row.quality, address_of(row.key, row.url)),
     )

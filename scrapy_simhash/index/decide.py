@@ -124,7 +124,7 @@ def decide(
     asked: Sequence[Row],
     facts: Sequence[Facts | None],
     met: Sequence[Sequence[Met]],
-    twins: Callable[[int, Mapping[int, Row]], Sequence[Met]],
+    in_batch: Callable[[int, Mapping[int, Row]], Sequence[Met]],
     *,
     rule: Rule,
     newest: Mapping[int, int],
@@ -153,8 +153,8 @@ def decide(
         asked: the documents, with the numbers that their claims would have.
         facts: of each, with the names of the fields; None to compare the text only.
         met: for each, the claims that it was compared with.
-        twins: returns the earlier documents of the batch that are near a document, given its number
-            and those that were claimed.
+        in_batch: returns the earlier documents of the batch that are near a document, given its
+            number and those that were claimed.
         rule: see there.
         newest: the newest claim of each identity.
         made: the claims that an earlier attempt of this batch has committed, by document.
@@ -165,7 +165,7 @@ def decide(
     for number, mine in enumerate(asked):
         others = (
             other._replace(claim=taken.get(other.claim.id, other.claim))
-            for other in (*met[number], *twins(number, standing))
+            for other in (*met[number], *in_batch(number, standing))
             if _counted(number, other.claim, made)
         )
         near = [other for other in others if _is_near(mine, other, rule)]
@@ -192,11 +192,11 @@ def of_group(mine: Row, decision: Decision) -> Row:
 def stands_for(claim: Row, mine: Row) -> Row:
     """A claim that now belongs to a document of this visit."""
     return claim._replace(
-        owner=mine.owner,
+        identity=mine.identity,
         token=mine.token,
         visit=mine.visit,
-        generation=mine.generation,
-        fetch=mine.fetch,
+        epoch=mine.epoch,
+        listing=mine.listing,
     )
 
 
@@ -217,7 +217,7 @@ def _is_near(mine: Row, other: Met, rule: Rule) -> bool:
     claim = other.claim
     if are_equal(mine, claim):
         return True
-    if EXACT in (mine.basis, claim.basis):
+    if EXACT in (mine.compared_by, claim.compared_by):
         return False
     few = min(mine.size, claim.size) < FEW_FEATURES
     if other.distance > (0 if few else rule.limit):
@@ -230,7 +230,7 @@ def _is_near(mine: Row, other: Met, rule: Rule) -> bool:
 
 def are_equal(mine: Row, claim: Row) -> bool:
     """Whether two items are exactly equal; False if they are compared by their pages."""
-    if mine.basis == claim.basis == PAGE or mine.digest is None:
+    if mine.compared_by == claim.compared_by == PAGE or mine.digest is None:
         return False
     return mine.digest == claim.digest
 
@@ -243,7 +243,7 @@ def difference(
     `facts` are those of the document, with the names of the fields. On the sites in `strict` the
     text is common: their documents must agree in every fact, also with claims of other sites.
     """
-    if mine.fetch and mine.fetch == other.fetch and mine.owner != other.owner:
+    if mine.listing and mine.listing == other.listing and mine.identity != other.identity:
         return "(address)"
     if are_equal(mine, other):
         return None
@@ -256,7 +256,12 @@ def difference(
         name := conflict(facts, Facts.unpack(other.facts), same_site=together, mode=rule.facts)
     ):
         return name
-    if here and mine.rest and other.rest and containment(mine.rest, other.rest) < REST:
+    if (
+        here
+        and mine.page_sketch
+        and other.page_sketch
+        and containment(mine.page_sketch, other.page_sketch) < REST
+    ):
         return "(rest of the page)"
     return None
 
@@ -277,11 +282,11 @@ def _verdict(mine: Row, near: Sequence[_Near], newest: Mapping[int, int], rule: 
     own = [one for one in near if _is_own(mine, one.met.claim)]
     others = [one for one in near if one.differs is None and one not in own]
     for current in (True, False):
-        of_then = (one.met.claim.generation == mine.generation for one in own)
+        of_then = (one.met.claim.epoch == mine.epoch for one in own)
         mine_then = [one for one, then in zip(own, of_then, strict=True) if then is current]
         if mine_then:
             return _same(mine, _best(mine_then), own, newest, rule)
-        theirs = [one for one in others if (one.met.claim.generation == mine.generation) is current]
+        theirs = [one for one in others if (one.met.claim.epoch == mine.epoch) is current]
         if theirs:
             return Decision("duplicate", _best(theirs).met, claims=False)
     best = _best(near)
@@ -293,12 +298,12 @@ def _is_own(mine: Row, claim: Row) -> bool:
     if claim.token == mine.token:
         # An earlier attempt of this batch has assigned it to this document.
         return True
-    if claim.owner == mine.owner:
+    if claim.identity == mine.identity:
         return claim.visit != mine.visit
     # An item that was alone on a page may be one of several at the next visit, and vice versa.
     # Pages are identified by their URLs only: equal ones are copies.
-    is_listed = claim.visit == claim.generation or mine.visit == mine.generation
-    return is_listed and claim.generation != mine.generation and are_equal(mine, claim)
+    is_listed = claim.visit == claim.epoch or mine.visit == mine.epoch
+    return is_listed and claim.epoch != mine.epoch and are_equal(mine, claim)
 
 
 def _best(near: Sequence[_Near]) -> _Near:
@@ -321,10 +326,10 @@ def _same(
     mine: Row, best: _Near, own: Sequence[_Near], newest: Mapping[int, int], rule: Rule
 ) -> Decision:
     """The decision on a new version: it is claimed unless it is unchanged."""
-    if EXACT in (mine.basis, best.met.claim.basis):
+    if EXACT in (mine.compared_by, best.met.claim.compared_by):
         unchanged = best.met.claim.state == CONFIRMED
     elif rule.same_url == "drop":
-        last = newest.get(best.met.claim.owner, best.met.claim.id)
+        last = newest.get(best.met.claim.identity, best.met.claim.id)
         unchanged = any(one.met.claim.id >= last and one.differs is None for one in own)
     else:
         unchanged = any(

@@ -274,7 +274,7 @@ class Index:
             return []
         if self._owns_run:
             # First: if the heartbeat fails, nothing has been done.
-            self.run.beat()
+            self.run.send_heartbeat()
             self.run.recovery.clear()
         try:
             return self._execute(claims, **given)

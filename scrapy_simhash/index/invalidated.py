@@ -19,14 +19,14 @@ from sqlalchemy import (
 )
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import NOT_VOID
+from scrapy_simhash.db.schema import NONE_INVALIDATED
 
 _run = schema.runs.alias("claimant")
 
 
 def is_valid(claims: FromClause = schema.claims) -> ColumnElement[bool]:
     """The condition that a claim, of the table or an alias of it, is not invalidated."""
-    return ~exists().where(_run.c.id == claims.c.run, _run.c.void > claims.c.state)
+    return ~exists().where(_run.c.id == claims.c.run, _run.c.invalidated > claims.c.state)
 
 
 def is_orphan() -> ColumnElement[bool]:
@@ -36,22 +36,26 @@ def is_orphan() -> ColumnElement[bool]:
         claim.c.namespace == duplicate.namespace,
         claim.c.id == duplicate.claim,
         _run.c.id == claim.c.run,
-        _run.c.void > claim.c.state,
+        _run.c.invalidated > claim.c.state,
     )
     any_run = schema.runs.alias("any_run")
     # Evaluated once per query, and usually false.
-    may_be_void = exists(select(any_run.c.id).where(any_run.c.void > NOT_VOID))
-    return or_(duplicate.orphaned == true(), and_(may_be_void, is_void))
+    may_be_invalidated = exists(
+        select(any_run.c.id).where(any_run.c.invalidated > NONE_INVALIDATED)
+    )
+    return or_(duplicate.orphaned == true(), and_(may_be_invalidated, is_void))
 
 
 def invalidated_count(namespace: ColumnElement[int]) -> ScalarSelect[int]:
     """How many invalidated claims a namespace still has; costs nothing if no run has any."""
-    claims = schema.claims.alias("void_claims")
+    claims = schema.claims.alias("invalidated_claims")
     return (
         select(func.count())
         .select_from(_run.join(claims, claims.c.run == _run.c.id))
         .where(
-            _run.c.void > NOT_VOID, claims.c.state < _run.c.void, claims.c.namespace == namespace
+            _run.c.invalidated > NONE_INVALIDATED,
+            claims.c.state < _run.c.invalidated,
+            claims.c.namespace == namespace,
         )
         .correlate_except(_run, claims)
         .scalar_subquery()

@@ -16,10 +16,10 @@ from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.statements import list_parameter
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.features.hashes import among
-from scrapy_simhash.index.batch import KeyRow, crowd_key, key_row, make_batch, slotted
+from scrapy_simhash.index.batch import KeyRow, fingerprint_key, key_row, make_batch, slotted
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.queries import (
-    BY_OWNER,
+    BY_IDENTITY,
     CROWD,
     Details,
     Found,
@@ -63,7 +63,7 @@ class LookupCounts:
     Attributes:
         claims: documents that were looked up.
         candidates: claims that they were compared with.
-        crowded: documents with hot bands, under which they were not stored. They are found by
+        hot_keys: documents with hot bands, under which they were not stored. They are found by
             their other bands, with a slightly smaller probability.
         exact_only: documents with hot bands only: just documents with the same fingerprint are
             found to be their duplicates.
@@ -72,7 +72,7 @@ class LookupCounts:
 
     claims: int = 0
     candidates: int = 0
-    crowded: int = 0
+    hot_keys: int = 0
     exact_only: int = 0
     items: int = 0
     orphans: int = 0
@@ -196,29 +196,31 @@ class Lookup:
 
     def ask(self, connection: Connection, batch: Batch) -> Answer:
         """Ask for everything about a batch that does not depend on an answer, for `hits`."""
-        return self._ask(connection, {row.owner for row in batch.rows}, batch.asked)
+        return self._ask(connection, {row.identity for row in batch.rows}, batch.asked)
 
     def _ask(
-        self, connection: Connection, owners: Iterable[int], asked: NDArray[np.int64]
+        self, connection: Connection, identities: Iterable[int], asked: NDArray[np.int64]
     ) -> Answer:
         """Ask for the newest claims of identities, and for the key rows of keys in order."""
         if self._dialect == "sqlite":
-            return self._sql.hits.ask(connection, self._here(owners=owners, keys=asked.tolist()))
+            return self._sql.hits.ask(
+                connection, self._here(identities=identities, keys=asked.tolist())
+            )
         edges = np.searchsorted(asked, [slot << 32 for slot in range(self.keys.slots + 2)])
         keys = asked.astype(np.int32)
         of_slots = {
             f"keys{slot}": keys[start:stop].tolist()
             for slot, (start, stop) in enumerate(pairwise(edges))
         }
-        return self._sql.hits.ask(connection, self._here(owners=owners, **of_slots))
+        return self._sql.hits.ask(connection, self._here(identities=identities, **of_slots))
 
     def hits(self, answer: Answer) -> Hits:
         """The answer to `ask`."""
         rows = answer.rows
         if not rows:
             return Hits({}, _NO_PAIRS, _NO_PAIRS)
-        newest = {owner: claim for slot, owner, claim in rows if slot == BY_OWNER}
-        found = [tuple(row) for row in rows if row[0] != BY_OWNER]
+        newest = {identity: claim for slot, identity, claim in rows if slot == BY_IDENTITY}
+        found = [tuple(row) for row in rows if row[0] != BY_IDENTITY]
         slot, key, claim = np.array(found, np.int64).reshape(-1, 3).T
         pairs = np.stack([slotted(slot, key), claim], axis=1)
         is_whole = slot == self.keys.slots
@@ -229,17 +231,19 @@ class Lookup:
         asked, asker = batch.asked, batch.asker
         _, hits, exactly = first
         slots = self.keys.slots
-        crowded = frozenset[KeyRow]()
+        hot_keys = frozenset[KeyRow]()
         if self.keys.needs_shingles and len(hits) >= CROWD:
-            crowded = self._crowded(connection, hits)
+            hot_keys = self._hot_keys(connection, hits)
             alone = [
                 number
                 for number, keys in enumerate(batch.keys)
-                if keys[0].slot == 0 and crowded.issuperset(keys[:slots])
+                if keys[0].slot == 0 and hot_keys.issuperset(keys[:slots])
             ]
             if alone:
                 # Documents with hot bands only may be stored under their fingerprint.
-                exact = np.array([crowd_key(batch.rows[number].fingerprint) for number in alone])
+                exact = np.array(
+                    [fingerprint_key(batch.rows[number].fingerprint) for number in alone]
+                )
                 asked = np.concatenate([asked, slotted(slots, exact)])
                 asker = np.concatenate([asker, np.array(alone)])
                 order = np.argsort(asked, kind="stable")
@@ -248,16 +252,16 @@ class Lookup:
                 exactly = self.hits(self._ask(connection, (), asked[beyond:])).exactly
         if len(exactly) >= CROWD:
             # Equal items on pages with other texts.
-            crowded |= (many := self._crowded(connection, exactly))
+            hot_keys |= (many := self._hot_keys(connection, exactly))
             known = np.array([slotted(row.slot, np.array([row.key]))[0] for row in many])
             exactly = exactly[~among(exactly[:, 0], known)] if many else exactly
         if not (len(hits) or len(exactly)):
-            return nothing_found(crowded)
+            return nothing_found(hot_keys)
         pairs = joined(asked, asker, np.concatenate([hits, exactly]))
         equal = set(map(tuple, joined(asked, asker, exactly).tolist()))
-        return self._measured(connection, batch, pairs, equal)._replace(crowded=crowded)
+        return self._measured(connection, batch, pairs, equal)._replace(hot_keys=hot_keys)
 
-    def _crowded(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
+    def _hot_keys(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
         """The hot keys among those that were found."""
         keys = shared(hits)
         if keys.size:
@@ -302,8 +306,8 @@ class Lookup:
 
     def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
         """The claims of this batch that an attempt whose answer was lost has committed."""
-        owners = {row.owner for row in batch.rows}
-        rows = map(Row._make, self._sql.own.rows(connection, self._here(owners=owners)))
+        identities = {row.identity for row in batch.rows}
+        rows = map(Row._make, self._sql.own.rows(connection, self._here(identities=identities)))
         mine = {row.token: row for row in rows if row.created == now}
         tokens = [row.token for row in batch.rows]
         return {number: mine[token] for number, token in enumerate(tokens) if token in mine}

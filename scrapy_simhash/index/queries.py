@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CROWD = 100
 
 #: The slot number of rows found by identity.
-BY_OWNER = -1
+BY_IDENTITY = -1
 
 # Bits of a claim number; the bits above hold a document's number in its batch.
 _CLAIM_BITS = 56
@@ -69,7 +69,7 @@ class Found(NamedTuple):
         claims: numbers of claims.
         distances: of the fingerprints; -1 if not known yet.
         exactly: whether they are equal as whole items.
-        crowded: the hot keys of the batch.
+        hot_keys: the hot keys of the batch.
         details: of the claims, if they were read already.
     """
 
@@ -77,14 +77,14 @@ class Found(NamedTuple):
     claims: NDArray[np.int64]
     distances: NDArray[np.int64]
     exactly: NDArray[np.bool_]
-    crowded: frozenset[KeyRow] = frozenset()
+    hot_keys: frozenset[KeyRow] = frozenset()
     details: Details | None = None
 
 
-def nothing_found(crowded: frozenset[KeyRow] = frozenset()) -> Found:
+def nothing_found(hot_keys: frozenset[KeyRow] = frozenset()) -> Found:
     """No pair."""
     empty = np.empty(0, np.int64)
-    return Found(empty, empty, empty, np.empty(0, np.bool_), crowded)
+    return Found(empty, empty, empty, np.empty(0, np.bool_), hot_keys)
 
 
 def shared(hits: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -123,11 +123,13 @@ class Queries:
         claims = schema.claims.c
         here = claims.namespace == bindparam("namespace")
         ids = is_in(dialect, claims.id, "ids")
-        owners = is_in(dialect, claims.owner, "owners")
+        identities = is_in(dialect, claims.identity, "identities")
         newest = (
-            select(_number(BY_OWNER).label("slot"), claims.owner, func.max(claims.id).label("id"))
-            .where(here, owners, is_valid())
-            .group_by(claims.owner)
+            select(
+                _number(BY_IDENTITY).label("slot"), claims.identity, func.max(claims.id).label("id")
+            )
+            .where(here, identities, is_valid())
+            .group_by(claims.identity)
         )
         self.hits = CompiledStatement(union_all(newest, *_key_rows(dialect, slots)))
         self.fingerprints = CompiledStatement(
@@ -138,7 +140,7 @@ class Queries:
             claims[name] if name != "url" else schema.url_of(schema.claims) for name in Row._fields
         ]
         self.details = CompiledStatement(select(*row).where(here, ids, is_valid()))
-        self.own = CompiledStatement(select(*row).where(here, owners))
+        self.own = CompiledStatement(select(*row).where(here, identities))
         texts = schema.texts.c
         self.texts = CompiledStatement(
             select(texts.claim, texts.text).where(

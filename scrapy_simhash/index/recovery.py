@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, and_, func, or_, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import ALL_VOID, NOT_VOID, PENDING_VOID
+from scrapy_simhash.db.schema import ALL_INVALIDATED, NONE_INVALIDATED, PENDING_INVALIDATED
 from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
@@ -38,14 +38,14 @@ _FIRST, _LEAST, _MOST = 100, 10, 2000
 
 def fate(on_crash: str) -> int:
     """Which claims of a run with this policy are invalidated once it is dead."""
-    return ALL_VOID if on_crash == "release" else PENDING_VOID
+    return ALL_INVALIDATED if on_crash == "release" else PENDING_INVALIDATED
 
 
 class _Place(NamedTuple):
     """How far the claims of a run are deleted."""
 
     run: int
-    void: int
+    invalidated: int
     namespace: int
     last: int
 
@@ -77,12 +77,16 @@ class Recovery:
         row = schema.runs.c
         is_open = and_(row.settled.is_(False), row.recovered.is_(None), row.id != self._me)
         columns = (
-            *(row.id, row.spider, row.host, row.process, row.heartbeat, row.beats),
+            *(row.id, row.spider, row.host, row.process, row.heartbeat, row.heartbeats),
             *(row.suspected, row.on_crash, row.recovered, row.settled),
         )
 
         def read(connection: Connection) -> tuple[list[Row[Any]], float]:
-            found = select(*columns).where(or_(is_open, row.void > NOT_VOID)).order_by(row.id)
+            found = (
+                select(*columns)
+                .where(or_(is_open, row.invalidated > NONE_INVALIDATED))
+                .order_by(row.id)
+            )
             return list(connection.execute(found)), self._database.clock(connection)
 
         found, now = self._database.read(read)
@@ -104,7 +108,7 @@ class Recovery:
 
     def _declare_dead(self, run: Row[Any], now: float) -> None:
         """Invalidate the claims of a dead run."""
-        if not self._change(run, recovered=now, void=fate(run.on_crash)):
+        if not self._change(run, recovered=now, invalidated=fate(run.on_crash)):
             return
         self.runs.append(run.id)
         self.has_work = True
@@ -120,7 +124,7 @@ class Recovery:
     def _change(self, run: Row[Any], **columns: Any) -> bool:
         """Change the row of a run, unless it had a heartbeat or was closed since it was read."""
         row = schema.runs.c
-        as_seen = (row.id == run.id, row.beats == run.beats, row.settled.is_(False))
+        as_seen = (row.id == run.id, row.heartbeats == run.heartbeats, row.settled.is_(False))
         change = update(schema.runs).where(*as_seen, row.recovered.is_(None)).values(columns)
         return self._database.transact(lambda connection: connection.execute(change).rowcount > 0)
 
@@ -191,9 +195,12 @@ class Recovery:
 def _first(connection: Connection) -> _Place | None:
     row = schema.runs.c
     found = connection.execute(
-        select(row.id, row.void).where(row.void > NOT_VOID).order_by(row.id).limit(1)
+        select(row.id, row.invalidated)
+        .where(row.invalidated > NONE_INVALIDATED)
+        .order_by(row.id)
+        .limit(1)
     ).one_or_none()
-    return None if found is None else _Place(found.id, found.void, 0, 0)
+    return None if found is None else _Place(found.id, found.invalidated, 0, 0)
 
 
 def _numbers(place: _Place, count: int, connection: Connection) -> list[int]:
@@ -205,7 +212,7 @@ def _numbers(place: _Place, count: int, connection: Connection) -> list[int]:
             row.run == place.run,
             row.namespace == place.namespace,
             row.id > place.last,
-            row.state < place.void,
+            row.state < place.invalidated,
         )
         .order_by(row.id)
         .limit(count)
@@ -226,5 +233,7 @@ def _finish(place: _Place, connection: Connection) -> None:
     """Nothing is left of a run, unless it revived, or more of it was invalidated meanwhile."""
     row = schema.runs.c
     connection.execute(
-        update(schema.runs).where(row.id == place.run, row.void == place.void).values(void=NOT_VOID)
+        update(schema.runs)
+        .where(row.id == place.run, row.invalidated == place.invalidated)
+        .values(invalidated=NONE_INVALIDATED)
     )

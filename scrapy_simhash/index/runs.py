@@ -18,7 +18,7 @@ from typing import Any, Literal, Self
 from sqlalchemy import Connection, func, insert, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import NOT_VOID, PENDING_VOID, TEXT_LENGTH
+from scrapy_simhash.db.schema import NONE_INVALIDATED, PENDING_INVALIDATED, TEXT_LENGTH
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
@@ -37,18 +37,18 @@ class Run:
 
     Attributes:
         id: its number.
-        generation: its crawl epoch: the smallest number of the runs that were open together.
+        epoch: its crawl epoch: the smallest number of the runs that were open together.
         recovery: handles runs that died.
     """
 
     def __init__(self, database: Database, number: int, process: str, on_crash: str) -> None:
         self.database = database
         self.id = number
-        self.generation = number
+        self.epoch = number
         self.recovery = Recovery(database, number)
         self._on_crash = on_crash
         self._closed = False
-        self._beaten = time.time()
+        self._last_heartbeat = time.time()
         # A run that is garbage collected can't close any more.
         self._unregister = weakref.finalize(self, unregister, process)
 
@@ -101,13 +101,13 @@ class Run:
             raise
         run.recovery.look()
         # Afterwards: runs that died before do not share its epoch.
-        run.generation = database.transact(run._join)
+        run.epoch = database.transact(run._join)
         return run
 
     @property
     def claimant(self) -> Claimant:
         """This run and its epoch, for the rows of claims."""
-        return Claimant(self.id, self.generation)
+        return Claimant(self.id, self.epoch)
 
     def _join(self, connection: Connection) -> int:
         """Find the epoch of the runs that are open now. This update serializes the runs."""
@@ -118,21 +118,21 @@ class Run:
         )
         row = schema.runs.c
         epoch = connection.scalar(
-            select(func.min(row.generation)).where(
+            select(func.min(row.epoch)).where(
                 row.settled.is_(False),
                 row.recovered.is_(None),
                 # A run on another host without a heartbeat may be dead.
                 row.heartbeat > self.database.clock(connection) - LEASE,
-                row.generation > 0,
+                row.epoch > 0,
                 row.id != self.id,
             )
         )
-        generation = min(self.id, epoch or self.id)
-        mine = update(schema.runs).where(row.id == self.id).values(generation=generation)
+        epoch = min(self.id, epoch or self.id)
+        mine = update(schema.runs).where(row.id == self.id).values(epoch=epoch)
         connection.execute(mine)
-        return generation
+        return epoch
 
-    def beat(self) -> None:
+    def send_heartbeat(self) -> None:
         """If it is due, write a heartbeat and look for runs that died.
 
         A run whose machine slept may have been declared dead. The heartbeat revives it with the
@@ -143,17 +143,17 @@ class Run:
         """
         # The wall clock, which includes the time that a machine sleeps. If it is set back, a
         # heartbeat is due at once.
-        if self._closed or 0 <= time.time() - self._beaten < HEARTBEAT:
+        if self._closed or 0 <= time.time() - self._last_heartbeat < HEARTBEAT:
             return
         # If this fails, the next attempt comes after a second, and calls in between succeed.
-        self._beaten = time.time() - HEARTBEAT + 1
+        self._last_heartbeat = time.time() - HEARTBEAT + 1
         if self.database.transact(self._write_heartbeat) is not None:
             logger.warning(
                 "Run %d had no heartbeat for so long that it was declared dead; it continues. "
                 "Other runs may have stored its items again meanwhile",
                 self.id,
             )
-        self._beaten = time.time()
+        self._last_heartbeat = time.time()
         self.recovery.look()
 
     def _write_heartbeat(self, connection: Connection) -> float | None:
@@ -169,10 +169,10 @@ class Run:
             .where(mine)
             .values(
                 heartbeat=now,
-                beats=row.beats + 1,
+                heartbeats=row.heartbeats + 1,
                 suspected=None,
                 recovered=None,
-                void=NOT_VOID,
+                invalidated=NONE_INVALIDATED,
             )
         )
         recovered: float | None = found.recovered
@@ -202,7 +202,7 @@ class Run:
                     closed=now,
                     settled=settled,
                     recovered=None if settled else now,
-                    void=PENDING_VOID if settled else fate(self._on_crash),
+                    invalidated=PENDING_INVALIDATED if settled else fate(self._on_crash),
                     reason=storable(reason, TEXT_LENGTH),
                     stats=json.dumps(stats, default=str) if stats is not None else None,
                 )

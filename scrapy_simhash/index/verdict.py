@@ -42,7 +42,7 @@ class Match:
         pending: whether its item was not yet stored at the time of the comparison.
         estimated: whether the similarity is an estimate, because the claim's text is not stored.
         group: the group of the claim, see `Verdict.group`.
-        merits: quality signals, to compare it with copies.
+        quality: quality signals, to compare it with copies.
     """
 
     key: str
@@ -55,7 +55,7 @@ class Match:
     pending: bool
     estimated: bool = False
     group: str = ""
-    merits: QualitySignals = field(default=QualitySignals(), repr=False)
+    quality: QualitySignals = field(default=QualitySignals(), repr=False)
 
 
 class Row(NamedTuple):
@@ -63,14 +63,14 @@ class Row(NamedTuple):
 
     namespace: int = 0
     id: int = 0
-    owner: int = 0
+    identity: int = 0
     token: int = 0
     visit: int = 0
-    generation: int = 0
-    fetch: int = 0
+    epoch: int = 0
+    listing: int = 0
     run: int = 0
     state: int = PENDING
-    basis: int = TEXT
+    compared_by: int = TEXT
     fingerprint: bytes = b""
     size: int = 0
     nearest: int | None = None
@@ -82,10 +82,10 @@ class Row(NamedTuple):
     digest: bytes | None = None
     facts: bytes | None = None
     minhash: bytes | None = None
-    rest: bytes | None = None
+    page_sketch: bytes | None = None
     beside: int | None = None
     differs: str | None = None
-    merits: bytes = b""
+    quality: bytes = b""
     origin: int = 0
 
 
@@ -144,7 +144,7 @@ class Claimant(NamedTuple):
     """The run that claims: its number and its crawl epoch."""
 
     run: int
-    generation: int
+    epoch: int
 
 
 # The system's random numbers take a system call, which releases the GIL. Nobody can seed this one.
@@ -173,11 +173,11 @@ class Document:
         url: the URL of its page.
         visit: two documents of one visit may be duplicates of each other; a document of an earlier
             visit with the same identity is an earlier version. None for the crawl epoch.
-        fetch: identifies a listing page, whose items have addresses of their own and are different
-            for that; 0 for any other page.
+        listing: identifies a listing page, whose items are different because they have different
+            addresses; 0 for any other page.
         text: stored to explain verdicts and to compute similarities; None to store none.
         facts: values compared besides the text; None to compare the text only.
-        rest: a sketch of all visible text of the page, if the page's text is compared.
+        page_sketch: a sketch of all visible text of the page, if the page's text is compared.
         digest: 16 bytes that are equal for equal items; None for a document that is not an item.
         exact: whether it is compared as a whole, exactly, and not by its text.
         token: a number that identifies this document.
@@ -190,10 +190,10 @@ class Document:
     key: str
     url: str = ""
     visit: int | None = field(default_factory=random_number)
-    fetch: int = 0
+    listing: int = 0
     text: str | None = None
     facts: Facts | None = None
-    rest: bytes | None = None
+    page_sketch: bytes | None = None
     digest: bytes | None = None
     exact: bool = False
     token: int = field(default_factory=random_number)
@@ -202,7 +202,7 @@ class Document:
     packed: bytes | None = None
 
     @property
-    def merits(self) -> QualitySignals:
+    def quality(self) -> QualitySignals:
         """Quality signals, to compare it with copies."""
         address = address_of(self.key, self.url)
         return QualitySignals(address, len(self.text or ""), self.published, self.canonical)

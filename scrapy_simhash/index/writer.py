@@ -36,7 +36,7 @@ from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
 #: The columns needed to delete a claim with its keys.
-DELETION_COLUMNS = ("id", "packed_keys", "fingerprint", "basis", "digest")
+DELETION_COLUMNS = ("id", "packed_keys", "fingerprint", "compared_by", "digest")
 DeletionRow = tuple[int, bytes | None, bytes, int, bytes | None]
 
 deletion_row: itemgetter[Any] = itemgetter(*map(Row._fields.index, DELETION_COLUMNS))
@@ -45,9 +45,9 @@ _load_keys = cache(load_keys)
 
 def stored_keys(plan: str, claim: DeletionRow) -> list[KeyRow]:
     """The keys of a claim, computed from its row."""
-    _, packed, fingerprint, basis, digest = claim
+    _, packed, fingerprint, compared_by, digest = claim
     slots = _load_keys(plan).slots
-    if basis == EXACT:
+    if compared_by == EXACT:
         return [KeyRow(slots, exact_key(fingerprint))]
     if packed is not None:
         numbers = np.frombuffer(packed, "<i4").tolist()
@@ -120,7 +120,7 @@ def _total(column: Any) -> Any:
     return select(func.coalesce(func.sum(func.length(column)), 0))
 
 
-_TOUCHED = ("owner", "token", "visit", "generation", "fetch")
+_TOUCHED = ("identity", "token", "visit", "epoch", "listing")
 _statements = cache(_Statements)
 _URL = Row._fields.index("url")
 
@@ -172,7 +172,7 @@ class Writer:
         self,
         claims: Sequence[Row],
         keys: Sequence[Sequence[KeyRow]] | None = None,
-        crowded: Collection[KeyRow] = (),
+        hot_keys: Collection[KeyRow] = (),
         texts: Mapping[int, bytes] = MappingProxyType({}),
     ) -> None:
         """Add claims with their keys, except hot ones, and compressed texts by claim number.
@@ -187,7 +187,7 @@ class Writer:
             (self._namespace, slot, key, row.id)
             for row, mine in zip(claims, keys, strict=True)
             for slot, key in mine
-            if not crowded or (slot, key) not in crowded
+            if not hot_keys or (slot, key) not in hot_keys
         ]
         self._sql.insert_claims.rows(self._connection, list(map(_stored, claims)))
         self._sql.insert_keys.rows(self._connection, key_rows)

@@ -281,7 +281,7 @@ class _Prose:
 
     def _prose(self, name: str, texts: list[str | Printed]) -> str:
         """The text of a value if it is prose, else ""."""
-        if sum(map(len, texts)) <= MIN_PROSE or name_of(name).silent:
+        if sum(map(len, texts)) <= MIN_PROSE or name_of(name).is_ignored:
             return ""
         lines = [line for text in texts if (line := self._line(name, str(text)))]
         return "\n".join(lines) if lines and _is_prose(lines) else ""

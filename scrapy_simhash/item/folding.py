@@ -78,7 +78,7 @@ def fold(name: Name, value: Any) -> Folded | None:
     Text is folded by NFKC and case, white space collapsed. Lists are sets, and a list of one is
     its value. Mappings inside lists count by their fields.
     """
-    if name.silent:
+    if name.is_ignored:
         return None
     kind = type(value)
     if kind is str:

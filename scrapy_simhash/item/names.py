@@ -76,7 +76,7 @@ class Name:
 
     text: str
     key: int
-    silent: bool
+    is_ignored: bool
     address: bool
     language: bool
     price: bool
@@ -99,7 +99,8 @@ def name_of(text: str) -> Name:
     return Name(
         text=text,
         key=int.from_bytes(key, "little"),
-        silent=not _SILENT.isdisjoint(parts) or ("metadata" in parts and last in _SILENT_METADATA),
+        is_ignored=not _SILENT.isdisjoint(parts)
+        or ("metadata" in parts and last in _SILENT_METADATA),
         address=not _ADDRESSES.isdisjoint(listed[-1:]),
         language=last in _LANGUAGES,
         price=not _PRICES.isdisjoint(words)

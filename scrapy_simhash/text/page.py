@@ -27,16 +27,16 @@ class PageContent:
         text: the main text, as from `page_text`.
         main_width: its width.
         visible_width: the width of all visible text, including links.
-        speaks: whether the main text represents the page. If not, it is a footer, a consent notice
-            or the like, and two pages with the same one need not be copies.
-        rest: a page sketch of all visible text, including the main text.
+        is_representative: whether the main text represents the page. If not, it is a footer, a
+            consent notice or the like, and two pages with the same one need not be copies.
+        page_sketch: a page sketch of all visible text, including the main text.
     """
 
     text: str
     main_width: int
     visible_width: int
-    speaks: bool
-    rest: bytes
+    is_representative: bool
+    page_sketch: bytes
 
 
 def read_page(
@@ -71,6 +71,6 @@ def read_page(
         text=text,
         main_width=main_width,
         visible_width=visible_width,
-        speaks=bool(text) and (not is_small or shingles(text).size >= _FOOTER_SHINGLES),
-        rest=sketch(visible, secret),
+        is_representative=bool(text) and (not is_small or shingles(text).size >= _FOOTER_SHINGLES),
+        page_sketch=sketch(visible, secret),
     )

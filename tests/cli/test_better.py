@@ -120,15 +120,15 @@ def test_what_the_quarantine_has_no_more_gives_way_to_what_it_has(call, database
 
 
 @pytest.mark.parametrize(
-    "void",
+    "invalidated",
     [
-        "UPDATE simhash_runs SET void = 2",
+        "UPDATE simhash_runs SET invalidated = 2",
         "DELETE FROM simhash_claims WHERE url = 'http://a.test/original'",
         "UPDATE simhash_claims SET state = 0",
     ],
 )
-def test_what_nothing_is_stored_of_has_nothing_better(call, database, void):
-    change(database, void)
+def test_what_nothing_is_stored_of_has_nothing_better(call, database, invalidated):
+    change(database, invalidated)
     assert better(call, database)[0] == []
 
 

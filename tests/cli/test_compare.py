@@ -71,7 +71,7 @@ def test_pages_that_say_the_same_are_near_duplicates(compare_pages):
     text = prose(1, 300)
     said, shown = compare_pages(page(text, "Minutes"), page(changed(text, 2), "Minutes"))
     assert said["verdict"] == "near-duplicates"
-    assert said["rest"] > 0.65
+    assert said["page_sketch"] > 0.65
     assert f"{said['similarity']:.2f} (threshold 0.9)" in shown
     assert f"{said['distance']} bits (similarity about {said['estimate']:.2f})" in shown
 
@@ -80,7 +80,7 @@ def test_the_rest_of_two_pages_is_compared(compare_pages):
     text = prose(1, 100)
     menus = [f"<nav><ul><li>{prose(number, 500)}</ul></nav>" for number in (2, 3)]
     said, _ = compare_pages(*(page(text, "Manual", menu) for menu in menus))
-    assert said["rest"] < 0.65
+    assert said["page_sketch"] < 0.65
     assert said["verdict"] == "different things: the rest of the page differs"
 
 
@@ -97,7 +97,7 @@ def test_a_page_and_a_text_are_compared_by_their_texts_alone(call, tmp_path):
     (tmp_path / "b.txt").write_text(f"Minutes of June\n{text} 17")
     said = json.loads(call("compare", tmp_path / "a.html", tmp_path / "b.txt", "--json")[1])
     assert said["verdict"] == "near-duplicates"
-    assert (said["rest"], said["texts"][1]["facts"]) == (None, None)
+    assert (said["page_sketch"], said["texts"][1]["facts"]) == (None, None)
 
 
 @pytest.mark.slow

@@ -250,7 +250,7 @@ def test_what_is_packed_and_can_not_be_read_costs_that_row_alone(
                 assert call(*command, "--database", database)[0] == 0
 
 
-@pytest.mark.parametrize("column", ["facts", "minhash", "fingerprint", "digest", "rest"])
+@pytest.mark.parametrize("column", ["facts", "minhash", "fingerprint", "digest", "page_sketch"])
 def test_a_damaged_claim_drops_nothing(tmp_path, column) -> None:
     """What meets it gets no verdict, or one without it: either way it is kept."""
     path = tmp_path / "seen.db"
@@ -264,5 +264,5 @@ def test_a_damaged_claim_drops_nothing(tmp_path, column) -> None:
             (verdict,) = index.execute(claims=[document])
         except ValueError:
             return
-        assert verdict.kind == "unique" or column in {"facts", "digest", "rest"}
+        assert verdict.kind == "unique" or column in {"facts", "digest", "page_sketch"}
         assert index.execute(claims=[index.document(prose(99, 200), key="other")])

@@ -46,21 +46,21 @@ def test_tune_a_run_that_is_not_there(call, database):
     assert "nothing to replay" in err
 
 
-def stored(number: int, fingerprint: bytes, owner: int = 0, size: int = 9) -> Row:
+def stored(number: int, fingerprint: bytes, identity: int = 0, size: int = 9) -> Row:
     values = dict.fromkeys(Row._fields, 0) | {
         "id": number + 1,
         "token": number + 1,
         "visit": number + 1,
         "state": CONFIRMED,
-        "basis": TEXT,
+        "compared_by": TEXT,
         "fingerprint": fingerprint,
-        "owner": owner,
+        "identity": identity,
         "size": size,
         "created": float(number),
         "url": "",
     }
     return Row(
-        **values | dict.fromkeys(("digest", "facts", "minhash", "rest", "beside", "differs"))
+        **values | dict.fromkeys(("digest", "facts", "minhash", "page_sketch", "beside", "differs"))
     )
 
 
@@ -85,14 +85,14 @@ def test_a_replay_decides_as_one_by_one(rows, limit):
     )
     kept: list[int] = []
     standing: list[int] = []
-    for number, (print_, owner, size) in enumerate(rows):
+    for number, (print_, identity, size) in enumerate(rows):
         near = [
             other
             for other in standing
             if (apart := (print_ ^ rows[other][0]).bit_count()) <= limit
             and (not apart or min(size, rows[other][2]) >= 8)
         ]
-        own = [rows[other][0] for other in near if rows[other][1] == owner]
+        own = [rows[other][0] for other in near if rows[other][1] == identity]
         if not near or own:
             kept.append(number)
         if not near or (own and print_ not in own):
@@ -119,10 +119,10 @@ def test_a_document_among_many_is_held_against_those_of_its_owner_first(monkeypa
     monkeypatch.setattr(tuning, "_MOST", 2)
     monkeypatch.setattr(tuning, "_BATCH", 1)
     # Six that are far from each other, and one that is near to all.
-    rows = [stored(n, (0b111 << 4 * n).to_bytes(3, "big"), owner=n) for n in range(6)]
+    rows = [stored(n, (0b111 << 4 * n).to_bytes(3, "big"), identity=n) for n in range(6)]
     found = [
         tuning.replay(of_rows([*rows, last]), [tuning.Level("", 4)], unknown, RULE)[0].kept.tolist()
-        for last in (stored(6, bytes(3), owner=5), stored(6, bytes(3), owner=6))
+        for last in (stored(6, bytes(3), identity=5), stored(6, bytes(3), identity=6))
     ]
     assert found == [[True] * 7, [True] * 6 + [False]]
 
@@ -143,7 +143,7 @@ def price(number: int) -> Facts:
 
 
 # Always the same examples: of what was dropped no visit is stored, which makes a difference where
-# an owner comes again in one run.
+# an identity comes again in one run.
 @settings(derandomize=True, max_examples=settings.default.max_examples // 2)
 @given(
     st.lists(
@@ -166,14 +166,14 @@ def test_a_replay_at_the_present_similarity_decides_as_the_index_did(rows, batch
         documents = [
             Document(
                 index.scheme.sketch(TEXTS[text]) if not exact else Sketch(text + 1, 1, None),
-                f"owner {owner}",
-                f"http://{'abc'[owner % 3]}.test/{owner}",
-                visit=10 * owner + visit + 1,
+                f"owner {identity}",
+                f"http://{'abc'[identity % 3]}.test/{identity}",
+                visit=10 * identity + visit + 1,
                 text=TEXTS[text],
                 facts=None if exact else said,
                 exact=exact,
             )
-            for text, owner, visit, said, exact in sorted(rows, key=itemgetter(2))
+            for text, identity, visit, said, exact in sorted(rows, key=itemgetter(2))
         ]
         for start in range(0, len(documents), batch):
             part = documents[start : start + batch]

@@ -340,9 +340,9 @@ def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, 
 
     places = [(SketchStore, "append"), (SketchStore, "read"), (dedupe_module, "decide_corpus")]
     places += [(dedupe_module, "_copy"), (dedupe_module, "_write_groups"), (os, "fsync")]
-    for owner, name in places:
+    for identity, name in places:
         with monkeypatch.context() as patch:
-            patch.setattr(owner, name, fail)
+            patch.setattr(identity, name, fail)
             with pytest.raises(OSError, match="full"):
                 run()
         assert not list(folder.iterdir()), name

@@ -160,7 +160,7 @@ async def test_a_twin_waits_for_the_outcome_of_the_first_and_takes_its_place_if_
     assert not twin.done()
     crawl.settle(first, stored)
     assert (await twin).kind == ("duplicate" if stored else "unique")
-    assert crawl.stats["twin_waits"] == 1
+    assert crawl.stats["in_flight_waits"] == 1
     assert crawl.answers == len(crawl.worker.asked) == (2 if stored else 3)
     assert all(document is second.document for _, document in crawl.worker.asked[1:])
 
@@ -170,7 +170,7 @@ async def test_a_claim_of_the_same_number_in_another_namespace_is_no_twin():
     crawl = Crawl(unique(1), duplicate_of(1, run=OTHER_RUN))
     await crawl.claim(subject("m"))
     assert (await crawl.claim(subject("n"))).kind == "duplicate"
-    assert "twin_waits" not in crawl.stats
+    assert "in_flight_waits" not in crawl.stats
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ async def test_nobody_waits_longer_than_the_timeout():
     crawl = Crawl(unique(1), duplicate_of(1), timeout=0.1)
     await crawl.claim(subject())
     assert (await crawl.claim(subject())).kind == "duplicate"
-    assert crawl.stats == {"twin_waits": 1}
+    assert crawl.stats == {"in_flight_waits": 1}
 
 
 @deferred_f_from_coro_f
@@ -226,7 +226,7 @@ async def test_all_who_are_waited_for_share_one_timeout():
     crawl.worker.claim = too_late
     crawl.settle(first, False)
     assert (await twin).match.claim == 2
-    assert crawl.stats["twin_waits"] == 1
+    assert crawl.stats["in_flight_waits"] == 1
 
 
 @deferred_f_from_coro_f
@@ -241,7 +241,7 @@ async def test_a_first_verdict_that_takes_long_leaves_its_time_to_the_waiting():
 
     crawl.worker.claim = late
     twin = asyncio.ensure_future(crawl.claim(subject()))
-    while "twin_waits" not in crawl.stats:
+    while "in_flight_waits" not in crawl.stats:
         await asyncio.sleep(0.01)
     crawl.settle(first, False)
     assert (await twin).kind == "unique"
@@ -277,7 +277,7 @@ async def test_a_page_waits_for_what_stands_for_it(stored):
     crawl.settle(first, stored)
     assert (await page).kind == ("duplicate" if stored else "unique")
     assert crawl.answers == 2
-    assert crawl.stats["twin_waits"] == 1
+    assert crawl.stats["in_flight_waits"] == 1
 
 
 @pytest.mark.parametrize(
@@ -304,4 +304,4 @@ async def test_a_page_waits_no_longer_than_the_timeout():
     crawl = Crawl(unique(1), duplicate_of(1), timeout=0.1)
     await crawl.claim(subject())
     assert (await crawl.claims.foresee("n", document())).kind == "duplicate"
-    assert crawl.stats == {"twin_waits": 1}
+    assert crawl.stats == {"in_flight_waits": 1}

@@ -122,7 +122,7 @@ async def test_with_later_pipelines_that_drop_and_fail_nothing_is_lost_or_kept_t
     assert done.stats["checked"] == 3 * groups
     assert done.stats["claims/confirmed"] == len(kept)
     assert done.stats["claims/open"] == 0
-    assert done.stats["twin_waits"] > 0
+    assert done.stats["in_flight_waits"] > 0
     dropped = done.crawler.stats.get_value("item_dropped_reasons_count/DropItem")
     # An error in a pipeline is logged by Scrapy and counted by nobody.
     assert done.stats["claims/released"] == dropped + done.errors

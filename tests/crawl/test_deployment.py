@@ -21,14 +21,14 @@ from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import pytest
-from loopback import twins
+from loopback import in_batch
 from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_simhash.crawl.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "deployment.md").read_text("utf-8")
 GROUPS, TWINS = 8, 3
-PATHS = twins(GROUPS, TWINS)
+PATHS = in_batch(GROUPS, TWINS)
 REDIS = ("127.0.0.1", 6379)
 
 SPIDER = """

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 import scrapy
-from loopback import PageSpider, crawl, path_of, twins
+from loopback import PageSpider, crawl, in_batch, path_of
 from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage, ItemFilter
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 GROUPS, TWINS = 6, 3
-PATHS = twins(GROUPS, TWINS)
+PATHS = in_batch(GROUPS, TWINS)
 EVERY = sorted(map(str, range(GROUPS)))
 
 

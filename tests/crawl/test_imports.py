@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from loopback import article, serve, twins
+from loopback import article, in_batch, serve
 
 #: Each takes a while to load, or some megabytes, and is needed by few crawls.
 OTHERS = (
@@ -70,7 +70,7 @@ print(json.dumps({**loaded, "modules": sorted(sys.modules)}))
 
 
 def test_a_crawl_loads_nothing_that_it_does_not_need(tmp_path):
-    paths = twins(2, 6)
+    paths = in_batch(2, 6)
     with serve({path: article(path.split("/")[1]) for path in paths}) as address:
         done = subprocess.run(
             [sys.executable, "-c", CRAWL, str(tmp_path), *(address + path for path in paths)],

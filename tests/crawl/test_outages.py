@@ -10,7 +10,7 @@ from itertools import count
 
 import pytest
 from gate import gate
-from loopback import InPhases, PageSpider, answering, article, crawl, error_lines, twins
+from loopback import InPhases, PageSpider, answering, article, crawl, error_lines, in_batch
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import empty_database
 from sqlalchemy import create_engine, func, select
@@ -20,7 +20,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.index.index import Index
 
 GROUPS, TWINS = 12, 3
-PATHS = twins(GROUPS, TWINS)
+PATHS = in_batch(GROUPS, TWINS)
 
 
 # Busy with others

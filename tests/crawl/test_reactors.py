@@ -109,7 +109,7 @@ def test_nothing_is_lost_or_kept_twice_with_any_event_loop(loop, tmp_path):
     )
     assert stats["checked"] == 90
     assert stats["claims/open"] == 0
-    assert stats["twin_waits"] > 0
+    assert stats["in_flight_waits"] > 0
     assert stats["feeds/not_exported"] > 0
     # Scrapy logs the errors in the other pipeline and in the feed, and nothing else is logged.
     assert (

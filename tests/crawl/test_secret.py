@@ -7,7 +7,7 @@ import time
 from contextlib import closing
 
 import pytest
-from loopback import InPhases, PageSpider, crawl, critical_lines, twins
+from loopback import InPhases, PageSpider, crawl, critical_lines, in_batch
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from scrapy_simhash.db.secret import secret_of
@@ -15,7 +15,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.simhash.scheme import key_part
 
 GIVEN = "correct horse battery"
-PATHS = twins(4, 2)
+PATHS = in_batch(4, 2)
 
 
 @pytest.fixture

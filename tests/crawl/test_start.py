@@ -7,13 +7,13 @@ import subprocess
 import sys
 
 import pytest
-from loopback import STORES, PageSpider, crawl, critical_lines, prose, twins
+from loopback import STORES, PageSpider, crawl, critical_lines, in_batch, prose
 from scrapy.utils.defer import deferred_f_from_coro_f
 from stored import change, rows_of
 
 from scrapy_simhash import Index, native
 
-PATHS = twins(3, 2)
+PATHS = in_batch(3, 2)
 NOBODY_THERE = {"SIMHASH_DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/none"}
 
 

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 
 import psutil
 import pytest
-from loopback import InPhases, PageSpider, crawl, error_lines, path_of, prose, twins
+from loopback import InPhases, PageSpider, crawl, error_lines, in_batch, path_of, prose
 from scrapy import Request
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -23,7 +23,7 @@ from scrapy_simhash import Index
 from scrapy_simhash.history.drops import unpack
 
 GROUPS, TWINS = 12, 3
-PATHS = twins(GROUPS, TWINS)
+PATHS = in_batch(GROUPS, TWINS)
 
 
 @pytest.fixture

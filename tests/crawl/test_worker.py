@@ -86,7 +86,7 @@ class Recorder:
         if error := self.fail([]):
             raise error
 
-    def beat(self):
+    def send_heartbeat(self):
         return 0
 
     def tidy(self, seconds=0.0):
@@ -331,9 +331,9 @@ async def test_many_outcomes_are_taken_up_bit_by_bit(worker, session):
 
 
 @deferred_f_from_coro_f
-async def test_a_sign_of_life_comes_first_and_clearing_up_last(worker, session):
+async def test_a_heartbeat_comes_first_and_clearing_up_last(worker, session):
     done, left = [], [True, True, False]
-    session.beat = lambda: done.append("beat") or 2
+    session.send_heartbeat = lambda: done.append("beat") or 2
     session.tidy = lambda seconds: done.append("tidy") or bool(left and left.pop(0))
     execute = session.execute
     session.execute = lambda *given, **asked: done.append("batch") or execute(*given, **asked)
@@ -352,17 +352,17 @@ async def test_a_sign_of_life_comes_first_and_clearing_up_last(worker, session):
 
 
 @deferred_f_from_coro_f
-async def test_without_a_sign_of_life_the_database_is_away(worker, session, caplog):
-    def beat():
+async def test_without_a_heartbeat_the_database_is_away(worker, session, caplog):
+    def send_heartbeat():
         raise unavailable()
 
     await worker.claim("n", document("a"))
-    session.beat, session.fail = beat, lambda claims: unavailable()
+    session.send_heartbeat, session.fail = send_heartbeat, lambda claims: unavailable()
     for _ in range(3):
         with pytest.raises(IndexUnavailable):
             await worker.claim("n", document("b"))
     await until(lambda: len(session.probes) > 2)
-    session.beat, session.fail = (lambda: 0), lambda claims: None
+    session.send_heartbeat, session.fail = (lambda: 0), lambda claims: None
     await close(worker)
     assert caplog.text.count("heartbeat of this run failed") == 1
 

@@ -23,13 +23,13 @@ def test_a_page_is_compared_by_its_main_text_with_what_it_says_of_itself(read):
     found = read(article("a").replace(b"<body>", b"<head><title>The title</title></head><body>"))
     assert (found.text, found.key, found.url) == (prose("a"), "item:7", URL)
     assert "page:title" in found.facts.names.values()
-    assert found.rest
+    assert found.page_sketch
 
 
 def test_of_a_page_whose_text_is_given_nothing_else_is_known(read):
     found = read(text=prose("a"))
     assert found.text == prose("a")
-    assert found.rest is None
+    assert found.page_sketch is None
     assert set(found.facts.names.values()) <= {"(numbers)"}
 
 

@@ -53,8 +53,8 @@ def look_at(root: Any) -> None:
         assert says.text == page_text(root, extractor=name)
         assert_collapsed(says.text)
         assert says.main_width >= 0
-        assert not (says.speaks and not says.text)
-        assert containment(says.rest, says.rest) in {0.0, 1.0}
+        assert not (says.is_representative and not says.text)
+        assert containment(says.page_sketch, says.page_sketch) in {0.0, 1.0}
         assert read_page(root, extractor, most=-1) is None
     facts = page_facts(root)
     assert facts == page_facts(root)

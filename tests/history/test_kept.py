@@ -84,16 +84,16 @@ def test_drops_have_their_true_similarity(index) -> None:
 
 def test_documents_have_what_decides_on_them(index) -> None:
     facts = says(price="1 EUR")
-    claim(index, 0, facts, visit=7, rest=b"rest")
+    claim(index, 0, facts, visit=7, page_sketch=b"rest")
     claim(index, 1, facts)
     exact = Document(Sketch(5, 1, None), "2", "http://a.test/2", exact=True)
     index.execute(claims=[exact])
     found = history.documents(index.database, chosen(index), limit=9)
     assert [row.id for row in found.rows] == [1, 2, 3]
     assert [row.url[-1] for row in found.rows] == ["0", "1", "2"]
-    assert [row.basis for row in found.rows] == [PAGE, TEXT, EXACT]
+    assert [row.compared_by for row in found.rows] == [PAGE, TEXT, EXACT]
     assert [row.facts for row in found.rows] == [facts.packed(), facts.packed(), None]
-    assert (found.rows[0].visit, found.rows[0].rest) == (7, b"rest")
+    assert (found.rows[0].visit, found.rows[0].page_sketch) == (7, b"rest")
     assert found.rows[0].minhash == found.rows[1].minhash != b""
     assert [duplicate > 0 for _, duplicate in found.places] == [False, True, False]
 

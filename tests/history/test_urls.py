@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from scrapy_simhash import history
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.index.batch import owner_of
+from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
@@ -59,9 +59,9 @@ def stored(db: Database, name: str, *, key: str = "") -> Index:
 def read(index: Index, key: str = "") -> dict[str, Any]:
     """All that is read of where it was."""
     db, namespace = index.database, history.choose_namespace(index.database, index.namespace)
-    # The owners are not asked for: what is found is found by its address.
+    # The identities are not asked for: pages are found by their addresses.
     known = {url: history.pages(db, namespace, url, [0]) for url in (A, B, C)}
-    owned = history.pages(db, namespace, "", [owner_of(key + A)])
+    owned = history.pages(db, namespace, "", [identity_hash(key + A)])
     kept = history.kept_beside(db, namespace)
     met = history.documents(db, namespace, limit=9)
     found = list(history.better(db, namespace, criteria_of(["shortest-url"])))
@@ -70,7 +70,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
         "pages": [[claim.url for claim in one.claims] for one in known.values()],
         "drops": [[(d.url, d.original) for d in one.drops] for one in known.values()],
         "duplicates": [(d.url, d.key.removeprefix(key)) for d in owned.duplicates],
-        "merits": [(d.merits.url, d.kept and d.kept.url) for d in owned.duplicates],
+        "quality": [(d.quality.url, d.kept and d.kept.url) for d in owned.duplicates],
         "kept": [(pair.url, pair.other) for pair in kept.pairs],
         "documents": [row.url for row in met.rows],
         "urls": list(history.urls(db, namespace, met.places).values()),

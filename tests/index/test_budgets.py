@@ -176,8 +176,10 @@ def test_what_was_dropped_against_a_dead_run_is_an_orphan_before_its_claims_are_
     index.confirm(index.claim(article(5), key="5"))
     match = index.claim(article(5), key="6").match
     runs = schema.runs
-    void = update(runs).where(runs.c.id == dead.run.id).values(void=schema.ALL_VOID)
-    db.transact(lambda connection: connection.execute(void))
+    invalidated = (
+        update(runs).where(runs.c.id == dead.run.id).values(invalidated=schema.ALL_INVALIDATED)
+    )
+    db.transact(lambda connection: connection.execute(invalidated))
     for number in range(20):
         keep(index, number, match, "http://other.test/")
     assert items_kept(db).count("http://orphan.test/") == 3

@@ -65,7 +65,7 @@ def test_a_batch_whose_answer_was_lost_is_decided_as_before() -> None:
         Thing("b", 11),
         Thing("c", 14),
         Thing("old", 50).again(),
-        Thing("copy", 50, visit=2, generation=2),
+        Thing("copy", 50, visit=2, epoch=2),
         replace(Thing("changed", 70).again(), text=71),
         Thing("d", 90, facts=(("title", "one"),)),
         Thing("e", 90, facts=(("title", "two"),)),
@@ -95,11 +95,11 @@ def test_after_a_lost_answer_what_a_claim_has_stood_for_since_is_no_other_docume
 
 
 def crowd(**changes: object) -> Seen:
-    """Claims that a document of owner "me" and generation 2 is near: one of each kind."""
+    """Claims that a document of identity "me" and epoch 2 is near: one of each kind."""
     seen = Seen()
-    for owner, generation in (("me", 2), ("other", 2), ("me", 1), ("other", 1)):
-        if (owner, generation) not in changes.get("without", ()):
-            asked, _ = seen.ask(Thing(owner, 10, visit=generation * 7, generation=generation))
+    for identity, epoch in (("me", 2), ("other", 2), ("me", 1), ("other", 1)):
+        if (identity, epoch) not in changes.get("without", ()):
+            asked, _ = seen.ask(Thing(identity, 10, visit=epoch * 7, epoch=epoch))
             row = asked[0]._replace(id=len(seen.claims) + 1, state=CONFIRMED)
             seen.claims[row.id] = row
     return seen
@@ -108,13 +108,13 @@ def crowd(**changes: object) -> Seen:
 def test_own_of_this_visit_then_others_of_it_then_own_of_an_earlier_one_then_others() -> None:
     order = [("me", 2), ("other", 2), ("me", 1), ("other", 1)]
     without = []
-    for owner, generation in order:
-        (decision,) = crowd(without=without).meet(Thing("me", 10, visit=1, generation=2))
+    for identity, epoch in order:
+        (decision,) = crowd(without=without).meet(Thing("me", 10, visit=1, epoch=2))
         claim = decision.match.claim
-        assert (claim.key, claim.generation) == (owner, generation)
-        assert decision.kind == ("same" if owner == "me" else "duplicate")
-        without.append((owner, generation))
-    assert kinds(crowd(without=without), Thing("me", 10, visit=1, generation=2)) == ["unique"]
+        assert (claim.key, claim.epoch) == (identity, epoch)
+        assert decision.kind == ("same" if identity == "me" else "duplicate")
+        without.append((identity, epoch))
+    assert kinds(crowd(without=without), Thing("me", 10, visit=1, epoch=2)) == ["unique"]
 
 
 def test_an_own_claim_stands_for_one_document_of_a_visit() -> None:
@@ -146,8 +146,8 @@ def test_a_page_that_is_fetched_twice_in_a_crawl_is_the_same() -> None:
 
 def test_where_there_is_no_visit_of_the_web_own_versions_come_first() -> None:
     seen = Seen()
-    seen.kept(Thing("a", 10, generation=0), Thing("b", 13, generation=0))
-    (decision,) = seen.meet(Thing("a", 12, visit=9, generation=0))
+    seen.kept(Thing("a", 10, epoch=0), Thing("b", 13, epoch=0))
+    (decision,) = seen.meet(Thing("a", 12, visit=9, epoch=0))
     assert (decision.kind, decision.match.claim.key) == ("same", "a")
 
 
@@ -219,22 +219,22 @@ def test_equal_rows_of_lists_are_the_same_at_the_next_visit_and_equal_pages_copi
     for visit, kind in ((2, "same"), (70, "duplicate")):
         seen = Seen()
         seen.kept(Thing("a", 10, visit=60, exact=True))
-        assert one(seen, Thing("b", 10, visit=visit, generation=2, exact=True))[0] == kind
+        assert one(seen, Thing("b", 10, visit=visit, epoch=2, exact=True))[0] == kind
     seen = Seen()
     seen.kept(Thing("a", 10, exact=True))
-    assert one(seen, Thing("b", 10, visit=70, generation=2, exact=True))[0] == "same"
+    assert one(seen, Thing("b", 10, visit=70, epoch=2, exact=True))[0] == "same"
     seen = Seen()
     seen.kept(Thing("a", 10))
-    assert one(seen, Thing("b", 11, visit=2, generation=2))[0] == "duplicate", "near is not equal"
+    assert one(seen, Thing("b", 11, visit=2, epoch=2))[0] == "duplicate", "near is not equal"
 
 
 def test_a_row_that_moved_is_known_by_its_new_address_from_then_on() -> None:
-    """It is known by being equal when it moves, and by its owner when its text is revised."""
+    """It is known by being equal when it moves, and by its identity when its text is revised."""
     seen = Seen()
     for thing, kind in (
         (Thing("/old", 10), "unique"),
-        (Thing("/new", 10, visit=2, generation=2), "same"),
-        (Thing("/new", 11, visit=3, generation=3), "same"),
+        (Thing("/new", 10, visit=2, epoch=2), "same"),
+        (Thing("/new", 11, visit=3, epoch=3), "same"),
     ):
         (row,), facts = seen.ask(thing)
         (decision,) = seen.commit([row._replace(digest=bytes([thing.text]))], facts)
@@ -245,9 +245,9 @@ def test_a_row_that_moved_is_known_by_its_new_address_from_then_on() -> None:
 def test_an_item_that_names_its_page_is_another_on_another_page() -> None:
     """Ann on two committees is two rows, at every visit."""
 
-    def ann(page: str, generation: int) -> Thing:
+    def ann(page: str, epoch: int) -> Thing:
         facts = (("page", page),)
-        return Thing(f"Ann {page}", 7, facts, visit=generation, generation=generation, exact=True)
+        return Thing(f"Ann {page}", 7, facts, visit=epoch, epoch=epoch, exact=True)
 
     seen = Seen()
     kinds_of = [one(seen, ann(page, 1))[0] for page in ("planning", "finance", "planning")]
@@ -309,7 +309,7 @@ def test_a_distance_beyond_the_limit_is_not_made_good_by_a_similarity() -> None:
 
 def test_texts_of_few_features_are_near_if_they_are_equal() -> None:
     few = Thing("a", 10, size=7)
-    assert kinds(Seen(), few, replace(few, owner="b", text=11), replace(few, owner="c")) == [
+    assert kinds(Seen(), few, replace(few, identity="b", text=11), replace(few, identity="c")) == [
         "unique",
         "unique",
         "duplicate",
@@ -318,12 +318,12 @@ def test_texts_of_few_features_are_near_if_they_are_equal() -> None:
     assert kinds(Seen(), Thing("a", 10), Thing("b", 11, size=8)) == ["unique", "duplicate"]
 
 
-@pytest.mark.parametrize(("basis", "kind"), [(TEXT, "duplicate"), (PAGE, "unique")])
-def test_where_pages_speak_for_items_equal_items_say_nothing(basis: int, kind: str) -> None:
+@pytest.mark.parametrize(("compared_by", "kind"), [(TEXT, "duplicate"), (PAGE, "unique")])
+def test_where_pages_speak_for_items_equal_items_say_nothing(compared_by: int, kind: str) -> None:
     """Their texts are far apart."""
     seen = Seen()
     rows, facts = seen.ask(Thing("a", 10), Thing("b", 90))
-    equal = [row._replace(basis=basis, digest=b"what both items say") for row in rows]
+    equal = [row._replace(compared_by=compared_by, digest=b"what both items say") for row in rows]
     assert seen.commit(equal, facts)[1].kind == kind
 
 

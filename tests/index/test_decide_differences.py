@@ -19,7 +19,7 @@ PROSE = " ".join(f"word{number}" for number in range(400))
 
 def test_things_listed_on_one_page_under_other_addresses_are_different() -> None:
     seen = Seen()
-    variants = [Thing(f"/p?colour={colour}", 10, fetch=5) for colour in range(3)]
+    variants = [Thing(f"/p?colour={colour}", 10, listing=5) for colour in range(3)]
     assert [one(seen, variant) for variant in variants] == [
         ("unique", True, None),
         ("unique", True, "(address)"),
@@ -30,15 +30,15 @@ def test_things_listed_on_one_page_under_other_addresses_are_different() -> None
 
 def test_a_thing_that_another_page_lists_under_another_address_is_a_duplicate() -> None:
     seen = Seen()
-    seen.meet(Thing("/a", 10, fetch=5))
-    assert kinds(seen, Thing("/b", 10, fetch=6), Thing("/c", 10)) == ["duplicate"] * 2
+    seen.meet(Thing("/a", 10, listing=5))
+    assert kinds(seen, Thing("/b", 10, listing=6), Thing("/c", 10)) == ["duplicate"] * 2
 
 
 def test_what_was_listed_together_once_is_listed_together_again() -> None:
     seen = Seen()
-    variants = [Thing(f"/p?colour={colour}", 10, fetch=5) for colour in range(3)]
+    variants = [Thing(f"/p?colour={colour}", 10, listing=5) for colour in range(3)]
     seen.kept(*variants)
-    again = [replace(variant.again(), fetch=9) for variant in variants[::-1]]
+    again = [replace(variant.again(), listing=9) for variant in variants[::-1]]
     assert [one(seen, variant) for variant in again] == [("same", False, None)] * 3
 
 
@@ -132,19 +132,19 @@ def test_on_one_site_the_rest_of_the_page_has_to_agree(url: str, kind: str) -> N
     contents, other = shown(40, 300), sketch(" ".join(f"more{number}" for number in range(300)))
     assert containment(contents, other) < REST
     seen = Seen()
-    seen.meet(Thing("a", rest=contents))
-    decided = one(seen, Thing("b", rest=other, url=url))
+    seen.meet(Thing("a", page_sketch=contents))
+    decided = one(seen, Thing("b", page_sketch=other, url=url))
     assert decided == (kind, kind == "unique", "(rest of the page)" if kind == "unique" else None)
 
 
 def test_a_print_view_shows_less_and_is_a_duplicate() -> None:
     seen = Seen()
-    seen.meet(Thing("a", rest=shown(400, 40)))
-    assert one(seen, Thing("b", rest=shown(380)))[0] == "duplicate"
-    assert one(seen, Thing("c", rest=None))[0] == "duplicate", "an item's own text"
+    seen.meet(Thing("a", page_sketch=shown(400, 40)))
+    assert one(seen, Thing("b", page_sketch=shown(380)))[0] == "duplicate"
+    assert one(seen, Thing("c", page_sketch=None))[0] == "duplicate", "an item's own text"
     seen = Seen()
-    seen.meet(Thing("a", rest=None))
-    assert one(seen, Thing("b", rest=shown(400)))[0] == "duplicate", "likewise"
+    seen.meet(Thing("a", page_sketch=None))
+    assert one(seen, Thing("b", page_sketch=shown(400)))[0] == "duplicate", "likewise"
 
 
 def test_what_is_from_nowhere_may_be_from_the_same_site() -> None:
@@ -158,8 +158,8 @@ def test_what_is_from_nowhere_may_be_from_the_same_site() -> None:
 
 def test_the_rest_of_the_page_does_not_count_where_facts_never_do() -> None:
     seen = Seen(facts="never")
-    seen.meet(Thing("a", rest=shown(10, 300)))
-    assert one(seen, Thing("b", rest=shown(400)))[0] == "duplicate"
+    seen.meet(Thing("a", page_sketch=shown(10, 300)))
+    assert one(seen, Thing("b", page_sketch=shown(400)))[0] == "duplicate"
 
 
 # A text that several things of a site have
@@ -191,8 +191,8 @@ def test_a_text_that_two_things_of_a_site_have_may_be_copied() -> None:
 def test_versions_of_one_thing_do_not_make_a_text_common() -> None:
     seen = Seen()
     page = titled(1)
-    for generation, text in enumerate((10, 11, 12), 1):
-        seen.kept(replace(page.again(generation), text=text))
+    for epoch, text in enumerate((10, 11, 12), 1):
+        seen.kept(replace(page.again(epoch), text=text))
     assert len(seen.claims) == 3
     assert one(seen, replace(titled(7, B), text=11))[0] == "duplicate"
 

@@ -47,9 +47,9 @@ def crawls(draw, *, texts=DRIFTING, facts=titled_and_priced, sites=("a",), kinds
         if kind == "page":
             thing = replace(thing, visit=2 + number)
         if kind == "row":
-            thing = replace(thing, owner=f"row {text}", facts=(), exact=True)
+            thing = replace(thing, identity=f"row {text}", facts=(), exact=True)
         if kind == "listed":
-            thing = replace(thing, owner="list")
+            thing = replace(thing, identity="list")
         things.append(thing)
     return things
 
@@ -71,7 +71,7 @@ def test_a_drop_has_a_match_that_is_near_and_has_no_conflict(things, batch):
         for thing, decision in zip(part, seen.meet(*part), strict=True):
             if decision.kind == "duplicate":
                 claim = decision.match.claim
-                assert claim.basis == thing.exact
+                assert claim.compared_by == thing.exact
                 assert abs(int.from_bytes(claim.fingerprint, "big") - thing.text) <= NEAR
                 new, stored = facts_of(dict(thing.facts)), Facts.unpack(claim.facts)
                 assert conflict(new, stored, same_site=thing.url == claim.url) is None
@@ -81,8 +81,8 @@ def test_a_drop_has_a_match_that_is_near_and_has_no_conflict(things, batch):
 @given(histories, batches)
 def test_of_equal_things_of_a_visit_one_is_kept_whatever_came_before(visits, batch):
     seen = Seen()
-    for generation, things in enumerate(visits, 1):
-        kept = said(seen.kept(*(thing.again(generation) for thing in things), batch=batch))
+    for epoch, things in enumerate(visits, 1):
+        kept = said(seen.kept(*(thing.again(epoch) for thing in things), batch=batch))
         assert len(kept) == len(set(kept))
 
 
@@ -126,8 +126,8 @@ def comes_again(things, batch, other, chance=None):
     seen = Seen()
     first = seen.kept(*things, batch=batch)
     claims = set(seen.claims)
-    for generation in (2, 3):
-        again = [thing.again(generation) for thing in things]
+    for epoch in (2, 3):
+        again = [thing.again(epoch) for thing in things]
         if chance is not None:
             chance.shuffle(again)
         kept = seen.kept(*again, batch=other)
@@ -138,8 +138,8 @@ def comes_again(things, batch, other, chance=None):
 @given(histories, st.integers(1, 7))
 def test_it_does_not_matter_how_many_are_decided_on_together(visits, batch):
     one, other = Seen(), Seen()
-    for generation, things in enumerate(visits, 1):
-        met = [thing.again(generation) for thing in things]
+    for epoch, things in enumerate(visits, 1):
+        met = [thing.again(epoch) for thing in things]
         together = one.meet(*met)
         apart = [
             decision
@@ -154,8 +154,8 @@ def test_it_does_not_matter_how_many_are_decided_on_together(visits, batch):
 @given(st.lists(crawls(texts=APART), min_size=1, max_size=3))
 def test_a_batch_that_is_decided_on_again_keeps_and_claims_the_same(visits):
     seen = Seen()
-    for generation, things in enumerate(visits, 1):
-        asked = seen.ask(*(thing.again(generation) for thing in things))
+    for epoch, things in enumerate(visits, 1):
+        asked = seen.ask(*(thing.again(epoch) for thing in things))
         first = seen.commit(*asked)
         claims = set(seen.claims)
         again = seen.commit(*asked)

@@ -158,7 +158,7 @@ def test_a_duplicate_is_remembered_as_what_it_is(open_: Callable[..., Index]) ->
     (verdict,) = ask(index, copy)
     index.execute(duplicates=[Duplicate(copy, verdict.match, "drop", b"{}", "dict")])
     stored = index.database.read(lambda c: c.execute(select(schema.duplicates)).one())
-    assert (stored.basis, stored.distance, stored.similarity) == (schema.EXACT, 0, 1)
+    assert (stored.compared_by, stored.distance, stored.similarity) == (schema.EXACT, 0, 1)
     assert stored.minhash is None
 
 

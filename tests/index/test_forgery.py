@@ -92,7 +92,7 @@ def crowded_copies(secret: str | None) -> tuple[list[str], int]:
     """What is said of copies of an article all of whose bands somebody wanted to crowd.
 
     Returns:
-        the kinds of the verdicts on the copies, and how many texts met a crowded band.
+        the kinds of the verdicts on the copies, and how many texts had a hot key.
     """
     text = prose("article", 400)
     crowd = Forger(secret_of(KNOWN)).crowding(text, BANDS, 130)
@@ -103,19 +103,19 @@ def crowded_copies(secret: str | None) -> tuple[list[str], int]:
         for number, page in enumerate([*crowd, text]):
             assert index.claim(page, key=f"page {number}").kind == "unique"
         kinds = [index.claim(copy, key=f"copy {n}").kind for n, copy in enumerate(copies)]
-        return kinds, index.lookup.counts.crowded
+        return kinds, index.lookup.counts.hot_keys
 
 
 def test_who_knows_the_secret_hides_an_article_from_its_copies() -> None:
-    kinds, crowded = crowded_copies(KNOWN)
-    assert crowded > 20
+    kinds, hot_keys = crowded_copies(KNOWN)
+    assert hot_keys > 20
     assert kinds.count("unique") > 5
 
 
 @pytest.mark.parametrize("secret", [None, "what the forger has not been told"])
 def test_without_the_secret_nothing_is_crowded(secret: str | None) -> None:
-    kinds, crowded = crowded_copies(secret)
-    assert crowded == 0
+    kinds, hot_keys = crowded_copies(secret)
+    assert hot_keys == 0
     assert set(kinds) == {"duplicate"}
 
 

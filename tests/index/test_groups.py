@@ -66,7 +66,7 @@ def test_what_is_near_and_says_something_else_is_a_group_of_its_own(index: Index
     documents = [document(index, article(1), str(number), number) for number in (1, 2)]
     for number, one in enumerate(documents):
         # Two things that one page lists.
-        one.fetch, one.visit = 7, number
+        one.listing, one.visit = 7, number
     first, second = index.execute(claims=documents)
     assert (second.kind, second.differs) == ("unique", "(address)")
     assert second.match.group == first.group != second.group

@@ -24,9 +24,13 @@ from scrapy_simhash.text.page_sketch import sketch
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 
-def void(db: Database, run: Run, state: int = schema.ALL_VOID) -> None:
+def invalidated(db: Database, run: Run, state: int = schema.ALL_INVALIDATED) -> None:
     """One statement, as when the run was found dead."""
-    change = update(schema.runs).where(schema.runs.c.id == run.id).values(void=state, recovered=1.0)
+    change = (
+        update(schema.runs)
+        .where(schema.runs.c.id == run.id)
+        .values(invalidated=state, recovered=1.0)
+    )
     db.transact(lambda connection: connection.execute(change))
 
 
@@ -37,10 +41,10 @@ def test_those_that_pend_or_all_of_them_count_no_more(db: Database) -> None:
         index.claim(article(number), key=str(number))
     index.confirm(index.claim(article(9), key="9"))
     assert len(other) == 4
-    void(db, run, schema.PENDING_VOID)
+    invalidated(db, run, schema.PENDING_INVALIDATED)
     assert len(other) == 1
     assert [other.claim(article(n), key="x").kind for n in (0, 9)] == ["unique", "duplicate"]
-    void(db, run)
+    invalidated(db, run)
     assert len(other) == 1, "the one of the other run"
     assert other.claim(article(9), key="y").kind == "unique"
 
@@ -51,19 +55,19 @@ def test_nobody_is_a_version_of_what_counts_no_more(db: Database) -> None:
     index.confirm(old)
     newer = claim_version(Index(db, run=run), edited(article(1)), visit=2)
     assert newer.kind == "same"
-    void(db, run)
+    invalidated(db, run)
     again = claim_version(index, article(1), visit=3)
     assert (again.kind, again.claim) == ("same", None)
     assert again.match.claim == old.claim.id
 
 
 def test_nothing_is_dropped_as_the_same_as_what_counts_no_more(db: Database) -> None:
-    """An owner's newest claim is looked at even where no key leads to it."""
+    """The newest claim of an identity is read even where no key leads to it."""
     run, index = Run.open(db), Index(db, same_url="drop")
     dead = Index(db, run=run)
     dead.confirm(claim_version(dead, article(1), visit=1))
     assert claim_version(index, article(1), visit=2).claim is None
-    void(db, run)
+    invalidated(db, run)
     again = claim_version(index, article(1), visit=3)
     assert (again.kind, again.claim is not None) == ("unique", True)
 
@@ -73,7 +77,7 @@ def test_the_nearest_are_those_that_count(db: Database) -> None:
     Index(db, run=run).claim(article(1), key="dead")
     index.claim(article(2), key="alive")
     assert [match.key for match in index.nearest(article(1))] == ["dead"]
-    void(db, run)
+    invalidated(db, run)
     assert index.nearest(article(1)) == []
     assert [match.key for match in index.nearest(article(2))] == ["alive"]
 
@@ -83,12 +87,12 @@ def test_nothing_is_foreseen_of_what_counts_no_more(db: Database) -> None:
 
     def page(key: str) -> Document:
         rest = sketch(article(1))
-        return index.document(article(1), key=key, url=f"http://a.test/{key}", rest=rest)
+        return index.document(article(1), key=key, url=f"http://a.test/{key}", page_sketch=rest)
 
     dead = Index(db, run=run)
     dead.confirm(*dead.execute([page("a")]))
     assert index.foresee(page("b")).kind == "duplicate"
-    void(db, run)
+    invalidated(db, run)
     assert index.foresee(page("b")).kind == "unique"
 
 
@@ -101,7 +105,7 @@ def test_equal_items_that_count_no_more_are_not_met(db: Database) -> None:
     dead = Index(db, run=run)
     dead.confirm(*dead.execute([item("a")]))
     assert index.execute([item("b")])[0].kind == "duplicate"
-    void(db, run)
+    invalidated(db, run)
     assert index.execute([item("b")])[0].kind == "unique"
 
 
@@ -120,13 +124,13 @@ def test_a_band_is_not_crowded_by_what_counts_no_more(db: Database) -> None:
     for start in range(0, CROWD, 20):
         dead.execute(documents("dead")[start : start + 20])
     alive = Index(db)
-    void(db, run)
+    invalidated(db, run)
     alive.execute(documents("alive")[:3])
-    assert alive.lookup.counts.crowded == alive.lookup.counts.exact_only == 0
+    assert alive.lookup.counts.hot_keys == alive.lookup.counts.exact_only == 0
     again = Index(db)
     again.execute(documents("others")[: CROWD - 3])
     again.execute(documents("last")[-1:])
-    assert again.lookup.counts.crowded > 0, "those that count crowd it"
+    assert again.lookup.counts.hot_keys > 0, "those that count crowd it"
 
 
 def fill(db: Database, run: Run) -> tuple[Index, Any]:
@@ -144,7 +148,7 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     _, namespace = fill(db, run)
     assert namespace.size == 1
     assert not list(history.quarantined(db, namespace, orphans=True))
-    void(db, run)
+    invalidated(db, run)
     namespace = history.choose_namespace(db, None)
     assert namespace.size == 0
     assert [row.item for row in history.quarantined(db, namespace, orphans=True)] == [b"item"]
@@ -160,6 +164,6 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
 def test_an_orphan_of_a_dead_run_does_not_expire(db: Database) -> None:
     run = Run.open(db)
     index, _ = fill(db, run)
-    void(db, run)
+    invalidated(db, run)
     assert expire_duplicates(index, db.now() + 1000) == 0
     assert rows(db, schema.duplicates) == 1

@@ -71,7 +71,7 @@ def test_what_has_a_band_of_its_own_is_still_found_in_a_crowd(db: Database) -> N
     index, _ = same_template(db, CROWD + 20)
     own = f"{article(0)} {article(1, 25)}"
     assert index.claim(own, key="own").kind == "unique"
-    assert index.lookup.counts.crowded > index.lookup.counts.exact_only
+    assert index.lookup.counts.hot_keys > index.lookup.counts.exact_only
     assert index.claim(edited(own), key="copy").match.key == "own"
 
 

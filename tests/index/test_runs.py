@@ -130,13 +130,13 @@ def test_a_run_that_ends_while_it_is_judged_keeps_what_it_has(
     assert kind(Index(db, run=run), TEXT) == "duplicate"
 
 
-def test_a_run_that_gives_a_sign_of_life_while_it_is_judged_lives(
+def test_a_run_that_gives_a_heartbeat_while_it_is_judged_lives(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     living = Run.open(db)
 
     def beat_first(_name: str) -> bool:
-        living.mark(beats=1)
+        living.mark(heartbeats=1)
         return False
 
     monkeypatch.setattr("scrapy_simhash.index.recovery.is_alive", beat_first)
@@ -162,10 +162,10 @@ def test_a_run_on_another_host_is_dead_once_it_was_silent_twice(
     assert len(index) == 0
 
 
-def test_a_sign_of_life_renews_the_lease(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_heartbeat_renews_the_lease(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     index = crashed(db, host="elsewhere", heartbeat=0.0, suspected=0.0)
-    monkeypatch.setattr(index.run, "_beaten", 0.0)
-    index.run.beat()
+    monkeypatch.setattr(index.run, "_last_heartbeat", 0.0)
+    index.run.send_heartbeat()
     assert Run.open(db).recovery.runs == []
     assert row(db, index.run).suspected is None
 
@@ -181,16 +181,16 @@ def test_a_clock_that_is_set_takes_no_live_run_for_dead(
     now = runs.time.time
     for passed in range(0, 200, 5):
         monkeypatch.setattr("time.time", lambda passed=passed: now() + step + passed)
-        judge.beat()
+        judge.send_heartbeat()
         if passed % HEARTBEAT == 0:
             # The clock of its own host is right.
             monkeypatch.setattr("time.time", lambda passed=passed: now() + passed)
-            living.beat()
+            living.send_heartbeat()
     assert judge.recovery.runs == []
     assert row(db, living).recovered is None
 
 
-def test_an_index_with_a_run_of_its_own_gives_signs_of_life(
+def test_an_index_with_a_run_of_its_own_sends_heartbeats(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = Index(db)
@@ -198,13 +198,13 @@ def test_an_index_with_a_run_of_its_own_gives_signs_of_life(
     first = row(db, index.run)
     index.claim(TEXT, key="b")
     assert row(db, index.run) == first, "not with every claim"
-    monkeypatch.setattr(index.run, "_beaten", index.run._beaten - HEARTBEAT)
+    monkeypatch.setattr(index.run, "_last_heartbeat", index.run._last_heartbeat - HEARTBEAT)
     index.claim(TEXT, key="c")
-    assert row(db, index.run).beats == 1
+    assert row(db, index.run).heartbeats == 1
     assert row(db, index.run).heartbeat > first.heartbeat
 
 
-def test_signs_of_life_are_given_by_the_clock_of_the_database(
+def test_heartbeats_are_sent_by_the_clock_of_the_database(
     db: Database, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
     if engine == "sqlite":
@@ -213,8 +213,8 @@ def test_signs_of_life_are_given_by_the_clock_of_the_database(
     opened = row(db, run).heartbeat
     now = runs.time.time
     monkeypatch.setattr("time.time", lambda: now() + 3600)
-    run.beat()
-    assert row(db, run).beats == 1
+    run.send_heartbeat()
+    assert row(db, run).heartbeats == 1
     assert row(db, run).heartbeat < opened + 600
     assert db.now() < opened + 600, "what is claimed from now on goes by it too"
 
@@ -228,7 +228,7 @@ def test_a_run_that_closed_well_is_left_alone(db: Database) -> None:
     closed = row(db, index.run)
     assert closed.reason == "finished"
     assert closed.stats == '{"items": 1}'
-    assert closed.void == schema.NOT_VOID
+    assert closed.invalidated == schema.NONE_INVALIDATED
 
 
 @pytest.mark.parametrize(("on_crash", "left"), [("release", 0), ("keep", 1)])
@@ -353,8 +353,8 @@ def test_a_run_that_was_taken_for_dead_can_still_confirm(db: Database) -> None:
     verdict = index.claim(TEXT, key="a")
     run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
     assert deleted(Run.open(db)) == 1
-    run._beaten = 0.0
-    run.beat()
+    run._last_heartbeat = 0.0
+    run.send_heartbeat()
     index.confirm(verdict)
     assert kind(index, TEXT, "b") == "duplicate"
 
@@ -372,8 +372,8 @@ def test_a_run_that_wakes_is_a_run_again(
     assert judge.recovery.runs == [run.id]
     if is_deleted:
         assert deleted(judge) == 1
-    run._beaten = 0.0
-    run.beat()
+    run._last_heartbeat = 0.0
+    run.send_heartbeat()
     assert "was declared dead" in caplog.text
     assert len(index) == (0 if is_deleted else 1), "what is left of it counts again"
     verdict = index.claim(OTHER, key="b")
@@ -399,8 +399,8 @@ def test_what_a_run_that_wakes_has_claimed_is_deleted_no_further(
     forget = judge.recovery._delete
 
     def wake_first(namespace: int, numbers: Any) -> int:
-        run._beaten = 0.0
-        run.beat()
+        run._last_heartbeat = 0.0
+        run.send_heartbeat()
         return forget(namespace, numbers)
 
     monkeypatch.setattr(judge.recovery, "_delete", wake_first)
@@ -410,11 +410,11 @@ def test_what_a_run_that_wakes_has_claimed_is_deleted_no_further(
 
 def test_who_is_silent_on_another_host_is_no_company(db: Database) -> None:
     """Or a crawl after a dead one would be the same visit of the web."""
-    silent, company = Run.open(db), Run.open(db)
-    silent.mark(host="elsewhere", heartbeat=db.now() - LEASE - 5)
-    company.mark(host="elsewhere", generation=company.id)
+    is_ignored, company = Run.open(db), Run.open(db)
+    is_ignored.mark(host="elsewhere", heartbeat=db.now() - LEASE - 5)
+    company.mark(host="elsewhere", epoch=company.id)
     run = Run.open(db)
-    assert run.generation == company.id
+    assert run.epoch == company.id
 
 
 def test_a_run_that_wakes_and_closes_keeps_what_is_left(db: Database) -> None:

@@ -108,7 +108,7 @@ def product(index: Index, number: int, key: str = "") -> Document:
 def test_things_with_one_text_are_told_apart_in_a_crowd_and_their_copies_are_found(
     db: Database,
 ) -> None:
-    """All their bands are crowded; what is left to find them by is their equal text."""
+    """All their keys are hot; only their equal text finds them."""
     index, count = Index(db), CROWD + 60
     for start in range(0, count, 40):
         verdicts = index.execute([product(index, n) for n in range(start, start + 40)])

@@ -1,4 +1,4 @@
-"""Versions of a page: claims of one owner, on every engine that there is a server of."""
+"""Versions of a page: claims of one identity, on every engine with a server."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_an_owners_own_version_is_the_same_and_not_a_duplicate(db: Database) -> 
 @pytest.mark.parametrize(
     ("table", "columns"),
     [
-        ("simhash_claims", ["namespace", "owner"]),
+        ("simhash_claims", ["namespace", "identity"]),
         ("simhash_claims", ["run", "namespace", "id"]),
         ("simhash_duplicates", ["namespace", "claim"]),
         ("simhash_duplicates", ["run"]),
         ("simhash_runs", ["settled"]),
-        ("simhash_runs", ["void"]),
+        ("simhash_runs", ["invalidated"]),
     ],
 )
 def test_what_is_looked_for_is_found_by_an_index(

@@ -81,8 +81,8 @@ def test_what_says_that_its_address_is_the_canonical_one(item, canonical):
         st.booleans(),
     )
 )
-def test_merits_come_back_as_they_were_packed(merits):
-    assert QualitySignals.unpack(merits.packed(), merits.url) == merits
+def test_merits_come_back_as_they_were_packed(quality):
+    assert QualitySignals.unpack(quality.packed(), quality.url) == quality
 
 
 def test_what_can_not_be_unpacked_speaks_for_nothing():

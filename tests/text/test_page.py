@@ -78,7 +78,7 @@ def test_the_text_is_that_of_page_text_whatever_the_page(html: str) -> None:
         says = read_page(root, load_extractor(name))
         assert says.text == page_text(root, extractor=name)
         assert 0 <= says.main_width <= says.visible_width
-        assert containment(says.rest, says.rest) in (0.0, 1.0)
+        assert containment(says.page_sketch, says.page_sketch) in (0.0, 1.0)
     assert all(value and len(value) <= 256 for value in page_facts(root).values())
     assert etree.tostring(root) == before
 
@@ -100,7 +100,7 @@ def test_all_that_is_visible_counts_and_scripts_do_not(extractor: str) -> None:
     )
     says = read(html, extractor)
     assert says.visible_width == len("North South East of here West Up")
-    assert struct.unpack_from("<I", says.rest) == (6,)
+    assert struct.unpack_from("<I", says.page_sketch) == (6,)
 
 
 def test_a_footer_as_main_text_does_not_speak_for_a_table_of_contents() -> None:
@@ -110,28 +110,28 @@ def test_a_footer_as_main_text_does_not_speak_for_a_table_of_contents() -> None:
         " reserved. Made with a program that turns hemp into pages.</p></div></body>"
     )
     assert says.text.startswith("Copyright")
-    assert not says.speaks
+    assert not says.is_representative
 
 
 def test_an_empty_page_does_not_speak() -> None:
-    assert not read("<html><body></body></html>").speaks
+    assert not read("<html><body></body></html>").is_representative
 
 
 def test_a_short_text_speaks_where_little_stands_around_it() -> None:
     says = read(page("<p>The ferry does not run today, for the captain has a cold.</p>"))
-    assert says.speaks
-    assert not read(page(f"<p>{says.text}</p>", beside=50)).speaks
+    assert says.is_representative
+    assert not read(page(f"<p>{says.text}</p>", beside=50)).is_representative
 
 
 def test_a_long_text_speaks_whatever_its_share() -> None:
     says = read(page(f"<article>{STORY}</article>", beside=900))
     assert says.main_width < 0.1 * says.visible_width
-    assert says.speaks
+    assert says.is_representative
 
 
 def test_an_extractor_of_ones_own_is_read_beside_the_visible_text() -> None:
     says = read_page(tree(page(STORY)), lambda root: "the goats")
-    assert (says.text, says.main_width, says.speaks) == ("the goats", 9, False)
+    assert (says.text, says.main_width, says.is_representative) == ("the goats", 9, False)
 
 
 def test_an_extractor_that_gives_no_text_is_an_error() -> None:
@@ -156,8 +156,8 @@ def test_a_print_view_is_contained_in_its_page_and_another_page_is_not() -> None
     whole = read(page(f"<h1>Goats</h1>{STORY}<p>Letters from readers</p>"))
     printed = read(f"<body><h1>Goats</h1>{STORY}</body>")
     other = read(page("<p>" + words(range(300)) + "</p>"))
-    assert containment(whole.rest, printed.rest) > 0.9
-    assert containment(whole.rest, other.rest) < 0.65
+    assert containment(whole.page_sketch, printed.page_sketch) > 0.9
+    assert containment(whole.page_sketch, other.page_sketch) < 0.65
 
 
 @pytest.mark.parametrize(("shared", "extra"), [(1.0, 0), (0.8, 0), (0.65, 1000), (0.5, 3000)])

@@ -1,4 +1,4 @@
-"""The site that the crawls of the suite fetch: known groups of twins, and lists of them."""
+"""The site that the crawls of the suite fetch: known groups of duplicates, and lists of them."""
 
 from __future__ import annotations
 
