@@ -66,7 +66,7 @@ def test_the_first_page_does_what_it_says(tmp_path):
     kept = [json.loads(line)["url"] for line in lines]
     assert len(kept) == 3
     assert {url.rpartition("/")[2] for url in kept} > {"b", "c"}
-    assert "0 claims; near is" in first
+    assert "0 stored items; similarity 0.9 or more" in first
     assert "4 checked, 3 kept, 1 dropped: 3 unique, 1 near-duplicate" in first
     assert "4 checked, 0 kept, 4 dropped" in again
     assert "4 checked, 4 kept" in counting

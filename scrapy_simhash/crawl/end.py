@@ -76,7 +76,7 @@ class CrawlEnd:
         if not name.startswith(("(", "page:")):
             setting = f"SIMHASH_IGNORE_FIELDS = [{name!r}], or {setting}"
         logger.warning(
-            "%d items were kept although their text is near another's, %d of them because %s "
+            "%d items were kept although their text is similar to another's, %d of them because %s "
             "differs. If that does not make them different things: %s",
             total,
             fields[name],

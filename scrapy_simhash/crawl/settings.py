@@ -163,8 +163,8 @@ class Settings:
         """The rule, in words."""
         similarity, limit = self.rule.similarity, self.rule.limit
         if similarity is None:
-            return f"a distance of {limit} or less"
-        return f"a similarity of {similarity:g} or more"
+            return f"distance {limit} or less"
+        return f"similarity {similarity:g} or more"
 
     @property
     def compared(self) -> str:

@@ -113,11 +113,11 @@ class CrawlStart:
         else:
             _freeze_loaded_objects()
             logger.info(
-                "Index %s, namespace %r with %s %s; near is %s (%s); %s; core: %s",
+                "Index %s, namespace %r with %s stored %s; %s (%s); %s; core: %s",
                 settings.shown_database,
                 namespace,
                 f"{size:,}",
-                plural(size, "claim"),
+                plural(size, "item"),
                 settings.near,
                 settings.compared,
                 _ACTIONS[settings.on_duplicate],

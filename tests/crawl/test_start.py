@@ -41,14 +41,14 @@ async def test_the_first_line_says_where_the_index_is_and_what_it_holds(
     await crawl(PageSpider, settings, urls)
     await crawl(PageSpider, settings | {"SIMHASH_ON_DUPLICATE": "report"})
     await crawl(PageSpider, settings | {"SIMHASH_DISTANCE": 5, "SIMHASH_NAMESPACE": "other"})
-    near = "near is a similarity of 0.9 or more (COMPARE=auto EXTRACTOR=density)"
-    far = "near is a distance of 5 or less (COMPARE=auto EXTRACTOR=density)"
+    near = "similarity 0.9 or more (COMPARE=auto EXTRACTOR=density)"
+    far = "distance 5 or less (COMPARE=auto EXTRACTOR=density)"
     dropped = f"duplicates are dropped; core: {native.in_use}"
     kept = f"duplicates are reported, and stored; core: {native.in_use}"
     assert lines(caplog, "INFO") == [
-        f"Index {database}, namespace 'pages' with 0 claims; {near}; {dropped}",
-        f"Index {database}, namespace 'pages' with 3 claims; {near}; {kept}",
-        f"Index {database}, namespace 'other' with 0 claims; {far}; {dropped}",
+        f"Index {database}, namespace 'pages' with 0 stored items; {near}; {dropped}",
+        f"Index {database}, namespace 'pages' with 3 stored items; {near}; {kept}",
+        f"Index {database}, namespace 'other' with 0 stored items; {far}; {dropped}",
     ]
 
 
