@@ -6,7 +6,6 @@ its dictionary loaded, with the first text.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -36,55 +35,6 @@ class Extraction:
     left_out: list[str]
     weights: dict[str, float]
     keywords: dict[str, float]
-
-
-class KeywordExtractor:
-    """Finds the keywords of a text and weighs them. Its id names all that influences the result."""
-
-    def __init__(
-        self,
-        *,
-        tokenizer: str | Callable[[str], Iterable[str]] = "jieba",
-        user_dictionary: str | os.PathLike[str] | Collection[str] | None = None,
-        stop_words: str | os.PathLike[str] | Collection[str] | None = "default",
-        weights: str | Mapping[str, float] = "tfidf",
-        idf: str | os.PathLike[str] | None = None,
-        top: int | str | None = "adaptive",
-    ) -> None:
-        """Check the options, which are those of `Keywords`, and read the small files."""
-        user_words, user_id = load_user_dictionary(user_dictionary)
-        cutter = load_tokenizer(tokenizer, user_words)
-        self._stop_words, stop_id = load_stop_words(stop_words)
-        self._weigh, weights_id = load_weights(weights, cutter, idf)
-        needs_tags = weights in ("pos", "textrank")
-        self._cut = cutter.tag if needs_tags and cutter.tag else cutter.cut
-        self._top = _check_top(top)
-        self.id = (
-            f"tokenizer={cutter.id} user_dictionary={user_id} stop_words={stop_id} "
-            f"weights={weights_id} top={'all' if top is None else top}"
-        )
-
-    def extract(self, text: str) -> Extraction:
-        """Find the keywords of a text."""
-        words: list[str] = []
-        left_out: list[str] = []
-        kept: list[Tagged] = []
-        for word, tag in self._cut(text):
-            keep = word.isalnum() or any(map(str.isalnum, word))
-            if keep:
-                words.append(word)
-                if word.lower() in self._stop_words:
-                    left_out.append(word)
-                    keep = False
-            kept.append((word, tag) if keep else LEFT_OUT)
-        weights = self._weigh(kept)
-        # The choice among equally heavy words must not depend on their order in the text.
-        heaviest = sorted(weights.items(), key=lambda item: (-abs(item[1]), item[0]))
-        if self._top == "adaptive":
-            count: int | None = max(5, min(200, len(text.encode("utf-8", "replace")) // 120))
-        else:
-            count = self._top
-        return Extraction(words, left_out, weights, dict(heaviest[:count]))
 
 
 def _check_top(top: Any) -> Any:
@@ -148,17 +98,21 @@ class Keywords:
         """
         check_tie(tie)
         hash_id, self._hash = load_hash(hash, bits)
-        self._extractor = KeywordExtractor(
-            tokenizer=tokenizer,
-            user_dictionary=user_dictionary,
-            stop_words=stop_words,
-            weights=weights,
-            idf=idf,
-            top=top,
-        )
+        user_words, user_id = load_user_dictionary(user_dictionary)
+        cutter = load_tokenizer(tokenizer, user_words)
+        self._stop_words, stop_id = load_stop_words(stop_words)
+        self._weigh, weights_id = load_weights(weights, cutter, idf)
+        needs_tags = weights in ("pos", "textrank")
+        self._cut = cutter.tag if needs_tags and cutter.tag else cutter.cut
+        self._top = _check_top(top)
         self._tie = tie
         self.bits = bits
-        self._public_id = f"keywords/1 {self._extractor.id} hash={hash_id} bits={bits} tie={tie}"
+        # Names all that influences the result.
+        self._public_id = (
+            f"keywords/1 tokenizer={cutter.id} user_dictionary={user_id} stop_words={stop_id} "
+            f"weights={weights_id} top={'all' if top is None else top} hash={hash_id} bits={bits} "
+            f"tie={tie}"
+        )
         self._is_public = isinstance(hash, str) and hash in HASHES
         self._secret = b""
         self.id = self._public_id
@@ -172,9 +126,31 @@ class Keywords:
         made.id = f"{self._public_id} {key_part(secret)}"
         return made
 
+    def extract(self, text: str) -> Extraction:
+        """Find the keywords of a text."""
+        words: list[str] = []
+        left_out: list[str] = []
+        kept: list[Tagged] = []
+        for word, tag in self._cut(text):
+            keep = word.isalnum() or any(map(str.isalnum, word))
+            if keep:
+                words.append(word)
+                if word.lower() in self._stop_words:
+                    left_out.append(word)
+                    keep = False
+            kept.append((word, tag) if keep else LEFT_OUT)
+        weights = self._weigh(kept)
+        # The choice among equally heavy words must not depend on their order in the text.
+        heaviest = sorted(weights.items(), key=lambda item: (-abs(item[1]), item[0]))
+        if self._top == "adaptive":
+            count: int | None = max(5, min(200, len(text.encode("utf-8", "replace")) // 120))
+        else:
+            count = self._top
+        return Extraction(words, left_out, weights, dict(heaviest[:count]))
+
     def sketch(self, text: str) -> Sketch:
         """Reduce a text to its fingerprint."""
-        extraction = self._extractor.extract(text)
+        extraction = self.extract(text)
         words, weights, hashes = self._hashed(extraction.keywords)
         if not words:
             return Sketch(None, 0, None)
@@ -184,7 +160,7 @@ class Keywords:
 
     def explain(self, text: str) -> Explanation:
         """The steps from a text to its fingerprint."""
-        extraction = self._extractor.extract(text)
+        extraction = self.extract(text)
         words, weights, hashes = self._hashed(extraction.keywords)
         sums = bit_sums(hashes, weights, self.bits)
         return Explanation(

@@ -20,7 +20,7 @@ from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
-from scrapy_simhash.text.html import SHOW_TAGS, decode, is_too_complex, is_too_large, parse_html
+from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.packed import pack_text
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
@@ -176,8 +176,7 @@ class DocumentMaker:
         if is_too_large(response.body):
             return "too_large"
         text = _decoded(response)
-        body = response.body if response.encoding in SHOW_TAGS else None
-        if is_too_complex(text, is_parsed=has_tree(response), body=body):
+        if is_too_complex(text, is_parsed=has_tree(response)):
             return "too_complex"
         try:
             root = response.selector.root

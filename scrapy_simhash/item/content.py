@@ -28,7 +28,7 @@ from scrapy_simhash.item.folding import (
 )
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.quality import is_canonical, published_first
-from scrapy_simhash.item.times import Window, is_moment, is_within
+from scrapy_simhash.item.times import is_moment, is_within
 from scrapy_simhash.item.values import Printed, flat, read_fields
 
 #: Distinct shingles from which on a value is prose. 20 to 64 gave the same results on stories,
@@ -116,7 +116,7 @@ def read_item(
             raise TypeError(f"fields must be a list of names, not the single str {names!r}")
     read = read_fields(item)
     everything = flat(read.tree)
-    own = _OwnContent(_window(since, now), page_url, frozenset(ignore))
+    own = _OwnContent(since, now, page_url, frozenset(ignore))
     kept = {}
     for name, value in everything.items():
         if fields is None or is_inside(name, fields):
@@ -143,16 +143,12 @@ def read_facts(
     values: Mapping[str, str], *, page_url: str, since: float, now: float, secret: bytes = b""
 ) -> Facts:
     """The facts that `read_item` finds in an item with these values, whose names have no dots."""
-    own = _OwnContent(_window(since, now), page_url, frozenset())
+    own = _OwnContent(since, now, page_url, frozenset())
     prose = _Prose(markup=False)
     for name, value in values.items():
         if own.keep(name, value) is not None:
             prose.read(name, value)
     return Facts.of(prose.facts, secret)
-
-
-def _window(since: float, now: float) -> Window:
-    return Window(since - _SLACK, now + _SLACK)
 
 
 def _decoded(value: Any) -> Any:
@@ -165,9 +161,9 @@ def _decoded(value: Any) -> Any:
 class _OwnContent:
     """Tells what belongs to an item from what belongs to the crawl that found it."""
 
-    def __init__(self, window: Window, page_url: str, ignore: frozenset[str]) -> None:
+    def __init__(self, since: float, now: float, page_url: str, ignore: frozenset[str]) -> None:
         self.names_page = False
-        self._window = window
+        self._start, self._stop = since - _SLACK, now + _SLACK
         self._page_url = page_url
         self._ignore = ignore
 
@@ -206,7 +202,7 @@ class _OwnContent:
             return of_page
         if name.fetched:
             return is_moment(value)
-        return not name.published and is_within(value, self._window)
+        return not name.published and is_within(value, self._start, self._stop)
 
 
 def _digest(kind: str, fields: Mapping[str, Any], secret: bytes) -> bytes:

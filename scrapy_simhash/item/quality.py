@@ -9,6 +9,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.item.addresses import is_page
@@ -119,19 +120,16 @@ def is_canonical(fields: Mapping[str, Any], addresses: Iterable[str | None]) -> 
 def _criterion(name: str) -> Criterion:
     if name.startswith(_OWN_SITE) and (given := name.removeprefix(_OWN_SITE)):
         own = site(given if "://" in given else f"http://{given}/")
-        return Criterion(name, _OwnSite(own))
+        return Criterion(name, partial(_elsewhere, own))
     if name not in _RANKS:
         allowed = ", ".join([f"{_OWN_SITE}example.com", *_RANKS])
         raise ValueError(f"unknown criterion {name!r}; allowed are {allowed}")
     return Criterion(name, _RANKS[name])
 
 
-@dataclass(frozen=True, slots=True)
-class _OwnSite:
-    own: str
-
-    def __call__(self, signals: QualitySignals) -> int:
-        return int(not signals.url or site(signals.url) != self.own)
+# Functions with names: criteria are pickled for the workers of a corpus.
+def _elsewhere(own: str, signals: QualitySignals) -> int:
+    return int(not signals.url or site(signals.url) != own)
 
 
 def _https(signals: QualitySignals) -> int:
@@ -154,7 +152,6 @@ def _shortest_url(signals: QualitySignals) -> int:
     return len(signals.url) or _LAST
 
 
-# Functions with names: criteria are pickled for the workers of a corpus.
 _RANKS: dict[str, Callable[[QualitySignals], int]] = {
     "https": _https,
     "canonical": _canonical,

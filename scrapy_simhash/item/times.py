@@ -6,7 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 _ISO = re.compile(r"\d{4}([-/])\d\d\1\d\d[T ]\d\d:\d\d")
 _ISO_DATE = re.compile(r"\d{4}([-/])\d\d\1\d\d")
@@ -17,22 +17,15 @@ _EPOCH = re.compile(r"\d{10,19}(?:\.\d{1,9})?")
 _EPOCH_UNITS = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
 
 
-class Window(NamedTuple):
-    """A span of time, both ends included, in seconds since the epoch."""
-
-    start: float
-    stop: float
-
-
-def is_within(value: Any, window: Window) -> bool:
-    """Whether a value is a moment in a window.
+def is_within(value: Any, start: float, stop: float) -> bool:
+    """Whether a value is a moment in a span of time: seconds since the epoch, both ends included.
 
     A moment is a datetime, ISO 8601 with date and time (also with a space, with slashes, or
     followed by "UTC"), an HTTP date, or an epoch in s, ms, µs or ns. Without a time zone it counts
     as UTC and as local time. A date alone does not count: many things have it.
     """
     moments = _moments(value)
-    return bool(moments) and any(window.start <= moment <= window.stop for moment in moments)
+    return bool(moments) and any(start <= moment <= stop for moment in moments)
 
 
 def is_moment(value: Any) -> bool:

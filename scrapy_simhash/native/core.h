@@ -10,11 +10,12 @@
 #include <Python.h>
 
 #include <stdint.h>
+#include <string.h>
 
 /* The GIL is released from this number of characters or hashes on, some ten microseconds. */
 #define LONG 8192
 
-/* As in features/mixing.py. */
+/* As in features/hashes.py. */
 static inline uint64_t mix64(uint64_t value)
 {
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9u;

@@ -266,7 +266,7 @@ static PyObject *tell(const Walk *walk, const Buffer *text, Py_ssize_t width)
     return NULL;
 }
 
-/* density.density_cut */
+/* density.read */
 static PyObject *cut_page(PyObject *root, const Rules *rules)
 {
     Walk first = {0}, second = {0}, *taken = &first;

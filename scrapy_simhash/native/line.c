@@ -1,6 +1,6 @@
-/* Buffers and collapsed text: see line.h. */
+/* Buffers and collapsed text: see tree.h. */
 
-#include "line.h"
+#include "tree.h"
 
 int grow(Buffer *buffer, size_t size)
 {

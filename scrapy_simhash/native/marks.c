@@ -1,10 +1,30 @@
-/* Whether class, id and style of an element mark boilerplate: text.blocks.is_marked. */
+/* Tables of names, and whether class, id and style of an element mark boilerplate:
+ * text.blocks.is_marked.
+ */
 
 #include "tree.h"
 
 #define NAME_LENGTH 256 /* characters that count */
 #define STYLE_LENGTH 1024
 #define WORD 16 /* more than the longest word has */
+
+int read_table(Table *table, const Py_buffer *packed)
+{
+    const unsigned char *at = packed->buf, *end = at + packed->len;
+    int count = 0;
+    memset(table->lengths, 0, sizeof table->lengths);
+    for (; end - at > 2 && at[0] && end - at >= 2 + at[0] && count < 400; at += 2 + at[0], count++) {
+        const char *name = (const char *)at + 2;
+        unsigned hash = 0;
+        for (int place = 0; place < at[0]; place++)
+            hash = next_hash(hash, name[place]);
+        unsigned slot = slot_of(table, name, at[0], hash);
+        table->lengths[slot] = at[0];
+        table->numbers[slot] = at[1];
+        table->names[slot] = name;
+    }
+    return at == end;
+}
 
 static int is_letter(char c)
 {

@@ -10,7 +10,6 @@
 #define XML_TREE_INTERNALS /* the parser is not needed */
 #include <libxml/tree.h>
 #include <lxml.etree.h>
-#include <string.h>
 
 typedef xmlNode Node;
 

@@ -6,8 +6,6 @@
 
 #include "core.h"
 
-#include <string.h>
-
 /* In UTF-8, whatever encoding the compiler assumes. */
 #define QUOTE "\xE2\x80\x99" /* used as an apostrophe */
 #define MINUS "\xE2\x88\x92"

@@ -2,8 +2,6 @@
 
 #include "core.h"
 
-#include <string.h>
-
 /* Values of the fold table, as in features/tokens.py. */
 #define ALONE (1u << 21)
 #define CLUSTER (1u << 22)

@@ -4,8 +4,6 @@
 
 #include "core.h"
 
-#include <string.h>
-
 #define MOST_BINS 512 /* as Bands allows */
 
 /* A number in a buffer, which may not be aligned. */

@@ -1,10 +1,65 @@
-/* Blocks of text from a tree, and the elements that hold them. */
+/* Tables of names, collapsed text, and blocks of text from a tree. */
 
 #ifndef SCRAPY_SIMHASH_TREE_H
 #define SCRAPY_SIMHASH_TREE_H
 
-#include "line.h"
-#include "table.h"
+#include "core.h"
+
+#define SLOTS 512
+#define LONGEST 255 /* bytes of a name */
+
+/* A few hundred names, each with a number. */
+typedef struct {
+    const char *names[SLOTS];
+    unsigned char lengths[SLOTS], numbers[SLOTS];
+} Table;
+
+static inline unsigned next_hash(unsigned hash, char c)
+{
+    return hash * 31 + (unsigned char)c;
+}
+
+/* The slot of a name with that hash, or an empty slot. */
+static inline unsigned slot_of(const Table *table, const char *name, size_t length, unsigned hash)
+{
+    unsigned slot = hash % SLOTS;
+    while (table->lengths[slot] && (table->lengths[slot] != length ||
+                                    memcmp(table->names[slot], name, length) != 0))
+        slot = (slot + 1) % SLOTS;
+    return slot;
+}
+
+/* `packed`: length, number and name, one after the other. Returns whether it is valid; the table
+ * points into it. */
+int read_table(Table *table, const Py_buffer *packed);
+
+/* A buffer that grows. Failure is remembered, so that one check at the end is enough. */
+typedef struct {
+    char *bytes;
+    size_t used, room;
+    int failed;
+} Buffer;
+
+/* The width of a text whose white space is being collapsed. */
+typedef struct {
+    Py_ssize_t width;
+    int pending;
+} Line;
+
+/* Make room for more bytes. Returns whether that worked. */
+int grow(Buffer *buffer, size_t size);
+
+static inline void append(Buffer *buffer, const void *bytes, size_t size)
+{
+    if (buffer->room - buffer->used < size && !grow(buffer, size))
+        return;
+    memcpy(buffer->bytes + buffer->used, bytes, size);
+    buffer->used += size;
+}
+
+/* Add UTF-8 that ends with a NUL. `text`: the target; NULL to count the width only. Returns 0 for
+ * invalid UTF-8. */
+int add_to_line(Line *line, Buffer *text, const char *content);
 
 /* As in text/blocks.py; kinds of blocks follow BLOCK. */
 enum { INLINE, SPACE, LINK, SKIP, BLOCK, BESIDE, LEAF, PARAGRAPH, HEADING };

@@ -133,12 +133,7 @@ def candidate_limit(similarity: float) -> int:
 
     Of the texts with exactly that Jaccard similarity, one in a thousand lies beyond it.
     """
-    differs = expected_distance(similarity, 1)
-    limit, accepted = 0, (1 - differs) ** BITS
-    while accepted < _SURELY:
-        limit += 1
-        accepted += math.comb(BITS, limit) * differs**limit * (1 - differs) ** (BITS - limit)
-    return limit
+    return _least_limit(similarity, _SURELY)
 
 
 def limits(similarity: float) -> tuple[int, int]:
@@ -159,13 +154,16 @@ def limits(similarity: float) -> tuple[int, int]:
     """
     if not 0.7 <= similarity <= 1:
         raise ValueError(f"a similarity is from 0.7 to 1 here: {similarity}")
-    differs = expected_distance(similarity, 1)
     # Minus possible rounding errors of the sum.
-    wanted = 1 - _STRICTNESS * (1 - similarity) - 1e-12
-    k2 = 0
-    accepted = (1 - differs) ** BITS
+    limit = _least_limit(similarity, 1 - _STRICTNESS * (1 - similarity) - 1e-12)
+    return max(0, (limit - 1) // 2), limit
+
+
+def _least_limit(similarity: float, wanted: float) -> int:
+    """The least distance up to which a share of the pairs of exactly that similarity lies."""
+    differs = expected_distance(similarity, 1)
+    limit, accepted = 0, (1 - differs) ** BITS
     while accepted < wanted:
-        k2 += 1
-        accepted += math.comb(BITS, k2) * differs**k2 * (1 - differs) ** (BITS - k2)
-    k1 = max(0, (k2 - 1) // 2)
-    return k1, k2
+        limit += 1
+        accepted += math.comb(BITS, limit) * differs**limit * (1 - differs) ** (BITS - limit)
+    return limit

@@ -10,26 +10,14 @@ from __future__ import annotations
 import re
 from functools import partial
 
-import numpy as np
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 from w3lib.encoding import html_body_declared_encoding, read_bom, to_unicode
-
-#: Encodings, by their Python names, in which every "<" of a text is that byte.
-SHOW_TAGS = frozenset(
-    {
-        *("ascii", "utf-8", "iso8859-1", "cp1250", "cp1251", "cp1252", "cp1254", "koi8-r"),
-        *("gb18030", "gbk", "gb2312", "big5", "big5hkscs", "cp932", "shift_jis", "euc_jp"),
-        *("cp949", "euc_kr"),
-    }
-)
 
 # Extracting text takes up to 40 times its size in memory, and 0.3 s a megabyte if it is garbled.
 _BYTES = 5 << 20
 # A block as short as "<p>a b" takes 6 µs without the compiled core, fifteen times its parsing.
 _TAGS = 100_000
-# Bytes that are compared at once, so that they fit into the processor's caches.
-_CHUNK = 1 << 15
 # For each attribute libxml2 searches those that the element has: 0.1 s for 8,000, 14 s for 80,000,
 # 0.2 s a megabyte for 500 each. Pages up to the second number have no room for a second of it.
 _ATTRIBUTES, _SMALL = 500, 1 << 16
@@ -88,27 +76,18 @@ def is_too_large(body: bytes) -> bool:
     return len(body) > _BYTES
 
 
-def is_too_complex(text: str, *, is_parsed: bool, body: bytes | None = None) -> bool:
+def is_too_complex(text: str, *, is_parsed: bool) -> bool:
     """Whether a page has more than 100,000 tags, or more than 500 attributes in one tag.
 
     Args:
         text: the decoded page; some encodings hide tags from readers of bytes.
         is_parsed: whether it was parsed before. If not, attributes are counted as well, which takes
             a tenth of the time of parsing.
-        body: the page in an encoding of `SHOW_TAGS`, if available: counting takes a quarter of the
-            time.
     """
     # Every "<" counts, also in end tags and comments. The shortest tag has three characters.
-    may_be = len(text) > 3 * _TAGS and (body is None or _count_angles(body) > _TAGS)
-    if may_be and text.count("<") > _TAGS:
+    if len(text) > 3 * _TAGS and text.count("<") > _TAGS:
         return True
     return not is_parsed and len(text) > _SMALL and _has_long_tag(text.replace("\0", ""))
-
-
-def _count_angles(body: bytes) -> int:
-    data = np.frombuffer(body, np.uint8)
-    chunks = (data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK))
-    return sum(int(np.count_nonzero(chunk == ord("<"))) for chunk in chunks)
 
 
 def _has_long_tag(text: str) -> bool:

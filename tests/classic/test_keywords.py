@@ -12,7 +12,7 @@ import pytest
 
 from scrapy_simhash.classic import tokenizers
 from scrapy_simhash.classic.features import fingerprint_features
-from scrapy_simhash.classic.scheme import KeywordExtractor, Keywords
+from scrapy_simhash.classic.scheme import Keywords
 from scrapy_simhash.simhash.scheme import load_scheme
 
 NEWS = (
@@ -23,11 +23,11 @@ NEWS = (
 
 
 def weights_of(text: str, **options: object) -> dict[str, float]:
-    return KeywordExtractor(**options).extract(text).weights  # type: ignore[arg-type]
+    return Keywords(**options).extract(text).weights  # type: ignore[arg-type]
 
 
 def test_segmentation_drops_punctuation_and_marks_stop_words() -> None:
-    extraction = KeywordExtractor().extract("我们的图书馆，is open !!!")
+    extraction = Keywords().extract("我们的图书馆，is open !!!")
     assert extraction.tokens == ["我们", "的", "图书馆", "is", "open"]
     assert extraction.left_out == ["我们", "的", "is"]
     assert set(extraction.keywords) == {"图书馆", "open"}
@@ -43,7 +43,7 @@ def test_segmentation_drops_punctuation_and_marks_stop_words() -> None:
 )
 def test_tokenizers(tokenizer: object, expected: list[str]) -> None:
     text = "Ｎeo 读书 3 Times"
-    assert KeywordExtractor(tokenizer=tokenizer, stop_words=None).extract(text).tokens == expected  # type: ignore[arg-type]
+    assert Keywords(tokenizer=tokenizer, stop_words=None).extract(text).tokens == expected  # type: ignore[arg-type]
 
 
 def by_comma(text: str) -> list[str]:
@@ -51,7 +51,7 @@ def by_comma(text: str) -> list[str]:
 
 
 def test_tokenizer_from_an_import_path() -> None:
-    extractor = KeywordExtractor(tokenizer=f"{__name__}:by_comma", stop_words=None)
+    extractor = Keywords(tokenizer=f"{__name__}:by_comma", stop_words=None)
     assert extractor.extract("a b,c").tokens == ["a b", "c"]
     assert f"tokenizer={__name__}:by_comma " in extractor.id
 
@@ -62,7 +62,7 @@ def test_text_without_a_mark_is_cut_by_the_dictionary(tokenizer: str, weights: s
     """Left to guess new words in it, jieba would be busy with such a page for hours."""
     pytest.importorskip(tokenizer)
     text = "龘" * 250_000 + "图书馆"
-    tokens = KeywordExtractor(tokenizer=tokenizer, weights=weights).extract(text).tokens
+    tokens = Keywords(tokenizer=tokenizer, weights=weights).extract(text).tokens
     assert tokens == [*text[:250_000], "图书馆"]
 
 
@@ -76,7 +76,7 @@ def test_tfidf_is_jiebas() -> None:
     """The same words with the same weights as jieba's own extractor, but for its divisor."""
     from jieba.analyse import TFIDF
 
-    extractor = KeywordExtractor(top=None)
+    extractor = Keywords(top=None)
     reference = TFIDF()
     reference.stop_words = set(extractor._stop_words)
     expected = dict(reference.extract_tags(NEWS, None, withWeight=True))
@@ -90,7 +90,7 @@ def test_tfidf_is_jiebas() -> None:
 def test_textrank_is_jiebas() -> None:
     from jieba.analyse import TextRank
 
-    extractor = KeywordExtractor(weights="textrank", top=None)
+    extractor = Keywords(weights="textrank", top=None)
     reference = TextRank()
     reference.stop_words = set(extractor._stop_words)
     expected = dict(reference.textrank(NEWS, None, withWeight=True))
@@ -117,7 +117,7 @@ def test_parts_of_speech() -> None:
 
 
 def test_mapping_of_weights_holds_all_that_counts() -> None:
-    extraction = KeywordExtractor(weights={"图书馆": 2, "讲座": -3.5, "火星": 1}).extract(NEWS)
+    extraction = Keywords(weights={"图书馆": 2, "讲座": -3.5, "火星": 1}).extract(NEWS)
     assert extraction.keywords == {"讲座": -3.5, "图书馆": 2}
 
 
@@ -126,17 +126,17 @@ def test_own_idf(tmp_path: Path) -> None:
     path.write_text("cat 2.5\ndog 1\nbird 0.5\n", encoding="utf-8")
     weights = weights_of("cat cat emu", idf=path, tokenizer="words")
     assert weights == {"cat": 5, "emu": 1}
-    before = KeywordExtractor(idf=path).id
+    before = Keywords(idf=path).id
     path.write_text("cat 2.5\ndog 1\nbird 0.25\nemu 3\n", encoding="utf-8")
-    assert KeywordExtractor(idf=path).id != before
+    assert Keywords(idf=path).id != before
     assert weights_of("cat cat emu", idf=path, tokenizer="words") == {"cat": 5, "emu": 3}
 
 
 def test_top_takes_the_heaviest() -> None:
     text = "a a a b b c c d"
     options = {"tokenizer": str.split, "weights": "tf", "stop_words": None}
-    assert list(KeywordExtractor(top=2, **options).extract(text).keywords) == ["a", "b"]  # type: ignore[arg-type]
-    assert list(KeywordExtractor(top=None, **options).extract(text).keywords) == [
+    assert list(Keywords(top=2, **options).extract(text).keywords) == ["a", "b"]  # type: ignore[arg-type]
+    assert list(Keywords(top=None, **options).extract(text).keywords) == [
         "a",
         "b",
         "c",
@@ -150,7 +150,7 @@ def test_top_takes_the_heaviest() -> None:
 def test_adaptive_top(size: int, count: int) -> None:
     """One keyword for 120 bytes of UTF-8, at least 5 and at most 200."""
     many = [f"w{i}" for i in range(300)]
-    extractor = KeywordExtractor(tokenizer=lambda text: many, weights="tf", stop_words=None)
+    extractor = Keywords(tokenizer=lambda text: many, weights="tf", stop_words=None)
     assert len(extractor.extract("x" * size).keywords) == count
     assert len(extractor.extract("字" * (size // 3)).keywords) == count
 
@@ -158,8 +158,8 @@ def test_adaptive_top(size: int, count: int) -> None:
 def test_choice_does_not_depend_on_the_order_of_the_text() -> None:
     options = {"tokenizer": str.split, "weights": "tf", "stop_words": None, "top": 5}
     forwards = [f"w{i}" for i in range(20)]
-    a = KeywordExtractor(**options).extract(" ".join(forwards)).keywords  # type: ignore[arg-type]
-    b = KeywordExtractor(**options).extract(" ".join(reversed(forwards))).keywords  # type: ignore[arg-type]
+    a = Keywords(**options).extract(" ".join(forwards)).keywords  # type: ignore[arg-type]
+    b = Keywords(**options).extract(" ".join(reversed(forwards))).keywords  # type: ignore[arg-type]
     assert a == b
 
 
@@ -174,7 +174,7 @@ def test_stop_words_of_all_kinds(tmp_path: Path) -> None:
         (None, {"CAT": 1, "狗": 1, "the": 1, "bird": 1}),
         ("default", {"CAT": 1, "狗": 1, "bird": 1}),
     ):
-        extractor = KeywordExtractor(stop_words=stop_words, **options)  # type: ignore[arg-type]
+        extractor = Keywords(stop_words=stop_words, **options)  # type: ignore[arg-type]
         assert extractor.extract("CAT 狗 the bird").weights == expected
 
 
@@ -190,31 +190,28 @@ def test_default_stop_words_are_clean() -> None:
 def test_user_dictionary_from_a_file_and_a_list(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_text("51区 10 ns\n9架\n", encoding="utf-8")
-    from_file = KeywordExtractor(user_dictionary=path, stop_words=None)
-    from_list = KeywordExtractor(user_dictionary=["51区 10 ns", "9架"], stop_words=None)
+    from_file = Keywords(user_dictionary=path, stop_words=None)
+    from_list = Keywords(user_dictionary=["51区 10 ns", "9架"], stop_words=None)
     assert from_file.extract("51区有9架").tokens == ["51区", "有", "9架"]
-    assert from_file.id == from_list.id != KeywordExtractor(stop_words=None).id
+    assert from_file.id == from_list.id != Keywords(stop_words=None).id
 
 
 def test_user_dictionary_stays_our_own() -> None:
     """Words added to jieba's global tokenizer would change the texts of everybody else."""
     import jieba
 
-    assert (
-        "磁悬浮飞毯"
-        in KeywordExtractor(user_dictionary=["磁悬浮飞毯"]).extract("磁悬浮飞毯").tokens
-    )
+    assert "磁悬浮飞毯" in Keywords(user_dictionary=["磁悬浮飞毯"]).extract("磁悬浮飞毯").tokens
     assert "磁悬浮飞毯" not in jieba.lcut("磁悬浮飞毯")
-    assert "磁悬浮飞毯" not in KeywordExtractor().extract("磁悬浮飞毯").tokens
+    assert "磁悬浮飞毯" not in Keywords().extract("磁悬浮飞毯").tokens
 
 
 def test_rjieba_finds_the_same_keywords() -> None:
     pytest.importorskip("rjieba")
     text = f"{NEWS} See event-listeners, v-if, main.rs, 3.5%, C++ and U+0041; 51区。"
-    plain, fast = KeywordExtractor(top=None), KeywordExtractor(top=None, tokenizer="rjieba")
+    plain, fast = Keywords(top=None), Keywords(top=None, tokenizer="rjieba")
     assert fast.extract(text).tokens == plain.extract(text).tokens
     assert fast.extract(text).keywords == plain.extract(text).keywords
-    taught = KeywordExtractor(tokenizer="rjieba", user_dictionary=["51区"], stop_words=None)
+    taught = Keywords(tokenizer="rjieba", user_dictionary=["51区"], stop_words=None)
     assert taught.extract("在51区").tokens == ["在", "51区"]
     assert "rjieba/" in fast.id
 
@@ -228,7 +225,7 @@ def test_rjieba_knows_parts_of_speech() -> None:
 def test_rjieba_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match="tokenizer: 'rjieba' is not installed: pip install"):
-        KeywordExtractor(tokenizer="rjieba")
+        Keywords(tokenizer="rjieba")
 
 
 OPTIONS = {
@@ -265,7 +262,7 @@ def test_widths(bits: int) -> None:
     assert sketch.fingerprint is not None
     assert 0 <= sketch.fingerprint < 1 << bits
     assert sketch.shingles is None
-    assert sketch.size == len(KeywordExtractor().extract(NEWS).weights)
+    assert sketch.size == len(Keywords().extract(NEWS).weights)
 
 
 def test_size_does_not_shrink_with_the_choice() -> None:
@@ -275,7 +272,7 @@ def test_size_does_not_shrink_with_the_choice() -> None:
 
 def test_scheme_agrees_with_its_parts_and_its_explanation() -> None:
     scheme = Keywords(hash="lookup3")
-    features = KeywordExtractor().extract(NEWS).keywords
+    features = Keywords().extract(NEWS).keywords
     explanation = scheme.explain(NEWS)
     assert scheme.sketch(NEWS).fingerprint == fingerprint_features(features, hash="lookup3")
     assert explanation.fingerprint == scheme.sketch(NEWS).fingerprint
@@ -346,7 +343,7 @@ def test_wrong_idf_file_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "idf.txt"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=r"idf: .*idf\.txt"):
-        KeywordExtractor(idf=path)
+        Keywords(idf=path)
 
 
 @pytest.mark.parametrize("option", ["stop_words", "user_dictionary", "idf"])
@@ -354,7 +351,7 @@ def test_file_in_another_encoding_is_refused(tmp_path: Path, option: str) -> Non
     path = tmp_path / "gbk.txt"
     path.write_bytes("中文 1".encode("gbk"))
     with pytest.raises(ValueError, match=rf"{option}: .*gbk\.txt, line 1 is not UTF-8"):
-        KeywordExtractor(**{option: path})
+        Keywords(**{option: path})
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from itertools import product
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ from scrapy_simhash.item.content import read_item
 from scrapy_simhash.item.times import is_moment
 from scrapy_simhash.text import density, page_facts
 from scrapy_simhash.text.blocks import CONTENT, walk
-from scrapy_simhash.text.html import SHOW_TAGS, is_too_complex, parse_html
+from scrapy_simhash.text.html import is_too_complex, parse_html
 from tests.hostile.attacks import COMPARED, ITEMS, PAGES, Attack, prose
 
 MANY = " ".join(f"a{number}" for number in range(600))
@@ -132,27 +131,6 @@ def test_text_that_looks_like_tags_is_counted_by_its_angles_only() -> None:
     text = " 1 " * 100_000
     assert not is_too_complex("<" * 100_000 + text, is_parsed=False)
     assert is_too_complex("<" * 100_001 + text, is_parsed=True)
-
-
-@given(st.binary(), st.sampled_from(sorted(SHOW_TAGS)))
-def test_where_tags_are_counted_in_bytes_none_is_hidden(body: bytes, encoding: str) -> None:
-    assert body.decode(encoding, "replace").count("<") <= body.count(b"<")
-
-
-@pytest.mark.parametrize("encoding", sorted(SHOW_TAGS))
-def test_nor_is_one_made_of_two_other_bytes(encoding: str) -> None:
-    others = [byte for byte in range(256) if byte != ord("<")]
-    pairs = b"".join(bytes([*pair, 0x20]) for pair in product(others, repeat=2))
-    assert "<" not in pairs.decode(encoding, "replace")
-
-
-def test_tags_are_counted_in_bytes_as_in_text() -> None:
-    for count, expected in ((100_000, False), (100_001, True)):
-        page = "<" * count + " 1 " * 100_000 + "é"
-        for body in (None, page.encode()):
-            assert is_too_complex(page, is_parsed=True, body=body) == expected
-    # What is no tag in the text does not count, though its byte stands there.
-    assert not is_too_complex("a" * 400_000, is_parsed=True, body=b"<" * 400_000)
 
 
 def test_tags_that_bytes_hide_are_counted() -> None:
