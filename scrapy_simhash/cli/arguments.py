@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable
+from typing import Any
 
 from scrapy_simhash.index.namespace import check_name
-from scrapy_simhash.item.quality import Criterion, criteria_of
+from scrapy_simhash.item.quality import criteria_of
 
 # The largest integer that databases store.
 _MOST = (1 << 63) - 1
+
+
+def _checked(check: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A type for argparse whose errors are those of a check."""
+
+    def checked(given: str) -> Any:
+        try:
+            return check(given)
+        except ValueError as error:
+            raise ArgumentTypeError(str(error)) from error
+
+    return checked
 
 
 def add_database(parser: ArgumentParser) -> None:
     """Options for the database and the namespace."""
     parser.add_argument("--database", metavar="URL", help="instead of SIMHASH_DATABASE_URL")
     parser.add_argument(
-        "--namespace", metavar="NAME", type=_namespace, help="instead of SIMHASH_NAMESPACE"
+        "--namespace",
+        metavar="NAME",
+        type=_checked(check_name),
+        help="instead of SIMHASH_NAMESPACE",
     )
 
 
@@ -34,7 +51,7 @@ def add_prefer(parser: ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--prefer",
         metavar="A,B",
-        type=_criteria,
+        type=_checked(lambda given: criteria_of(given.split(","))),
         help=f"{what}: own-site=example.com, https, canonical, longest, earliest, shortest-url "
         "(default: SIMHASH_PREFER)",
     )
@@ -55,17 +72,3 @@ def _whole(given: str, least: int) -> int:
     if not least <= number <= _MOST:
         raise ArgumentTypeError(f"{given!r}: expected an integer from {least} upwards")
     return number
-
-
-def _criteria(given: str) -> tuple[Criterion, ...]:
-    try:
-        return criteria_of(given.split(","))
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from error
-
-
-def _namespace(given: str) -> str:
-    try:
-        return check_name(given)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from error

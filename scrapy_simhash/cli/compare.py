@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from rich.table import Table
 from rich.text import Text
 
@@ -23,22 +22,18 @@ from scrapy_simhash.cli.output import (
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.cli.sources import Source, read_sources
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.index.batch import make_batch
-from scrapy_simhash.index.decide import Decision, Met, Rule, decide
-from scrapy_simhash.index.verdict import Claimant, Document, Row
+from scrapy_simhash.index.batch import document_row
+from scrapy_simhash.index.decide import Met, Rule, decide
+from scrapy_simhash.index.verdict import Claimant, Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import same_site
-from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.report.verdict import in_words
-from scrapy_simhash.simhash.measure import jaccard, similarity_at
+from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.page_sketch import containment
 from scrapy_simhash.visible import plural, shortened
-
-# Keys of any kind will do: the index is not searched.
-_KEYS = Blocks((1,))
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -66,11 +61,13 @@ def _figures(project: Project, sources: Sequence[Source]) -> dict[str, Any]:
     a, b = documents = [
         _document(scheme, source, name) for source, name in zip(sources, "AB", strict=True)
     ]
-    pair = None
-    if a.sketch.fingerprint is not None and b.sketch.fingerprint is not None:
-        pair = Pair.of(scheme, a, b)
     verdict = _not_compared(project.settings, sources, documents)
-    shared = None
+    similarity = apart = shared = None
+    if a.sketch.fingerprint is not None and b.sketch.fingerprint is not None:
+        if a.sketch.shingles is not None and b.sketch.shingles is not None:
+            similarity = jaccard(a.sketch.shingles, b.sketch.shingles)
+        apart = distance(a.sketch.fingerprint, b.sketch.fingerprint)
+        verdict = verdict or _verdict(scheme, rule, documents, apart, similarity)
     if a.page_sketch is not None and b.page_sketch is not None and same_site(a.url, b.url):
         shared = containment(a.page_sketch, b.page_sketch)
     return {
@@ -85,13 +82,13 @@ def _figures(project: Project, sources: Sequence[Source]) -> dict[str, Any]:
             }
             for source, document in zip(sources, documents, strict=True)
         ],
-        "similarity": pair and pair.similarity,
+        "similarity": similarity,
         "threshold": rule.similarity,
-        "distance": pair and pair.distance,
-        "estimate": pair and pair.estimate,
+        "distance": apart,
+        "estimate": None if apart is None else similarity_at(apart, scheme.bits),
         "limit": rule.limit,
         "page_sketch": shared,
-        "verdict": verdict or (_verdict(pair, rule) if pair else ""),
+        "verdict": verdict,
     }
 
 
@@ -111,8 +108,19 @@ def _hexadecimal(fingerprint: int | None, bits: int) -> str | None:
     return None if fingerprint is None else f"{fingerprint:0{-(-bits // 4)}x}"
 
 
-def _verdict(pair: Pair, rule: Rule) -> str:
-    decision = pair.decide(rule)
+def _verdict(
+    scheme: Scheme, rule: Rule, documents: Sequence[Document], apart: int, similarity: float | None
+) -> str:
+    """What a crawl decides on the second document after storing the first."""
+    rows = [
+        document_row(
+            document, namespace=0, claimant=Claimant(0, 0), now=0.0, width=-(-scheme.bits // 8)
+        )._replace(id=number)
+        for number, document in enumerate(documents, 1)
+    ]
+    met = [(), [Met(apart, similarity, False, rows[0])]]
+    facts = [document.facts for document in documents]
+    decision = decide(rows, facts, met, lambda *_: (), rule=rule, newest={}, made={})[1]
     if decision.differs is not None:
         return f"different things: {in_words(decision.differs)}"
     return "different" if decision.kind == "unique" else "near-duplicates"
@@ -168,53 +176,3 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
     if figures["page_sketch"] is not None:
         facts.add_row("page sketch", f"{figures['page_sketch']:.2f} of the smaller page is on both")
     console.print(facts)
-
-
-class Pair(NamedTuple):
-    """Two documents that have a fingerprint, in their order.
-
-    Attributes:
-        facts: their facts.
-        rows: the rows that claims on them would have.
-        distance: the distance of their fingerprints, in bits.
-        similarity: the Jaccard similarity of their shingles; None where the scheme has none.
-        estimate: the similarity that the distance stands for.
-    """
-
-    facts: list[Facts | None]
-    rows: list[Row]
-    distance: int
-    similarity: float | None
-    estimate: float
-
-    @classmethod
-    def of(cls, scheme: Scheme, first: Document, second: Document) -> Pair:
-        """Measure two documents."""
-        batch = make_batch(
-            [first, second],
-            namespace=0,
-            claimant=Claimant(0, 0),
-            now=0.0,
-            keys=_KEYS,
-            flips=[np.zeros(1, np.int32)],
-            width=-(-scheme.bits // 8),
-            limit=scheme.bits,
-            keep_texts=False,
-        )
-        ((apart, _),) = batch.in_batch[1]
-        a, b = first.sketch.shingles, second.sketch.shingles
-        return cls(
-            [first.facts, second.facts],
-            [row._replace(id=number) for number, row in enumerate(batch.rows, 1)],
-            apart,
-            None if a is None or b is None else jaccard(a, b),
-            similarity_at(apart, scheme.bits),
-        )
-
-    def decide(self, rule: Rule) -> Decision:
-        """What a crawl decides on the second document after storing the first."""
-
-        def in_batch(number: int, standing: Mapping[int, Row]) -> list[Met]:
-            return [Met(self.distance, self.similarity, False, standing[0])] if number else []
-
-        return decide(self.rows, self.facts, [(), ()], in_batch, rule=rule, newest={}, made={})[1]

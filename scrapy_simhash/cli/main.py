@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any
+from argparse import Namespace
+from typing import Any
 
 from scrapy.settings import Settings as ScrapySettings
 
@@ -19,10 +20,6 @@ from scrapy_simhash.exceptions import (
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.history.namespaces import NotFound
 from scrapy_simhash.visible import visible, without_passwords
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
 
 # Errors of the user, the project or the machine. All others are bugs: a LookupError or TypeError
 # must never read as if the user had made a mistake.

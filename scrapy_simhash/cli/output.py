@@ -135,7 +135,7 @@ def marked_difference(first: str, changes: Sequence[Change]) -> Text:
 
 
 def excerpts(first: str, changes: Sequence[Change]) -> list[dict[str, str]]:
-    """The largest changes, in their order, cut at words, with a few words before each."""
+    """The largest changes, in their order, cut, each with a few words before it."""
     found = []
     place = 0
     for change in changes:
@@ -147,27 +147,14 @@ def excerpts(first: str, changes: Sequence[Change]) -> list[dict[str, str]]:
             found.append((before, removed, change.added))
     by_size = sorted(range(len(found)), key=lambda one: -len(found[one][1] + found[one][2]))
     return [
-        {"before": _tail(before), "removed": _head(removed), "added": _head(added)}
+        {
+            # Its last words: without spaces, its last characters.
+            "before": " ".join(before.split()[-4:])[-_BEFORE:],
+            "removed": shortened(" ".join(removed.split()), _LONGEST),
+            "added": shortened(" ".join(added.split()), _LONGEST),
+        }
         for before, removed, added in (found[one] for one in sorted(by_size[:_CHANGES]))
     ]
-
-
-def _head(text: str) -> str:
-    """The first words of a text in one line."""
-    line = " ".join(text.split())
-    if len(line) <= _LONGEST:
-        return line
-    words = line[: _LONGEST + 1].rpartition(" ")[0]
-    return f"{words if len(words) > _LONGEST // 2 else line[:_LONGEST]}…"
-
-
-def _tail(text: str) -> str:
-    """The last words of a text in one line."""
-    line = " ".join(text.split())
-    if len(line) <= _BEFORE:
-        return line
-    words = line[-_BEFORE - 1 :].partition(" ")[2]
-    return words if len(words) > _BEFORE // 2 else line[-_BEFORE:]
 
 
 def marked_excerpts(found: Sequence[Mapping[str, str]] | None, changes: int | None) -> Text:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, add_json, positive
 from scrapy_simhash.cli.output import open_console, print_json, progress_bar
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.durable import open_new
-from scrapy_simhash.history import Pattern
+from scrapy_simhash.history.patterns import LEAST, Pattern, read_patterns, repeating
 from scrapy_simhash.visible import plural, shortened, visible
 
 # Characters with a meaning of their own in the URL patterns of rules.
@@ -31,9 +30,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--least",
         type=positive,
         metavar="N",
-        default=history.LEAST,
+        default=LEAST,
         help="show a part from N duplicate pages on, and write a rule for it from N different "
-        f"pages on ({history.LEAST})",
+        f"pages on ({LEAST})",
     )
     parser.add_argument(
         "--rules",
@@ -46,8 +45,8 @@ def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     with project.namespace() as (database, namespace), progress_bar() as progress:
         progress.add_task("Reading addresses", total=None)
-        found = history.patterns(database, namespace)
-    irrelevant, empty = history.repeating(found, options.least)
+        found = read_patterns(database, namespace)
+    irrelevant, empty = repeating(found, options.least)
     rules = _rules([one for one in irrelevant if one.groups >= options.least], found)
     if options.rules is not None:
         _write(Path(options.rules), rules)
@@ -62,7 +61,8 @@ def run(project: Project, options: Namespace) -> None:
         )
         return
     _print_irrelevant(irrelevant, options.least)
-    _print_empty(empty)
+    if empty:
+        _print_parts("Addresses that led to duplicates only", empty, {"duplicates": "empty"})
     if options.rules is not None:
         print(f"{len(rules)} {plural(len(rules), 'rule')} written to {visible(options.rules)}.")
 
@@ -74,33 +74,22 @@ def _print_irrelevant(found: Sequence[Pattern], least: int) -> None:
             "repeat the page without it, and no page that does not."
         )
         return
-    table = Table(title="Irrelevant parts of addresses", title_justify="left")
-    table.add_column("part", overflow="fold")
-    for name in ("addresses", "duplicates", "different pages"):
-        table.add_column(name, justify="right")
-    table.add_column("example", overflow="fold")
-    for one in found:
-        table.add_row(
-            Text(shortened(one.part, 200)),
-            *(f"{count:,}" for count in (one.compared, one.repeats, one.groups)),
-            Text(shortened(one.example, 200)),
-        )
-    open_console().print(table)
+    columns = {"addresses": "compared", "duplicates": "repeats", "different pages": "groups"}
+    _print_parts("Irrelevant parts of addresses", found, columns)
     total = sum(one.repeats for one in found)
     print(f"Without these parts, up to {total:,} {plural(total, 'download')} would be saved.")
 
 
-def _print_empty(found: Sequence[Pattern]) -> None:
-    if not found:
-        return
-    table = Table(title="Addresses that led to duplicates only", title_justify="left")
+def _print_parts(title: str, found: Sequence[Pattern], columns: Mapping[str, str]) -> None:
+    table = Table(title=title, title_justify="left")
     table.add_column("part", overflow="fold")
-    table.add_column("duplicates", justify="right")
+    for name in columns:
+        table.add_column(name, justify="right")
     table.add_column("example", overflow="fold")
     for one in found:
-        table.add_row(
-            Text(shortened(one.part, 200)), f"{one.empty:,}", Text(shortened(one.example, 200))
-        )
+        counts = (f"{getattr(one, column):,}" for column in columns.values())
+        part, example = (Text(shortened(text, 200)) for text in (one.part, one.example))
+        table.add_row(part, *counts, example)
     open_console().print(table)
 
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
 
 from scrapy.settings import Settings as ScrapySettings
 from sqlalchemy.engine import URL
 
-from scrapy_simhash import history
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.engine import check_url, sqlite_file
 from scrapy_simhash.db.transactions import Database, drop_tables
+from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import FactsMode
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 class CommandError(Exception):
@@ -84,10 +82,10 @@ class Project:
             yield database
 
     @contextmanager
-    def namespace(self) -> Iterator[tuple[Database, history.NamespaceRow]]:
+    def namespace(self) -> Iterator[tuple[Database, NamespaceRow]]:
         """The database and the chosen namespace."""
         with self.database() as database:
-            yield database, history.choose_namespace(database, self.name)
+            yield database, choose_namespace(database, self.name)
 
     def drop_tables(self) -> None:
         """Drop our tables, whatever version made them."""

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash import history
 from scrapy_simhash.db.schema import EXACT
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.hashes import similarity_of
 from scrapy_simhash.history.documents import Documents
+from scrapy_simhash.history.pages import read_texts
+from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.decide import Decision, Met, Rule, decide, stands_for
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
@@ -91,7 +92,7 @@ class Similarities:
     def __init__(
         self,
         database: Database,
-        namespace: history.NamespaceRow,
+        namespace: NamespaceRow,
         scheme: Scheme,
         documents: Documents,
         least: float = 0.0,
@@ -140,7 +141,7 @@ class Similarities:
                 self._shingles.move_to_end(number)
             else:
                 unknown[number] = self._documents.places[number]
-        texts = history.texts(self._database, self._namespace, unknown.values())
+        texts = read_texts(self._database, self._namespace, unknown.values())
         for number, place in unknown.items():
             text = texts.get(place)
             shingles = None if text is None else self._scheme.sketch(text).shingles

@@ -5,15 +5,12 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy_simhash.cli.arguments import add_database, add_run
 from scrapy_simhash.cli.output import progress_bar
+from scrapy_simhash.cli.project import Project
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import read_subject
-
-if TYPE_CHECKING:
-    from scrapy_simhash.cli.project import Project
 
 
 def add_arguments(parser: ArgumentParser) -> None:

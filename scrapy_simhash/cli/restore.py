@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
-from scrapy_simhash import history
+from sqlalchemy import Row
+
 from scrapy_simhash.cli.arguments import add_database, add_prefer, add_run, not_negative, positive
 from scrapy_simhash.cli.output import json_line, progress_bar
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.durable import new_file
+from scrapy_simhash.history.better import better_items
+from scrapy_simhash.history.drops import quarantined, unpack_item
+from scrapy_simhash.history.query import NamespaceRow
+from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.visible import plural
-
-if TYPE_CHECKING:
-
-    class Packed(Protocol):
-        """A dropped item."""
-
-        @property
-        def item(self) -> bytes | None:
-            """Packed; None if it was not kept."""
-
-        @property
-        def item_type(self) -> str | None:
-            """The path of its class."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -80,7 +72,7 @@ def run(project: Project, options: Namespace) -> None:
     if options.prefer is not None:
         raise CommandError("--prefer needs --better")
     with project.namespace() as (database, namespace):
-        found = history.quarantined(
+        found = quarantined(
             database,
             namespace,
             orphans=options.orphans,
@@ -89,7 +81,7 @@ def run(project: Project, options: Namespace) -> None:
             min_distance=options.min_distance,
             numbers=options.id,
         )
-        _write(found, options.output, lambda _, fields: fields)
+        _write(((row, None) for row in found), options.output)
 
 
 def _run_better(project: Project, options: Namespace) -> None:
@@ -100,42 +92,38 @@ def _run_better(project: Project, options: Namespace) -> None:
         raise CommandError("--better needs --prefer, or SIMHASH_PREFER")
     with project.namespace() as (database, namespace):
         found = (
-            one
-            for one in history.better(database, namespace, criteria)
-            if options.run in {None, one.run} and one.created >= (options.since or 0)
+            (row, _described(namespace, row, by, kept))
+            for row, by, kept in better_items(database, namespace, criteria)
+            if options.run in {None, row.run} and row.created >= (options.since or 0)
         )
-        _write(found, options.output, _with_replaced)
+        _write(found, options.output)
 
 
-def _with_replaced(found: history.Better, fields: Mapping[str, Any]) -> dict[str, Any]:
-    kept = found.kept
+def _described(namespace: NamespaceRow, row: Row[Any], by: str, kept: Row[Any]) -> dict[str, Any]:
+    """What stands beside the fields of a better item."""
     return {
         "replaces": {
             "url": kept.url,
             "key": kept.key,
-            "group": kept.group,
+            "group": group_name(namespace.id, kept.origin),
             "created": kept.created,
         },
-        "by": found.by,
-        "url": found.url,
-        "key": found.key,
-        "run": found.run,
-        "created": found.created,
+        "by": by,
+        "url": row.url,
+        "key": row.key,
+        "run": row.run,
+        "created": row.created,
         # JavaScript and jq round numbers of 63 bits.
-        "id": str(found.id),
-        "item": fields,
+        "id": str(row.id),
     }
 
 
-def _write(
-    found: Iterable[Packed], output: str | None, line: Callable[[Any, Mapping[str, Any]], Any]
-) -> None:
+def _write(found: Iterable[tuple[Row[Any], dict[str, Any] | None]], output: str | None) -> None:
     """Write items to a file, which appears once it is complete, or to standard output.
 
     Args:
-        found: the dropped items.
+        found: the rows of dropped items, each with what stands beside its fields, if anything.
         output: the file.
-        line: gives the JSON value for a dropped item and its fields.
 
     Raises:
         CommandError: the file exists; or some items can't be read, after writing all others.
@@ -143,18 +131,18 @@ def _write(
     written = gone = incomplete = damaged = 0
     with _stream(output) as stream, progress_bar() as progress:
         task = progress.add_task("Restoring", total=None)
-        for one in found:
-            if one.item is None:
+        for row, beside in found:
+            if row.item is None:
                 gone += 1
                 continue
             try:
-                fields = history.unpack(bytes(one.item))
+                fields = unpack_item(bytes(row.item))
             except ValueError:
                 damaged += 1
                 continue
-            stream.write(json_line(line(one, fields)))
+            stream.write(json_line(fields if beside is None else {**beside, "item": fields}))
             written += 1
-            incomplete += str(one.item_type).endswith("(incomplete)")
+            incomplete += str(row.item_type).endswith("(incomplete)")
             progress.advance(task)
         stream.flush()
     print(f"{written:,} {plural(written, 'item')} restored", file=sys.stderr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -12,7 +12,6 @@ from scrapy import Request
 from scrapy.utils.request import fingerprint as request_fingerprint
 from sqlalchemy import Row
 
-from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import (
     facts_table,
@@ -23,14 +22,16 @@ from scrapy_simhash.cli.output import (
     print_json,
     text_changes,
 )
+from scrapy_simhash.cli.project import Project
+from scrapy_simhash.history.drops import SAME, Drop
+from scrapy_simhash.history.namespaces import NotFound
+from scrapy_simhash.history.pages import read_page, read_texts, read_urls
+from scrapy_simhash.history.query import NamespaceRow, quality_of
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.quality import Criterion, better_by
 from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.visible import format_time, plural, shortened
-
-if TYPE_CHECKING:
-    from scrapy_simhash.cli.project import Project
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -47,20 +48,28 @@ def run(project: Project, options: Namespace) -> None:
     if url.startswith(("http://", "https://")):
         identities.add(identity_hash(request_fingerprint(Request(url)).hex()))
     with project.namespace() as (database, namespace):
-        page = history.pages(database, namespace, url, identities)
+        page = read_page(database, namespace, url, identities)
         if not page.claims and not page.drops:
-            raise history.NotFound(f"nothing is stored about {url} in {namespace.name!r}")
+            raise NotFound(f"nothing is stored about {url} in {namespace.name!r}")
         wanted = {(claim.id, 0) for claim in page.claims}
         wanted |= {(drop.claim, number) for drop in page.drops for number in (0, drop.id)}
-        texts = history.texts(database, namespace, wanted)
+        texts = read_texts(database, namespace, wanted)
         beside = {(claim.beside, 0) for claim in page.claims if claim.beside is not None}
-        others = history.urls(database, namespace, beside)
+        others = read_urls(database, namespace, beside)
+    duplicate_of = [
+        {
+            **_duplicate(namespace, drop, criteria),
+            "text_of_original": (original := texts.get((drop.claim, 0))),
+            "difference": text_changes(original, texts.get((drop.claim, drop.id))),
+        }
+        for drop in page.drops
+    ]
     figures = {
         "url": url,
         "namespace": namespace.name,
         "versions": [_version(claim, texts, others) for claim in page.claims],
-        "duplicate_of": [_drop(drop, texts, criteria) for drop in page.drops],
-        "duplicates": [_duplicate(drop, criteria) for drop in page.duplicates],
+        "duplicate_of": duplicate_of,
+        "duplicates": [_duplicate(namespace, drop, criteria) for drop in page.duplicates],
         "duplicate_count": page.duplicate_count,
     }
     if options.json:
@@ -99,25 +108,22 @@ def _version(
     }
 
 
-def _duplicate(drop: history.Drop, criteria: Sequence[Criterion]) -> dict[str, Any]:
+def _duplicate(
+    namespace: NamespaceRow, drop: Drop, criteria: Sequence[Criterion]
+) -> dict[str, Any]:
     """A duplicate."""
     fields = drop._asdict()
-    quality, kept = fields.pop("quality"), fields.pop("kept")
-    by = None if kept is None else better_by(criteria, quality, kept)
+    key, quality, origin = (
+        fields.pop(name) for name in ("original_key", "original_quality", "origin")
+    )
+    mine = quality_of(fields.pop("quality"), drop.key, drop.url)
+    group = by = None
+    if origin is not None:
+        group = group_name(namespace.id, origin)
+        by = better_by(criteria, mine, quality_of(quality, key, drop.original or ""))
     # JavaScript and jq round numbers of 63 bits.
-    return {**fields, "id": str(drop.id), "claim": str(drop.claim), "better_by": by}
-
-
-def _drop(
-    drop: history.Drop, texts: Mapping[tuple[int, int], str], criteria: Sequence[Criterion]
-) -> dict[str, Any]:
-    """A duplicate with the difference to its original."""
-    original = texts.get((drop.claim, 0))
-    return {
-        **_duplicate(drop, criteria),
-        "text_of_original": original,
-        "difference": text_changes(original, texts.get((drop.claim, drop.id))),
-    }
+    numbers = {"id": str(drop.id), "claim": str(drop.claim)}
+    return {**fields, **numbers, "group": group, "better_by": by}
 
 
 def _print_version(version: Mapping[str, Any], bits: int) -> None:
@@ -140,7 +146,7 @@ def _print_version(version: Mapping[str, Any], bits: int) -> None:
 def _print_drop(drop: Mapping[str, Any]) -> None:
     console = open_console()
     seen = f"run {drop['run']}, {format_time(drop['created'])}"
-    is_unchanged = drop["action"] == history.SAME
+    is_unchanged = drop["action"] == SAME
     what = "Unchanged" if is_unchanged else f"Near-duplicate ({shortened(drop['action'], 40)})"
     facts = facts_table(f"{what} in {seen}")
     facts.add_row("of", Text(shortened(drop["original"] or "an item that was deleted")))

@@ -5,20 +5,19 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash import history, native
+from scrapy_simhash import native
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import facts_table, format_bytes, open_console, print_json
+from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces, read_runs
+from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.visible import format_time, shortened
-
-if TYPE_CHECKING:
-    from scrapy_simhash.cli.project import Project
-
 
 # Periods of growth, in days.
 _DAYS = (1, 7, 30)
@@ -33,9 +32,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     with project.database() as database:
-        found = history.namespaces(database)
+        found = read_namespaces(database)
         if project.name is not None:
-            found = [history.choose_namespace(database, project.name)]
+            found = [choose_namespace(database, project.name)]
         figures = [_figures(database, namespace) for namespace in found]
         shown = str(database)
     if options.json:
@@ -48,8 +47,8 @@ def run(project: Project, options: Namespace) -> None:
         _print_runs(one["runs"])
 
 
-def _figures(database: Database, namespace: history.NamespaceRow) -> dict[str, Any]:
-    runs = history.runs(database, namespace)
+def _figures(database: Database, namespace: NamespaceRow) -> dict[str, Any]:
+    runs = read_runs(database, namespace)
     now = database.now()
     growth = {
         f"claims_last_{days}_days": sum(

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash import history
 from scrapy_simhash.cli.arguments import add_database, add_json, add_run, not_negative, positive
 from scrapy_simhash.cli.output import (
     excerpts,
@@ -25,6 +24,10 @@ from scrapy_simhash.cli.output import (
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.replay import Level, Replay, Similarities, levels, replay
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.documents import Documents, read_documents
+from scrapy_simhash.history.namespaces import NotFound
+from scrapy_simhash.history.pages import read_texts, read_urls
+from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.simhash.measure import distance, similarity_at
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural, shortened
@@ -73,7 +76,7 @@ def run(project: Project, options: Namespace) -> None:
 def tuned(
     project: Project,
     database: Database,
-    namespace: history.NamespaceRow,
+    namespace: NamespaceRow,
     *,
     run: int | None = None,
     limit: int = _LIMIT,
@@ -93,10 +96,10 @@ def tuned(
             f"namespace {namespace.name!r} has the scheme {namespace.scheme!r}, the project has "
             f"{scheme.id!r}: change SIMHASH_SCHEME"
         )
-    documents = history.documents(database, namespace, run, limit=limit)
+    documents = read_documents(database, namespace, run, limit=limit)
     counted = np.array([run in {None, row.run} for row in documents.rows], bool)
     if not counted.any():
-        raise history.NotFound(f"the namespace {namespace.name!r} has nothing to replay")
+        raise NotFound(f"the namespace {namespace.name!r} has nothing to replay")
     tried, present = levels(rule, scheme.bits)
     measure = Similarities(database, namespace, scheme, documents, tried[0].similarity or 0.0)
     with progress_bar() as progress:
@@ -147,7 +150,7 @@ class _Pair(NamedTuple):
 
 
 def _borderline(
-    documents: history.Documents,
+    documents: Documents,
     looser: Replay,
     stricter: Replay,
     level: Level,
@@ -178,12 +181,12 @@ def _borderline(
 
 
 def _described(
-    database: Database, namespace: history.NamespaceRow, documents: history.Documents, pair: _Pair
+    database: Database, namespace: NamespaceRow, documents: Documents, pair: _Pair
 ) -> dict[str, Any]:
     """A pair with its addresses and differences."""
     place, other = documents.places[pair.number], documents.places[pair.match]
-    urls = history.urls(database, namespace, (place, other))
-    texts = history.texts(database, namespace, (place, other))
+    urls = read_urls(database, namespace, (place, other))
+    texts = read_texts(database, namespace, (place, other))
     changes = text_changes(texts.get(other), texts.get(place))
     return {
         "url": urls.get(place),

@@ -19,57 +19,14 @@ from scrapy_simhash.history.query import (
     claims_of,
     drop_columns,
     drops_of,
+    quality_of,
     read,
+    read_in_pages,
 )
-from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.item.quality import Criterion, QualitySignals, address_of, better_by, ranks_of
+from scrapy_simhash.item.quality import Criterion, better_by, ranks_of
 
 # Rows read at once; and rows with an item, which may be large.
 _ROWS, _ITEMS = 2000, 100
-
-
-class Kept(NamedTuple):
-    """The stored item of a group, in its newest version.
-
-    Attributes:
-        claim: the number of its claim.
-        group: the name of its group: see :class:`Verdict`.
-        key: its identity key.
-        url: its URL.
-        created: when the claim was made, in seconds since the epoch.
-    """
-
-    claim: int
-    group: str
-    key: str
-    url: str
-    created: float
-
-
-class Better(NamedTuple):
-    """A dropped item that is better than the stored item of its group.
-
-    Attributes:
-        id: the number of the duplicate.
-        run: the run that found it.
-        created: when, in seconds since the epoch.
-        key: its identity key.
-        url: its URL.
-        item: packed; None if it is not in the quarantine.
-        item_type: the path of its class.
-        by: the criterion by which it is better.
-        kept: the stored item.
-    """
-
-    id: int
-    run: int
-    created: float
-    key: str
-    url: str
-    item: bytes | None
-    item_type: str | None
-    by: str
-    kept: Kept
 
 
 class _Best(NamedTuple):
@@ -79,23 +36,27 @@ class _Best(NamedTuple):
     ranks: tuple[int, ...]
     number: int
     by: str
-    kept: Kept
+    kept: Row[Any]
 
 
 _is_stored = claim_columns.state == CONFIRMED
 
 
-def better(
+def better_items(
     database: Database, namespace: NamespaceRow, criteria: Sequence[Criterion]
-) -> Iterator[Better]:
+) -> Iterator[tuple[Row[Any], str, Row[Any]]]:
     """The best dropped item of each group, if it is better than the stored one, oldest first.
 
     Among equally good items, the newest is taken. Pages that have a stored item by now, and groups
     without one, are left out.
+
+    Yields:
+        the row of the dropped item, the criterion by which it is better, and the row of the stored
+        item in its newest version, with its ``origin``, ``key``, ``url`` and ``created``.
     """
     best: dict[int, _Best] = {}
-    for origin, one in _candidates(database, namespace, criteria):
-        best[origin] = min(one, best.get(origin, one))
+    for one in _candidates(database, namespace, criteria):
+        best[one.kept.origin] = min(one, best.get(one.kept.origin, one))
     chosen = {-one.number: one for one in best.values()}
     numbers = sorted(chosen)
     columns = [drop_columns[name] for name in ("id", "run", "created", "key", "item", "item_type")]
@@ -106,17 +67,20 @@ def better(
     )
     for start in range(0, len(numbers), _ITEMS):
         for row in read(database, query, numbers=numbers[start : start + _ITEMS]):
-            one = chosen[row.id]
-            yield Better(**row._asdict(), by=one.by, kept=one.kept)
+            yield row, chosen[row.id].by, chosen[row.id].kept
 
 
 def _candidates(
     database: Database, namespace: NamespaceRow, criteria: Sequence[Criterion]
-) -> Iterator[tuple[int, _Best]]:
-    """Each duplicate better than the stored item, after the number of its group's first claim."""
+) -> Iterator[_Best]:
+    """Each duplicate that is better than the stored item."""
     claims = partial(_claims, database, namespace)
     newest = _newest_versions(database, namespace)
-    for duplicates in _duplicates(database, namespace):
+    names = ("id", "claim", "identity", "key", "quality", "item_bytes")
+    query = select(*(drop_columns[name] for name in names), url_of(schema.duplicates)).where(
+        *drops_of(namespace), drop_columns.action.not_in(("report", SAME))
+    )
+    for duplicates in read_in_pages(database, query, drop_columns.id, _ROWS):
         origins = {row.id: row.origin for row in claims("id", {row.claim for row in duplicates})}
         stored = {row.identity for row in claims("identity", {row.identity for row in duplicates})}
         versions = {newest.get(origin, origin) for origin in origins.values()}
@@ -128,12 +92,9 @@ def _candidates(
             # It may have been deleted meanwhile.
             if (claim := kept.get(newest.get(origin, origin))) is None:
                 continue
-            quality = _quality(row)
-            if by := better_by(criteria, quality, _quality(claim)):
-                group = group_name(namespace.id, origin)
-                replaced = Kept(claim.id, group, claim.key, claim.url, claim.created)
-                ranks = ranks_of(criteria, quality)
-                yield origin, _Best(not row.item_bytes, ranks, -row.id, by, replaced)
+            quality = quality_of(row.quality, row.key, row.url)
+            if by := better_by(criteria, quality, quality_of(claim.quality, claim.key, claim.url)):
+                yield _Best(not row.item_bytes, ranks_of(criteria, quality), -row.id, by, claim)
 
 
 def _claims(
@@ -157,22 +118,3 @@ def _newest_versions(database: Database, namespace: NamespaceRow) -> dict[int, i
         .group_by(claim_columns.origin)
     )
     return {row.origin: row.newest for row in read(database, query)}
-
-
-def _duplicates(database: Database, namespace: NamespaceRow) -> Iterator[Sequence[Row[Any]]]:
-    """The duplicates that were not stored, in their order."""
-    names = ("id", "claim", "identity", "key", "quality", "item_bytes")
-    query = (
-        select(*(drop_columns[name] for name in names), url_of(schema.duplicates))
-        .where(*drops_of(namespace), drop_columns.action.not_in(("report", SAME)))
-        .order_by(drop_columns.id)
-        .limit(_ROWS)
-    )
-    last = -1
-    while rows := read(database, query.where(drop_columns.id > last)):
-        yield rows
-        last = rows[-1].id
-
-
-def _quality(row: Row[Any]) -> QualitySignals:
-    return QualitySignals.unpack(bytes(row.quality), address_of(row.key, row.url))

@@ -24,17 +24,8 @@ from scrapy_simhash.history.query import (
 from scrapy_simhash.index.verdict import Row
 
 _COLUMNS = (
-    *(
-        "created",
-        "identity",
-        "run",
-        "compared_by",
-        "fingerprint",
-        "size",
-        "digest",
-        "facts",
-        "minhash",
-    ),
+    *("created", "identity", "run", "compared_by", "fingerprint", "size"),
+    *("digest", "facts", "minhash"),
 )
 # What is not read.
 _EMPTY: dict[str, Any] = {"id": 0, "state": CONFIRMED, "key": ""} | dict.fromkeys(
@@ -61,7 +52,7 @@ class Documents:
         return len(self.rows)
 
 
-def documents(
+def read_documents(
     database: Database, namespace: NamespaceRow, run: int | None = None, *, limit: int
 ) -> Documents:
     """The stored claims and duplicates, for a replay.

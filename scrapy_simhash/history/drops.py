@@ -19,11 +19,10 @@ from scrapy_simhash.history.query import (
     drops_of,
     drops_with_claims,
     read,
+    read_in_pages,
     short_url,
 )
 from scrapy_simhash.index.invalidated import is_orphan, is_valid
-from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.text.packed import unpack_bytes
 
 #: The action on a page that had not changed since its last visit.
@@ -50,9 +49,10 @@ class Drop(NamedTuple):
         orphaned: whether the original was not stored in the end.
         original: the original's URL; None if its claim is gone.
         first_seen: when the claim was made; None if it is gone.
-        quality: its quality signals.
-        kept: the quality signals of the original; None if its claim is gone.
-        group: the name of its group, see :class:`Verdict`; None if the claim is gone.
+        quality: its quality signals, packed.
+        original_key: the original's identity key; None if its claim is gone, as of the following.
+        original_quality: its quality signals, packed.
+        origin: the number of its group, see :func:`group_name`.
     """
 
     id: int
@@ -68,11 +68,13 @@ class Drop(NamedTuple):
     orphaned: bool
     original: str | None
     first_seen: float | None
-    quality: QualitySignals
-    kept: QualitySignals | None
-    group: str | None
+    quality: bytes
+    original_key: str | None
+    original_quality: bytes | None
+    origin: int | None
 
 
+#: Gives the columns of :class:`Drop`.
 select_drops: Select[Any] = select(
     drop_columns.id,
     drop_columns.run,
@@ -88,22 +90,10 @@ select_drops: Select[Any] = select(
     short_url(schema.claims).label("original"),
     claim_columns.created.label("first_seen"),
     drop_columns.quality,
-    claim_columns.quality.label("kept"),
-    func.substr(claim_columns.key, 1, LONGEST_URL).label("identity_key"),
-    drop_columns.namespace,
+    func.substr(claim_columns.key, 1, LONGEST_URL),
+    claim_columns.quality,
     claim_columns.origin,
 ).select_from(drops_with_claims)
-
-
-def drop_of(row: Row[Any]) -> Drop:
-    """The duplicate in a row of :data:`select_drops`."""
-    kept = group = None
-    if row.kept is not None:
-        kept = QualitySignals.unpack(bytes(row.kept), address_of(row.identity_key, row.original))
-        group = group_name(row.namespace, row.origin)
-    quality = QualitySignals.unpack(bytes(row.quality), address_of(row.key, row.url))
-    columns = row[: Drop._fields.index("quality")]
-    return Drop._make((*columns, quality, kept, group))
 
 
 def count_drops(
@@ -118,12 +108,12 @@ def count_drops(
     return {row[0]: row[1] for row in read(database, query)}
 
 
-def drops(
+def read_drops(
     database: Database, namespace: NamespaceRow, run: int | None = None, *, limit: int | None = None
 ) -> list[Drop]:
     """The newest duplicates, the oldest first."""
     query = select_drops.where(*drops_of(namespace, run)).order_by(drop_columns.id.desc())
-    return [drop_of(row) for row in read(database, query.limit(limit))][::-1]
+    return [Drop._make(row) for row in read(database, query.limit(limit))][::-1]
 
 
 def largest_groups(
@@ -184,14 +174,11 @@ def quarantined(
     if numbers is not None:
         conditions.append(drop_columns.id.in_(list(numbers)))
     query = select(drop_columns.id, drop_columns.item, drop_columns.item_type).where(*conditions)
-    query = query.order_by(drop_columns.id).limit(_PAGE)
-    last = -1
-    while rows := read(database, query.where(drop_columns.id > last)):
+    for rows in read_in_pages(database, query, drop_columns.id, _PAGE):
         yield from rows
-        last = rows[-1].id
 
 
-def unpack(packed: bytes) -> dict[str, Any]:
+def unpack_item(packed: bytes) -> dict[str, Any]:
     """The fields of a packed item.
 
     Raises:

@@ -15,7 +15,7 @@ from sqlalchemy import select
 from scrapy_simhash.db.schema import EXACT
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.drops import unpack
+from scrapy_simhash.history.drops import unpack_item
 from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,
@@ -50,7 +50,7 @@ class Field(NamedTuple):
     mark: Literal["same", "differs", "missing", ""]
 
 
-def fields(
+def read_fields(
     database: Database, namespace: NamespaceRow, numbers: Iterable[int]
 ) -> dict[int, list[Field]]:
     """The fields of dropped items, by the numbers of the duplicates.
@@ -104,7 +104,7 @@ def _records(packed: bytes | None) -> dict[int, tuple[int, int, int]]:
 
 def _item(packed: bytes | None) -> dict[str, Any]:
     try:
-        return {} if packed is None else unpack(bytes(packed))
+        return {} if packed is None else unpack_item(bytes(packed))
     except ValueError:
         return {}
 

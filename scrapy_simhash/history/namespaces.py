@@ -64,7 +64,7 @@ class RunRow(NamedTuple):
     orphans: int
 
 
-def namespaces(database: Database) -> list[NamespaceRow]:
+def read_namespaces(database: Database) -> list[NamespaceRow]:
     """All namespaces, by name."""
     row = schema.namespaces.c
     query = select(
@@ -103,7 +103,7 @@ def choose_namespace(database: Database, name: str | None) -> NamespaceRow:
     Raises:
         NotFound: there is none, or there are several and no name is given.
     """
-    found = namespaces(database)
+    found = read_namespaces(database)
     listed = ", ".join(repr(namespace.name) for namespace in found)
     if not found:
         raise NotFound(f"{database} has no namespace yet: nothing was stored in it")
@@ -115,7 +115,7 @@ def choose_namespace(database: Database, name: str | None) -> NamespaceRow:
     raise NotFound(f"{database} has no namespace {name!r}; it has {listed}")
 
 
-def runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
+def read_runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
     """The runs that have claims or duplicates in a namespace, the newest first."""
     of_claims = _count_by_run(
         claim_columns.run, claim_columns.state == PENDING, *claims_of(namespace)

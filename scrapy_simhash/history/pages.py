@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Row, func, or_, select
 
@@ -11,7 +11,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in, storable
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.drops import Drop, drop_of, select_drops
+from scrapy_simhash.history.drops import Drop, select_drops
 from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,
@@ -22,11 +22,13 @@ from scrapy_simhash.history.query import (
 )
 from scrapy_simhash.text.packed import unpack_text
 
-if TYPE_CHECKING:
-    Place = tuple[int, int]
+#: The number of a claim, and that of a duplicate of it or 0.
+Place = tuple[int, int]
 
 
-def texts(database: Database, namespace: NamespaceRow, wanted: Iterable[Place]) -> dict[Place, str]:
+def read_texts(
+    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
+) -> dict[Place, str]:
     """The texts that are kept and can be read."""
     pairs = set(wanted)
     row = schema.texts.c
@@ -44,7 +46,9 @@ def texts(database: Database, namespace: NamespaceRow, wanted: Iterable[Place]) 
     }
 
 
-def urls(database: Database, namespace: NamespaceRow, wanted: Iterable[Place]) -> dict[Place, str]:
+def read_urls(
+    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
+) -> dict[Place, str]:
     """The URLs of claims and duplicates."""
     pairs = set(wanted)
     of_claims = select(claim_columns.id, url_of(schema.claims)).where(
@@ -75,7 +79,7 @@ class PageHistory(NamedTuple):
     duplicate_count: int
 
 
-def pages(
+def read_page(
     database: Database,
     namespace: NamespaceRow,
     url: str,
@@ -113,9 +117,9 @@ def pages(
     numbers = [claim.id for claim in claims]
     return PageHistory(
         claims,
-        [drop_of(row) for row in read(database, newest(dropped), identities=identities)],
+        [Drop._make(row) for row in read(database, newest(dropped), identities=identities)],
         [
-            drop_of(row)
+            Drop._make(row)
             for row in read(database, newest(select_drops.where(*of_it)), numbers=numbers)
         ],
         read(database, count, numbers=numbers)[0][0],

@@ -70,7 +70,9 @@ class Pattern(NamedTuple):
         return 0 if self.new else self.pages
 
 
-def patterns(database: Database, namespace: NamespaceRow, *, limit: int = 500_000) -> list[Pattern]:
+def read_patterns(
+    database: Database, namespace: NamespaceRow, *, limit: int = 500_000
+) -> list[Pattern]:
     """The parts of the addresses in a namespace, those with most repeats first.
 
     Args:

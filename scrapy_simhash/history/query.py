@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, FromClause, Select, and_, func
@@ -12,6 +12,7 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import list_parameter
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.invalidated import is_valid
+from scrapy_simhash.item.quality import QualitySignals, address_of
 
 
 class NamespaceRow(NamedTuple):
@@ -73,7 +74,22 @@ def drops_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElem
     return conditions if run is None else [*conditions, drop_columns.run == run]
 
 
+def quality_of(packed: bytes, key: str, url: str) -> QualitySignals:
+    """The quality signals of a row."""
+    return QualitySignals.unpack(bytes(packed), address_of(key, url))
+
+
 def read(database: Database, query: Select[Any], **numbers: Iterable[int]) -> Sequence[Any]:
     """The rows of a query, whose parameters are lists of numbers (see `is_in`)."""
     lists = {name: list_parameter(database.dialect, given) for name, given in numbers.items()}
     return database.read(lambda connection: connection.execute(query, lists).all())
+
+
+def read_in_pages(
+    database: Database, query: Select[Any], number: ColumnElement[int], size: int
+) -> Iterator[Sequence[Any]]:
+    """The rows of a query in the order of their numbers, a page at a time."""
+    query, last = query.order_by(number).limit(size), -1
+    while rows := read(database, query.where(number > last)):
+        yield rows
+        last = rows[-1].id

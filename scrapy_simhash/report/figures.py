@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
-from scrapy_simhash import history
+from scrapy_simhash.history.drops import SAME
+from scrapy_simhash.history.kept import kept_times
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.simhash.measure import similarity_at
@@ -67,7 +68,7 @@ class Histogram(NamedTuple):
 
 def key_figures(subject: Subject) -> list[tuple[str, str]]:
     """The numbers at the top, with their names."""
-    unchanged = subject.counts.get(history.SAME, 0)
+    unchanged = subject.counts.get(SAME, 0)
     found = [
         ("checked", subject.stats.get("checked", 0)),
         ("items in the index", sum(row.claims for row in subject.runs)),
@@ -81,7 +82,7 @@ def key_figures(subject: Subject) -> list[tuple[str, str]]:
 
 def histograms(subject: Subject) -> Iterator[Histogram]:
     """Those for which there is something to draw."""
-    kept = history.kept_times(subject.database, subject.namespace, subject.run)
+    kept = kept_times(subject.database, subject.namespace, subject.run)
     dropped = np.array([drop.created for drop in subject.drops])
     times = np.concatenate([kept, dropped])
     if len(times):

@@ -18,8 +18,9 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from scrapy_simhash import history
 from scrapy_simhash.durable import replace_file
+from scrapy_simhash.history.drops import largest_groups
+from scrapy_simhash.history.patterns import LEAST, repeating
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report import figures
 from scrapy_simhash.report.difference import LONGEST
@@ -46,7 +47,7 @@ def _render(subject: Subject) -> str:
     style, script = _template("report.css"), _template("report.js")
     packed = pack(subject)
     verdict, *remarks = in_sentences(subject)
-    irrelevant, nothing_new = history.repeating(subject.patterns)
+    irrelevant, nothing_new = repeating(subject.patterns)
     duplicates = subject.duplicates
     return environment.from_string(
         _template("report.html")
@@ -67,13 +68,11 @@ def _render(subject: Subject) -> str:
             Counter(shortened(site(drop.url) or "(no site)", 60) for drop in duplicates)
         ),
         patterns=figures.shares(Counter(figures.url_pattern(drop.url) for drop in duplicates)),
-        groups=history.largest_groups(
-            subject.database, subject.namespace, subject.run, limit=figures.TOP
-        ),
+        groups=largest_groups(subject.database, subject.namespace, subject.run, limit=figures.TOP),
         irrelevant=irrelevant,
         nothing_new=nothing_new,
         top=figures.TOP,
-        least=history.LEAST,
+        least=LEAST,
         kept=[(count, name, in_words(name)) for name, count in subject.kept.counts[: figures.TOP]],
         total=sum(subject.counts.values()),
         details=packed.details,

@@ -9,7 +9,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from scrapy_simhash import history
+from scrapy_simhash.history.drops import SAME
+from scrapy_simhash.history.fields import Field, read_fields
+from scrapy_simhash.history.pages import read_texts
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.report.subject import Subject
@@ -37,7 +39,7 @@ _ACTIONS = {
     "drop": "dropped",
     "skip": "skipped",
     "report": "stored anyway",
-    history.SAME: "unchanged",
+    SAME: "unchanged",
 }
 
 
@@ -65,7 +67,7 @@ class _Row(NamedTuple):
     claim: int  # the number of the stored item
     original: str
     first_seen: float | None
-    texts: tuple[int, int]  # the key of its own text in `history.texts`
+    texts: tuple[int, int]  # the key of its own text in `read_texts`
     similarity: float
     about: Literal["", "about ", "at least "]  # "" if the similarity is exact
     distance: int | None  # in bits
@@ -134,7 +136,7 @@ def _items(subject: Subject) -> Iterator[tuple[int, _Item]]:
     numbers = [drop.id for drop in subject.drops]
     for start in range(0, len(numbers), _ITEMS):
         some = numbers[start : start + _ITEMS]
-        for number, fields in history.fields(subject.database, subject.namespace, some).items():
+        for number, fields in read_fields(subject.database, subject.namespace, some).items():
             title = _title(fields)
             yield (
                 number,
@@ -147,7 +149,7 @@ def _items(subject: Subject) -> Iterator[tuple[int, _Item]]:
             )
 
 
-def _title(fields: Sequence[history.Field]) -> history.Field | None:
+def _title(fields: Sequence[Field]) -> Field | None:
     found = {field.name.lower(): field for field in reversed(fields) if field.value}
     return next((found[name] for name in _TITLES if name in found), None)
 
@@ -217,9 +219,9 @@ def _pack_details(
             break
         some = chosen[start : start + BLOCK]
         wanted = [key for place in some for key in ((rows[place].claim, 0), rows[place].texts)]
-        kept = history.texts(subject.database, subject.namespace, wanted)
+        kept = read_texts(subject.database, subject.namespace, wanted)
         numbers = [rows[place].number for place in some if rows[place].number]
-        items = history.fields(subject.database, subject.namespace, numbers)
+        items = read_fields(subject.database, subject.namespace, numbers)
         texts: dict[str, str] = {}
         details: dict[int, Any] = {}
         for place in some:

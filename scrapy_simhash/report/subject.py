@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scrapy_simhash import history
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.drops import SAME, Drop, count_drops, read_drops
+from scrapy_simhash.history.kept import KeptBeside, kept_beside, nearest_kept
+from scrapy_simhash.history.namespaces import NotFound, RunRow, choose_namespace, read_runs
+from scrapy_simhash.history.patterns import Pattern, read_patterns
+from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.simhash.measure import candidate_limit, similarity_at
 
 #: One file shows the newest duplicates up to this number, and learns from as many URLs.
@@ -33,23 +37,23 @@ class Subject(NamedTuple):
     """
 
     database: Database
-    namespace: history.NamespaceRow
+    namespace: NamespaceRow
     run: int | None
-    runs: Sequence[history.RunRow]
-    drops: Sequence[history.Drop]
+    runs: Sequence[RunRow]
+    drops: Sequence[Drop]
     counts: Mapping[str, int]
     limit: int
     similarity: float | None
     nearest: Mapping[int, int]
-    kept: history.KeptBeside
-    patterns: Sequence[history.Pattern]
+    kept: KeptBeside
+    patterns: Sequence[Pattern]
     stats: Mapping[str, float]
     is_trial: bool
 
     @property
-    def duplicates(self) -> list[history.Drop]:
+    def duplicates(self) -> list[Drop]:
         """Without unchanged items, which are dropped for their own earlier version."""
-        return [drop for drop in self.drops if drop.action != history.SAME]
+        return [drop for drop in self.drops if drop.action != SAME]
 
     @property
     def threshold(self) -> float:
@@ -82,13 +86,13 @@ def read_subject(
         NotFound: the database has no such namespace or run.
         IndexUnavailable: the database did not answer in time.
     """
-    namespace = history.choose_namespace(database, name)
-    runs = history.runs(database, namespace)
+    namespace = choose_namespace(database, name)
+    runs = read_runs(database, namespace)
     if run is not None:
         runs = [row for row in runs if row.id == run]
         if not runs:
-            raise history.NotFound(f"the namespace {namespace.name!r} has no items of run {run}")
-    drops = history.drops(database, namespace, run, limit=MOST_ROWS)
+            raise NotFound(f"the namespace {namespace.name!r} has no items of run {run}")
+    drops = read_drops(database, namespace, run, limit=MOST_ROWS)
     if limit is None:
         farthest = max((drop.distance for drop in drops), default=0)
         limit = farthest if similarity is None else candidate_limit(similarity)
@@ -98,12 +102,12 @@ def read_subject(
         run,
         runs,
         drops,
-        history.count_drops(database, namespace, run),
+        count_drops(database, namespace, run),
         limit,
         similarity,
-        history.nearest_kept(database, namespace, run),
-        history.kept_beside(database, namespace, run),
-        history.patterns(database, namespace, limit=MOST_ROWS),
+        nearest_kept(database, namespace, run),
+        kept_beside(database, namespace, run),
+        read_patterns(database, namespace, limit=MOST_ROWS),
         sum_stats(row.stats for row in runs),
         is_trial,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scrapy_simhash import history
+from scrapy_simhash.history.drops import SAME
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.visible import plural, shortened
@@ -45,7 +45,7 @@ def in_sentences(subject: Subject) -> list[str]:
 def _sentences(subject: Subject) -> Iterator[str]:
     counts, stats = subject.counts, subject.stats
     checked = int(stats.get("checked", 0))
-    same = counts.get(history.SAME, 0)
+    same = counts.get(SAME, 0)
     reported = counts.get("report", 0)
     dropped = sum(counts.values()) - same - reported
     what = "items and pages" if stats.get("pages/skipped") else plural(checked, "item")

@@ -9,7 +9,7 @@ import pytest
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
-from scrapy_simhash.cli.compare import Pair
+from scrapy_simhash.cli.compare import _verdict
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document
@@ -92,14 +92,20 @@ def test_compare_decides_as_the_index_does(compare, changes: int) -> None:
 
 @pytest.mark.parametrize(
     ("distance", "size", "other", "verdict"),
-    [(0, 3, 3, "duplicate"), (2, 3, 30, "unique"), (2, 30, 30, "duplicate"), (6, 30, 30, "unique")],
+    [
+        (0, 3, 3, "near-duplicates"),
+        (2, 3, 30, "different"),
+        (2, 30, 30, "near-duplicates"),
+        (6, 30, 30, "different"),
+    ],
 )
 def test_texts_of_few_features_are_judged_by_the_rule_of_the_index(
     distance, size, other, verdict
 ) -> None:
     """By their distance alone."""
-    a, b = (
+    documents = [
         Document(Sketch(fingerprint, features, None), name)
         for name, fingerprint, features in (("a", 0, size), ("b", (1 << distance) - 1, other))
-    )
-    assert Pair.of(load_scheme(), a, b).decide(Rule(5, None, "never")).kind == verdict
+    ]
+    rule = Rule(5, None, "never")
+    assert _verdict(load_scheme(), rule, documents, distance, None) == verdict

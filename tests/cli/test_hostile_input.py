@@ -44,7 +44,7 @@ GOOD = b'{"text": "a"}\n'
         ("in.jsonl", GOOD + b'{"text": "a"', "line 2: invalid JSON"),
         ("in.jsonl", GOOD + b"[1]\n", "line 2: not a JSON object"),
         ("in.jsonl", b"\x1b[31m\xe2\x80\xae\n", "line 1: invalid JSON"),
-        ("in.jsonl", os.urandom(2000), "line 1: invalid JSON"),
+        ("in.jsonl", b"\xff" + os.urandom(2000), "line 1: invalid JSON"),
         ("in.jsonl.gz", b"no gzip", "in.jsonl.gz: can't be decompressed"),
         ("in.jsonl.gz", gzip.compress(GOOD * 9)[:-9], "in.jsonl.gz: can't be decompressed"),
         ("in.jsonl.gz", gzip.compress(GOOD) + b"more", "in.jsonl.gz: can't be decompressed"),

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from loopback import prose
 from stored import changed
 
-from scrapy_simhash import history
 from scrapy_simhash.cli import replay as tuning
 from scrapy_simhash.cli.replay import Similarities
 from scrapy_simhash.db.schema import CONFIRMED, TEXT
-from scrapy_simhash.history.documents import Documents
+from scrapy_simhash.history.documents import Documents, read_documents
+from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document, Duplicate, Row
@@ -187,8 +187,8 @@ def test_a_replay_at_the_present_similarity_decides_as_the_index_did(rows, batch
                 confirm=[verdict.claim for verdict in verdicts if verdict.claim],
                 duplicates=duplicates,
             )
-        namespace = history.choose_namespace(index.database, None)
-        met = history.documents(index.database, namespace, limit=1000)
+        namespace = choose_namespace(index.database, None)
+        met = read_documents(index.database, namespace, limit=1000)
         measure = Similarities(index.database, namespace, index.scheme, met)
         rule = Rule(0, 0.9, facts)
         tried, present = tuning.levels(rule, 128)
@@ -207,8 +207,8 @@ def test_print_views_that_say_less_are_dropped_in_a_replay_too():
         first, second = index.execute(claims=documents)
         assert (first.kind, second.kind) == ("unique", "duplicate")
         index.execute(duplicates=[Duplicate(documents[1], second.match, "drop")])
-        namespace = history.choose_namespace(index.database, None)
-        met = history.documents(index.database, namespace, limit=9)
+        namespace = choose_namespace(index.database, None)
+        met = read_documents(index.database, namespace, limit=9)
     assert not tuning.replay(met, [tuning.Level("", 25)], unknown, RULE)[0].kept[1]
 
 
@@ -223,8 +223,8 @@ def test_similarities_are_true_where_texts_are_kept_and_estimated_elsewhere(tmp_
         with Index(f"sqlite:///{tmp_path / str(budget)}", text_budget=budget) as index:
             index.claim(TEXTS[0], key="1")
             index.claim(TEXTS[2], key="2")
-            namespace = history.choose_namespace(index.database, None)
-            met = history.documents(index.database, namespace, limit=9)
+            namespace = choose_namespace(index.database, None)
+            met = read_documents(index.database, namespace, limit=9)
             measure = Similarities(index.database, namespace, index.scheme, met)
             shingles = [index.scheme.sketch(TEXTS[number]).shingles for number in (0, 2)]
             similarity, is_estimate = measure([(1, 0)])[1, 0]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from loopback import prose
 
-from scrapy_simhash import history
 from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.history.fields import read_fields
+from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
@@ -22,8 +23,8 @@ def facts(said):
 
 
 def marks(index, number):
-    namespace = history.choose_namespace(index.database, None)
-    found = history.fields(index.database, namespace, [number])[number]
+    namespace = choose_namespace(index.database, None)
+    found = read_fields(index.database, namespace, [number])[number]
     return {field.name: field.mark for field in found}
 
 

@@ -6,8 +6,12 @@ import pytest
 from loopback import prose
 from stored import fill
 
-from scrapy_simhash import history
 from scrapy_simhash.db.schema import EXACT, PAGE, TEXT
+from scrapy_simhash.history.documents import read_documents
+from scrapy_simhash.history.drops import read_drops
+from scrapy_simhash.history.kept import kept_beside
+from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.item.facts import Facts
@@ -38,8 +42,8 @@ def claim(index: Index, number: int, facts: Facts | None = None, **more) -> str:
     return verdict.kind
 
 
-def chosen(index: Index) -> history.NamespaceRow:
-    return history.choose_namespace(index.database, None)
+def chosen(index: Index) -> NamespaceRow:
+    return choose_namespace(index.database, None)
 
 
 def test_what_was_kept_is_counted_by_what_differs(index) -> None:
@@ -47,7 +51,7 @@ def test_what_was_kept_is_counted_by_what_differs(index) -> None:
     for number in (1, 2):
         claim(index, number, says(price=f"{number + 1} EUR", title="a"))
     claim(index, 3, says(price="1 EUR", title="b"))
-    kept = history.kept_beside(index.database, chosen(index))
+    kept = kept_beside(index.database, chosen(index))
     assert kept.counts == [("price", 2), ("title", 1)]
     assert [(pair.url, pair.differs) for pair in kept.pairs] == [
         ("http://a.test/3", "title"),
@@ -62,21 +66,21 @@ def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
     for number in range(4):
         claim(index, number, says(price=f"{number} EUR"))
     namespace = chosen(index)
-    assert len(history.kept_beside(index.database, namespace, limit=2).pairs) == 2
-    assert history.kept_beside(index.database, namespace, index.run.id + 1) == ([], [])
+    assert len(kept_beside(index.database, namespace, limit=2).pairs) == 2
+    assert kept_beside(index.database, namespace, index.run.id + 1) == ([], [])
 
 
 def test_the_other_one_may_be_gone(index) -> None:
     (first,) = index.execute(claims=[index.document(prose(1), key="0", facts=says(price="0 EUR"))])
     claim(index, 1, says(price="1 EUR"))
     index.release(first)
-    (pair,) = history.kept_beside(index.database, chosen(index)).pairs
+    (pair,) = kept_beside(index.database, chosen(index)).pairs
     assert (pair.beside, pair.other) == (first.claim.id, None)
 
 
 def test_drops_have_their_true_similarity(index) -> None:
     fill(index)
-    equal, changed = history.drops(index.database, chosen(index))
+    equal, changed = read_drops(index.database, chosen(index))
     assert (equal.similarity, equal.estimated) == (1.0, False)
     assert 0.9 < changed.similarity < 1
     assert not changed.estimated
@@ -88,7 +92,7 @@ def test_documents_have_what_decides_on_them(index) -> None:
     claim(index, 1, facts)
     exact = Document(Sketch(5, 1, None), "2", "http://a.test/2", exact=True)
     index.execute(claims=[exact])
-    found = history.documents(index.database, chosen(index), limit=9)
+    found = read_documents(index.database, chosen(index), limit=9)
     assert [row.id for row in found.rows] == [1, 2, 3]
     assert [row.url[-1] for row in found.rows] == ["0", "1", "2"]
     assert [row.compared_by for row in found.rows] == [PAGE, TEXT, EXACT]
@@ -105,18 +109,18 @@ def test_a_duplicate_of_its_own_owner_is_of_the_same_visit(index) -> None:
     (verdict,) = index.execute(claims=[document])
     assert verdict.kind == "duplicate"
     index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
-    found = history.documents(index.database, chosen(index), limit=9)
+    found = read_documents(index.database, chosen(index), limit=9)
     assert [row.visit for row in found.rows] == [7, 7]
 
 
 def test_what_was_claimed_together_comes_in_its_order(index) -> None:
     index.execute(claims=[index.document(prose(n), key=str(n), url=str(n)) for n in range(5)])
-    found = history.documents(index.database, chosen(index), limit=9)
+    found = read_documents(index.database, chosen(index), limit=9)
     assert [row.url for row in found.rows] == list("01234")
 
 
 def test_older_claims_are_left_out_and_counted(index) -> None:
     index.execute(claims=[index.document(prose(n), key=str(n), url=str(n)) for n in range(5)])
-    found = history.documents(index.database, chosen(index), limit=2)
+    found = read_documents(index.database, chosen(index), limit=2)
     assert [row.url for row in found.rows] == ["3", "4"]
     assert found.left_out == 3

@@ -9,12 +9,13 @@ from loopback import prose
 from servers import ENGINES, empty_database
 from stored import meet
 
-from scrapy_simhash import history
+from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.patterns import read_patterns
 from scrapy_simhash.index.index import Index
 
 
 def read(database):
-    found = history.patterns(database, history.choose_namespace(database, None))
+    found = read_patterns(database, choose_namespace(database, None))
     return {one.part: one for one in found}
 
 
@@ -115,9 +116,9 @@ def test_of_many_rows_the_newest_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(import_module("scrapy_simhash.history.patterns"), "_PAGE", 2)
     with Index(f"sqlite:///{tmp_path / 'seen.db'}", namespace="n") as index:
         meet(index, sessions(8))
-        namespace = history.choose_namespace(index.database, None)
-        (every,) = history.patterns(index.database, namespace)
-        (newest,) = history.patterns(index.database, namespace, limit=3)
+        namespace = choose_namespace(index.database, None)
+        (every,) = read_patterns(index.database, namespace)
+        (newest,) = read_patterns(index.database, namespace, limit=3)
     assert (every.pages, newest.pages) == (8, 4)
 
 

@@ -11,9 +11,16 @@ from claims import article, edited
 from servers import ENGINES, cleared_database
 from sqlalchemy import func, select
 
-from scrapy_simhash import history
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.better import better_items
+from scrapy_simhash.history.documents import read_documents
+from scrapy_simhash.history.drops import largest_groups
+from scrapy_simhash.history.kept import kept_beside
+from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.pages import read_page, read_urls
+from scrapy_simhash.history.patterns import read_patterns
+from scrapy_simhash.history.query import quality_of
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
@@ -58,25 +65,31 @@ def stored(db: Database, name: str, *, key: str = "") -> Index:
 
 def read(index: Index, key: str = "") -> dict[str, Any]:
     """All that is read of where it was."""
-    db, namespace = index.database, history.choose_namespace(index.database, index.namespace)
+    db, namespace = index.database, choose_namespace(index.database, index.namespace)
     # The identities are not asked for: pages are found by their addresses.
-    known = {url: history.pages(db, namespace, url, [0]) for url in (A, B, C)}
-    owned = history.pages(db, namespace, "", [identity_hash(key + A)])
-    kept = history.kept_beside(db, namespace)
-    met = history.documents(db, namespace, limit=9)
-    found = list(history.better(db, namespace, criteria_of(["shortest-url"])))
+    known = {url: read_page(db, namespace, url, [0]) for url in (A, B, C)}
+    owned = read_page(db, namespace, "", [identity_hash(key + A)])
+    kept = kept_beside(db, namespace)
+    met = read_documents(db, namespace, limit=9)
+    found = list(better_items(db, namespace, criteria_of(["shortest-url"])))
     return {
         "match": [(one.url, one.key.removeprefix(key)) for one in index.nearest(article(1))],
         "pages": [[claim.url for claim in one.claims] for one in known.values()],
         "drops": [[(d.url, d.original) for d in one.drops] for one in known.values()],
         "duplicates": [(d.url, d.key.removeprefix(key)) for d in owned.duplicates],
-        "quality": [(d.quality.url, d.kept and d.kept.url) for d in owned.duplicates],
+        "quality": [
+            (
+                quality_of(d.quality, d.key, d.url).url,
+                quality_of(d.original_quality, d.original_key, d.original).url,
+            )
+            for d in owned.duplicates
+        ],
         "kept": [(pair.url, pair.other) for pair in kept.pairs],
         "documents": [row.url for row in met.rows],
-        "urls": list(history.urls(db, namespace, met.places).values()),
-        "better": [(one.url, one.key.removeprefix(key), one.kept.url) for one in found],
-        "groups": [url for _, _, url in history.largest_groups(db, namespace)],
-        "patterns": [(one.part, one.pages) for one in history.patterns(db, namespace)],
+        "urls": list(read_urls(db, namespace, met.places).values()),
+        "better": [(one.url, one.key.removeprefix(key), kept.url) for one, _, kept in found],
+        "groups": [url for _, _, url in largest_groups(db, namespace)],
+        "patterns": [(one.part, one.pages) for one in read_patterns(db, namespace)],
     }
 
 

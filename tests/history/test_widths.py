@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simhash import history
+from scrapy_simhash.history.documents import read_documents
+from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.simhash.scheme import Sketch
@@ -29,9 +30,9 @@ def index():
 
 def test_a_scheme_that_does_not_say_its_width_has_that_of_what_is_stored(index) -> None:
     index.claim("a text", key="1")
-    found = history.choose_namespace(index.database, None)
+    found = choose_namespace(index.database, None)
     assert found.bits == 32
-    (row,) = history.documents(index.database, found, limit=9).rows
+    (row,) = read_documents(index.database, found, limit=9).rows
     assert len(row.fingerprint) == 4
 
 
@@ -42,9 +43,9 @@ def test_the_width_is_known_where_duplicates_alone_are_left(index) -> None:
     assert verdict.match
     index.execute(duplicates=[Duplicate(copy, verdict.match, "drop", None, "")])
     index.release(claimed)
-    assert history.choose_namespace(index.database, None).bits == 32
+    assert choose_namespace(index.database, None).bits == 32
 
 
 def test_an_empty_namespace_of_an_unknown_width_can_be_looked_at(index) -> None:
-    found = history.choose_namespace(index.database, None)
-    assert len(history.documents(index.database, found, limit=9)) == 0
+    found = choose_namespace(index.database, None)
+    assert len(read_documents(index.database, found, limit=9)) == 0

@@ -10,9 +10,13 @@ from claims import article, claim_version, edited, rows
 from servers import ENGINES
 from sqlalchemy import update
 
-from scrapy_simhash import history
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.documents import read_documents
+from scrapy_simhash.history.drops import largest_groups, quarantined, read_drops
+from scrapy_simhash.history.kept import kept_times
+from scrapy_simhash.history.namespaces import choose_namespace, read_runs
+from scrapy_simhash.history.pages import read_page
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.queries import CROWD
 from scrapy_simhash.index.runs import Run
@@ -140,25 +144,25 @@ def fill(db: Database, run: Run) -> tuple[Index, Any]:
     copy = index.document(article(1), key="b", url="http://b.test/1")
     match = index.execute([copy])[0].match
     index.execute(duplicates=[Duplicate(copy, match, "drop", b"item", "dict")])
-    return index, history.choose_namespace(db, None)
+    return index, choose_namespace(db, None)
 
 
 def test_what_people_read_knows_of_it(db: Database) -> None:
     run = Run.open(db)
     _, namespace = fill(db, run)
     assert namespace.size == 1
-    assert not list(history.quarantined(db, namespace, orphans=True))
+    assert not list(quarantined(db, namespace, orphans=True))
     invalidated(db, run)
-    namespace = history.choose_namespace(db, None)
+    namespace = choose_namespace(db, None)
     assert namespace.size == 0
-    assert [row.item for row in history.quarantined(db, namespace, orphans=True)] == [b"item"]
-    (drop,) = history.drops(db, namespace)
+    assert [row.item for row in quarantined(db, namespace, orphans=True)] == [b"item"]
+    (drop,) = read_drops(db, namespace)
     assert (drop.orphaned, drop.original, drop.first_seen) == (True, None, None)
-    assert history.largest_groups(db, namespace) == [(drop.claim, 1, None)]
-    assert [(each.claims, each.orphans) for each in history.runs(db, namespace)] == [(0, 1)]
-    assert len(history.kept_times(db, namespace)) == 0
-    assert len(history.documents(db, namespace, limit=10)) == 1, "the dropped one"
-    assert history.pages(db, namespace, "http://a.test/1", []).claims == []
+    assert largest_groups(db, namespace) == [(drop.claim, 1, None)]
+    assert [(each.claims, each.orphans) for each in read_runs(db, namespace)] == [(0, 1)]
+    assert len(kept_times(db, namespace)) == 0
+    assert len(read_documents(db, namespace, limit=10)) == 1, "the dropped one"
+    assert read_page(db, namespace, "http://a.test/1", []).claims == []
 
 
 def test_an_orphan_of_a_dead_run_does_not_expire(db: Database) -> None:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from scrapy_simhash.history import SAME
+from scrapy_simhash.history.drops import SAME
 from scrapy_simhash.report.verdict import in_sentences
 
 
