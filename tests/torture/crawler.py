@@ -12,6 +12,7 @@ The plan is a JSON file:
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -24,7 +25,6 @@ import psutil
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.exceptions import DropItem
-from scrapy.utils.asyncio import sleep
 
 from scrapy_simhash.crawl.stats import CrawlStats
 
@@ -58,7 +58,7 @@ class Slow:
     """A slow pipeline."""
 
     async def process_item(self, item):
-        await sleep(random.random() * 0.03)
+        await asyncio.sleep(random.random() * 0.03)
         return item
 
 
