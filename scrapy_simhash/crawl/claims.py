@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
 
 from scrapy_simhash.crawl.errors import ErrorPolicy
+from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.tracking import Subject
 from scrapy_simhash.crawl.waiting import wait
+from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.verdict import Document, Verdict
-
-if TYPE_CHECKING:
-    from scrapy_simhash.crawl.settings import Settings
-    from scrapy_simhash.crawl.tracking import Subject
-    from scrapy_simhash.crawl.worker import Worker
 
 
 class Claims:

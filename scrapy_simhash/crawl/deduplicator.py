@@ -72,9 +72,7 @@ class Deduplicator:
         feeds = FeedCheck(crawler, self._stats)
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._errors)
-        self._end = CrawlEnd(
-            crawler, settings, self._worker, self._claims, self._stats, feeds=feeds
-        )
+        self._end = CrawlEnd(crawler, settings, self._worker, self._claims, self._stats, feeds)
         for handler, signal in (
             (self._start.spider_opened, signals.spider_opened),
             (self._tracker.item_scraped, signals.item_scraped),

@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from scrapy.http import HtmlResponse
 
 from scrapy_simhash.crawl.scrapy_internals import has_tree, release_tree
+from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.tracking import Page, Subject
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
@@ -24,10 +26,6 @@ from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse
 from scrapy_simhash.text.packed import pack_text
 from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
-
-if TYPE_CHECKING:
-    from scrapy_simhash.crawl.settings import Settings
-    from scrapy_simhash.crawl.tracking import Page, Subject
 
 #: Why something is not compared.
 Reason = Literal[

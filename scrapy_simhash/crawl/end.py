@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import run_in_thread
 
+from scrapy_simhash.crawl.claims import Claims
+from scrapy_simhash.crawl.feeds import FeedCheck
+from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from scrapy_simhash.crawl.claims import Claims
-    from scrapy_simhash.crawl.feeds import FeedCheck
-    from scrapy_simhash.crawl.settings import Settings
-    from scrapy_simhash.crawl.stats import CrawlStats
-    from scrapy_simhash.crawl.worker import Worker
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +23,7 @@ logger = logging.getLogger(__name__)
 _MANY = 20
 
 
+@dataclass(eq=False)
 class CrawlEnd:
     """Handles the end of the spider, and then of the engine.
 
@@ -37,36 +36,26 @@ class CrawlEnd:
         feeds: whether they have the items.
     """
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        settings: Settings,
-        worker: Worker,
-        claims: Claims,
-        stats: CrawlStats,
-        *,
-        feeds: FeedCheck,
-    ) -> None:
-        self._crawler = crawler
-        self._settings = settings
-        self._worker = worker
-        self._claims = claims
-        self._stats = stats
-        self._feeds = feeds
-        self._reason = "finished"
+    crawler: Crawler
+    settings: Settings
+    worker: Worker
+    claims: Claims
+    stats: CrawlStats
+    feeds: FeedCheck
+    reason: str = field(default="finished", init=False)
 
     async def spider_closed(self, reason: str) -> None:
         """Handle the signal: stats are logged, and monitors run, before the engine stops."""
-        self._reason = reason
-        await self._worker.flush()
-        self._stats.finish(self._worker.figures, self._claims.open_count())
+        self.reason = reason
+        await self.worker.flush()
+        self.stats.finish(self.worker.figures, self.claims.open_count())
         self._warn_of_one_field()
         self._warn_of_losses()
-        self._feeds.log_missing()
+        self.feeds.log_missing()
 
     def _warn_of_one_field(self) -> None:
         """Name the setting to change where one field alone keeps most near texts apart."""
-        fields = self._stats.kept_apart()
+        fields = self.stats.kept_apart()
         total = sum(fields.values())
         name = max(fields, key=lambda field: fields[field], default="")
         # A few are what the rule is for.
@@ -86,7 +75,7 @@ class CrawlEnd:
 
     def _warn_of_losses(self) -> None:
         """Warn of drops whose original may be missing, and of what the quarantine does not hold."""
-        figures = self._worker.figures
+        figures = self.worker.figures
         if figures.orphans:
             logger.warning(
                 "Items dropped as duplicates of items of a crawl that later crashed: %d. Those "
@@ -96,13 +85,13 @@ class CrawlEnd:
                 figures.run,
             )
         pushed_out, orphans = figures.counts.get("items", 0), figures.counts.get("orphans", 0)
-        too_large = self._stats.get("quarantine/too_large")
+        too_large = self.stats.get("quarantine/too_large")
         if pushed_out or too_large:
             logger.warning(
                 "The quarantine is limited to %s bytes (SIMHASH_QUARANTINE). Dropped items that "
                 "can't be restored any more: %d (orphans: %d). Duplicates larger than an eighth "
                 "of it, stored instead of dropped: %d",
-                f"{self._settings.quarantine:,}",
+                f"{self.settings.quarantine:,}",
                 pushed_out,
                 orphans,
                 too_large,
@@ -110,16 +99,16 @@ class CrawlEnd:
 
     async def engine_stopped(self) -> None:
         """Handle the signal: every item has its outcome, and the feeds are stored or not."""
-        problem = await self._feeds.problem(self._settings.timeout)
+        problem = await self.feeds.problem(self.settings.timeout)
         if problem:
             logger.warning(
                 "%s. All claims of this crawl are released, so that later crawls store its items "
                 "again",
                 problem,
             )
-        figures, path = self._worker.figures, self._settings.report
-        closed = await self._worker.close(
-            settled=not problem, reason=self._reason, stats=self._stats.all()
+        figures, path = self.worker.figures, self.settings.report
+        closed = await self.worker.close(
+            settled=not problem, reason=self.reason, stats=self.stats.all()
         )
         # A run without any page has nothing to report.
         if closed and figures.run is not None and path is not None and figures.sizes:
@@ -135,9 +124,9 @@ class CrawlEnd:
         from scrapy_simhash.report.html import write_report  # noqa: PLC0415
         from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415
 
-        settings = self._settings
-        namespace = settings.namespace_of(self._crawler.spider)
-        used = self._worker.figures.sizes
+        settings = self.settings
+        namespace = settings.namespace_of(self.crawler.spider)
+        used = self.worker.figures.sizes
         if namespace not in used:
             namespace = next(iter(used))
         database = Database(

@@ -9,16 +9,13 @@ import logging
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
 from scrapy_simhash.crawl.scrapy_internals import close_crawl
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch, SchemeMismatch
-
-if TYPE_CHECKING:
-    from scrapy_simhash.index.verdict import Match
+from scrapy_simhash.index.verdict import Match
 
 logger = logging.getLogger(__name__)
 
@@ -39,14 +36,29 @@ class NearDuplicateItem(DropItem):
         self.match = match
 
 
-class ErrorGuard:
-    """A context manager that reports errors raised inside and suppresses them.
+class ErrorPolicy:
+    """Counts every error, logs it once, and closes the crawl where that is configured.
 
-    One instance serves a whole crawl and is entered concurrently: it keeps no state.
+    As a context manager it reports errors raised inside and suppresses them; it is entered
+    concurrently.
+
+    Args:
+        crawler: the crawl.
+        count: counts an error in the stats.
+        closes: whether an unavailable index closes the crawl. One that holds something else always
+            does.
     """
 
-    def __init__(self, report: Callable[[Exception], None]) -> None:
-        self._report = report
+    def __init__(
+        self, crawler: Crawler, count: Callable[[BaseException], None], *, closes: bool
+    ) -> None:
+        self._crawler = crawler
+        self._count = count
+        self._closes = closes
+        self._is_unavailable = False
+        self._quiet_until = 0.0
+        self._is_closing = False
+        self._logged: set[type[Exception]] = set()
 
     def __enter__(self) -> None:
         pass
@@ -60,31 +72,8 @@ class ErrorGuard:
         # Cancelled tasks, and whatever ends the process, are not errors.
         if not isinstance(error, Exception):
             return False
-        self._report(error)
+        self.report(error)
         return True
-
-
-class ErrorPolicy(ErrorGuard):
-    """Counts every error, logs it once, and closes the crawl where that is configured.
-
-    Args:
-        crawler: the crawl.
-        count: counts an error in the stats.
-        closes: whether an unavailable index closes the crawl. One that holds something else always
-            does.
-    """
-
-    def __init__(
-        self, crawler: Crawler, count: Callable[[BaseException], None], *, closes: bool
-    ) -> None:
-        super().__init__(self.report)
-        self._crawler = crawler
-        self._count = count
-        self._closes = closes
-        self._is_unavailable = False
-        self._quiet_until = 0.0
-        self._is_closing = False
-        self._logged: set[type[Exception]] = set()
 
     def report(self, error: Exception) -> None:
         """Count an error, log it if it was not logged yet, and close the crawl if necessary."""

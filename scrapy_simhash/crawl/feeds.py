@@ -8,19 +8,17 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, ItemFilter
 from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.crawl.scrapy_internals import closed_feed, feed_counts, feed_uris
+from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.waiting import wait
 from scrapy_simhash.durable import sync_file, sync_folders
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from scrapy_simhash.crawl.stats import CrawlStats
 
 logger = logging.getLogger(__name__)
 

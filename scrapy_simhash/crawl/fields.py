@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from itemadapter import ItemAdapter
 
+from scrapy_simhash.index.verdict import Verdict
 from scrapy_simhash.loading import load_object
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from scrapy_simhash.index.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 

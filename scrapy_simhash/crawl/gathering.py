@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.runs import Run
@@ -42,19 +42,15 @@ IGNORED: Future[Any] = _Ignored()
 class Job:
     """One request to an index."""
 
+    kind: Literal["open", "claim", "foresee", "confirm", "release", "duplicate"]
     namespace: str
-    claim: Document | None = None
-    foresee: Document | None = None
-    confirm: Claim | None = None
-    release: Claim | None = None
-    duplicate: Duplicate | None = None
-    is_opening: bool = False
+    value: Document | Claim | Duplicate | None = None
     answer: Future[Any] = field(default_factory=Future)
 
     @property
     def is_outcome(self) -> bool:
         """Nobody waits for it, and it must survive an outage of the database."""
-        return self.confirm is not None or self.release is not None
+        return self.kind in {"confirm", "release"}
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +77,7 @@ class Gatherer:
     def put(self, job: Job | Barrier) -> None:
         """Add a job or a barrier."""
         if isinstance(job, Barrier) or not job.is_outcome:
-            if isinstance(job, Job) and job.foresee is not None:
+            if isinstance(job, Job) and job.kind == "foresee":
                 self._seconds = _GATHER_FORESEEN
             self._queue.put(job)
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
@@ -46,15 +45,6 @@ _PREFIX = "SIMHASH_"
 
 #: Characters of an error, which may repeat a long value.
 _LONGEST_ERROR = 1000
-
-#: The prefix with one typo: a letter that is wrong, missing, repeated, or swapped with the next.
-_TYPO = re.compile(
-    "|".join(
-        f"{_PREFIX[:at]}(.?{after}|.{letter}{after}|{after[:1]}{letter}{after[1:]})"
-        for at, letter in enumerate(_PREFIX)
-        for after in [_PREFIX[at + 1 :]]
-    )
-)
 
 
 # The calls are evaluated once, as they must be.
@@ -269,7 +259,8 @@ def _is_ours(name: str) -> bool:
         return True
     upper = name.upper()
     return any(
-        _TYPO.fullmatch(upper, endpos=cut) and difflib.get_close_matches(upper[cut:], _ENDS, 1, 0.8)
+        difflib.get_close_matches(upper[:cut], [_PREFIX], 1, 0.85)
+        and difflib.get_close_matches(upper[cut:], _ENDS, 1, 0.8)
         for cut in range(len(_PREFIX) - 1, len(_PREFIX) + 2)
     )
 

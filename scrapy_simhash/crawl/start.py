@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import gc
 import logging
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
@@ -21,6 +21,7 @@ from scrapy_simhash.crawl.errors import ErrorPolicy
 from scrapy_simhash.crawl.scrapy_internals import keep_old_feeds, refuse
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
     IndexUnusable,
@@ -30,9 +31,6 @@ from scrapy_simhash.exceptions import (
 )
 from scrapy_simhash.index.namespace import check_name
 from scrapy_simhash.visible import plural
-
-if TYPE_CHECKING:
-    from scrapy_simhash.crawl.worker import Worker
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +58,7 @@ def settings_of(crawler: Crawler) -> Settings:
     return settings
 
 
+@dataclass(eq=False)
 class CrawlStart:
     """Opens the index before anything is fetched.
 
@@ -71,19 +70,11 @@ class CrawlStart:
         errors: handles what may heal.
     """
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        settings: Settings,
-        worker: Worker,
-        stats: CrawlStats,
-        errors: ErrorPolicy,
-    ) -> None:
-        self._crawler = crawler
-        self._settings = settings
-        self._worker = worker
-        self._stats = stats
-        self._errors = errors
+    crawler: Crawler
+    settings: Settings
+    worker: Worker
+    stats: CrawlStats
+    errors: ErrorPolicy
 
     async def spider_opened(self, spider: Spider) -> None:
         """Handle the signal; Scrapy waits for it before it fetches the first page.
@@ -91,7 +82,7 @@ class CrawlStart:
         Raises:
             CloseSpider: the index can't be used, and that will not change.
         """
-        settings = self._settings
+        settings = self.settings
         namespace = settings.namespace_of(spider)
         try:
             check_name(namespace)
@@ -100,7 +91,7 @@ class CrawlStart:
             self._refuse("simhash_misconfigured", SettingError(f"{given}: {error}"))
             return
         try:
-            size = await self._worker.open(namespace)
+            size = await self.worker.open(namespace)
         except (SchemaMismatch, SchemeMismatch) as error:
             self._refuse("simhash_index_mismatch", error)
         except IndexUnusable as error:
@@ -109,7 +100,7 @@ class CrawlStart:
             if isinstance(error, IndexUnavailable) and settings.on_error == "close":
                 self._refuse("simhash_index_unavailable", error)
             else:
-                self._errors.report(error)
+                self.errors.report(error)
         else:
             _freeze_loaded_objects()
             logger.info(
@@ -126,13 +117,13 @@ class CrawlStart:
             )
 
     def _refuse(self, reason: str, error: Exception) -> None:
-        self._stats.count_error(error.__cause__ or error)
+        self.stats.count_error(error.__cause__ or error)
         # An engine that has not started sends no engine_stopped.
-        self._crawler.signals.connect(self._close, signals.spider_closed)
-        _refuse(self._crawler, reason, error)
+        self.crawler.signals.connect(self._close, signals.spider_closed)
+        _refuse(self.crawler, reason, error)
 
     async def _close(self, reason: str) -> None:
-        await self._worker.close(settled=True, reason=reason)
+        await self.worker.close(settled=True, reason=reason)
 
 
 @cache  # once per process: garbage of an earlier crawl must be collected

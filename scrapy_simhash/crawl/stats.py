@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal, cast
 
 from scrapy.statscollectors import StatsCollector
 
-from scrapy_simhash.crawl.errors import ErrorGuard, NearDuplicateItem
+from scrapy_simhash.crawl.errors import NearDuplicateItem
+from scrapy_simhash.crawl.thread import Figures
+from scrapy_simhash.index.verdict import Match, Verdict
 from scrapy_simhash.item.content import MIN_PROSE
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import FEW_FEATURES
-
-if TYPE_CHECKING:
-    from scrapy_simhash.crawl.thread import Figures
-    from scrapy_simhash.index.verdict import Match, Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -59,52 +58,42 @@ class CrawlStats:
 
     def __init__(self, collector: StatsCollector) -> None:
         self._collector = collector
-        # Looking these up takes Scrapy longer than counting.
-        self._increase, self._set = collector.inc_value, collector.set_value
+        # Looking it up takes Scrapy longer than counting.
+        self._increase = collector.inc_value
         self._has_failed = False
-        self._guard = ErrorGuard(self._log_once)
         self._spent: dict[_Seconds, float] = {"text_seconds": 0.0, "fingerprint_seconds": 0.0}
 
     def count(self, name: _Counter) -> None:
         """Add one to a counter."""
-        with self._guard:
-            self._increase(f"simhash/{name}")
+        self._add((name,))
 
     def count_error(self, error: BaseException) -> None:
         """Count an error of the database, or in the processing of a page."""
-        with self._guard:
-            self._increase(f"simhash/index/errors/{type(error).__name__}")
+        self._add((f"index/errors/{type(error).__name__}",))
 
     def count_verdict(self, url: str, verdict: Verdict) -> None:
         """Count the verdict on an item or page found at a URL."""
-        with self._guard:
-            # All names or none of them: otherwise the sums are wrong.
-            for name in list(_names(url, verdict)):
-                self._increase(f"simhash/{name}")
+        self._add(_names(url, verdict))
 
     def count_text(self, features: int) -> None:
         """Count a text by the number of its features, 0 if there is none."""
-        with self._guard:
-            self._increase(f"simhash/text/{_text_class(features)}")
+        self._add((f"text/{_text_class(features)}",))
 
     def count_outcome(self, verdict: Verdict, *, stored: bool) -> None:
         """Count what became of a claim."""
-        with self._guard:
-            if verdict.kind == "unique":
-                self._increase(f"simhash/claims/{'confirmed' if stored else 'released'}")
-            elif stored:
-                self._increase("simhash/claims/refreshed")
+        if verdict.kind == "unique":
+            self._add((f"claims/{'confirmed' if stored else 'released'}",))
+        elif stored:
+            self._add(("claims/refreshed",))
 
-    def spent(self, name: _Seconds) -> _Stopwatch:
-        """A context manager that adds the time spent inside, unless an error is raised there."""
-        return _Stopwatch(self, name)
-
-    def add_seconds(self, name: _Seconds, seconds: float) -> None:
-        """Add time that was spent."""
-        with self._guard:
-            spent = self._spent[name] = self._spent[name] + seconds
-            # In microseconds: rounding a number takes longer than counting.
-            self._set(f"simhash/{name}", int(spent * 1e6) / 1e6)
+    @contextmanager
+    def spent(self, name: _Seconds) -> Iterator[None]:
+        """Add the time spent inside, unless an error is raised there."""
+        started = time.perf_counter()
+        yield
+        spent = self._spent[name] = self._spent[name] + time.perf_counter() - started
+        # In microseconds: rounding a number takes longer than counting.
+        self._set({name: int(spent * 1e6) / 1e6})
 
     def finish(self, figures: Figures, open_claims: int) -> None:
         """Set what is known at the end only."""
@@ -118,10 +107,7 @@ class CrawlStats:
         }
         found = {"claims/recovered": figures.recovered, "orphans": figures.orphans}
         found |= {name: figures.counts.get(count, 0) for name, count in _COUNTED.items()}
-        values |= {name: count for name, count in found.items() if count}
-        with self._guard:
-            for name, value in values.items():
-                self._set(f"simhash/{name}", value)
+        self._set(values | {name: count for name, count in found.items() if count})
 
     def get(self, name: _Counter) -> int:
         """The value of a counter so far."""
@@ -155,24 +141,25 @@ class CrawlStats:
             if isinstance(name, str) and name.startswith(prefix)
         }
 
+    def _add(self, names: Iterable[str]) -> None:
+        """Add one to counters: to all or none, otherwise the sums are wrong."""
+        try:
+            for name in list(names):
+                self._increase(f"simhash/{name}")
+        except Exception as error:  # noqa: BLE001 - stats collectors are users' code
+            self._log_once(error)
+
+    def _set(self, values: Mapping[str, float]) -> None:
+        try:
+            for name, value in values.items():
+                self._collector.set_value(f"simhash/{name}", value)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._log_once(error)
+
     def _log_once(self, error: Exception) -> None:
         if not self._has_failed:
             self._has_failed = True
             logger.error("Counting failed; the stats are too low", exc_info=error)
-
-
-class _Stopwatch:
-    __slots__ = ("_name", "_started", "_stats")
-
-    def __init__(self, stats: CrawlStats, name: _Seconds) -> None:
-        self._stats, self._name = stats, name
-
-    def __enter__(self) -> None:
-        self._started = time.perf_counter()
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self._stats.add_seconds(self._name, time.perf_counter() - self._started)
 
 
 def _text_class(features: int) -> str:

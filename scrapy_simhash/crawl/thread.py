@@ -8,10 +8,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeGuard
+from itertools import repeat
+from typing import Any, TypeGuard
 
 from sqlalchemy.exc import DataError, IntegrityError
 
+from scrapy_simhash.crawl.connection import CrawlDatabase
+from scrapy_simhash.crawl.gathering import Gatherer, Job
+from scrapy_simhash.crawl.waiting import CallbackBatch
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
@@ -22,11 +26,6 @@ from scrapy_simhash.exceptions import (
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.recovery import HEARTBEAT
 from scrapy_simhash.index.runs import Run
-
-if TYPE_CHECKING:
-    from scrapy_simhash.crawl.connection import CrawlDatabase
-    from scrapy_simhash.crawl.gathering import Gatherer, Job
-    from scrapy_simhash.crawl.waiting import CallbackBatch
 
 logger = logging.getLogger(__name__)
 
@@ -189,7 +188,7 @@ class DatabaseThread:
         started, was_available = time.monotonic(), self._breaker.error is None
         by_namespace: dict[str, list[Job]] = defaultdict(list)
         for job in jobs:
-            if job.is_opening:
+            if job.kind == "open":
                 self._do_opening(job)
             else:
                 by_namespace[job.namespace].append(job)
@@ -211,15 +210,19 @@ class DatabaseThread:
             return
         try:
             index = self._open().index(namespace)
-            verdicts = iter(
-                index.execute(
-                    claims=[job.claim for job in jobs if job.claim],
-                    confirm=[job.confirm for job in jobs if job.confirm],
-                    release=[job.release for job in jobs if job.release],
-                    duplicates=[job.duplicate for job in jobs if job.duplicate],
-                )
+            of: defaultdict[str, list[Any]] = defaultdict(list)
+            for job in jobs:
+                of[job.kind].append(job.value)
+            verdicts = index.execute(
+                claims=of["claim"],
+                confirm=of["confirm"],
+                release=of["release"],
+                duplicates=of["duplicate"],
             )
-            foreseen = iter([index.foresee(job.foresee) for job in jobs if job.foresee])
+            answers = {
+                "claim": iter(verdicts),
+                "foresee": iter([index.foresee(document) for document in of["foresee"]]),
+            }
         except Exception as error:  # noqa: BLE001 - any error: somebody waits for an answer
             if self._note_error(error) or len(jobs) == 1:
                 self._fail(jobs, error)
@@ -229,10 +232,9 @@ class DatabaseThread:
                 self._do_group(namespace, [job])
             return
         self._figures.liveness.note()
+        nothing = repeat(None)
         for job in jobs:
-            job.answer.set_result(
-                next(verdicts) if job.claim else next(foreseen) if job.foresee else None
-            )
+            job.answer.set_result(next(answers.get(job.kind, nothing)))
 
     def _do_opening(self, job: Job) -> None:
         try:

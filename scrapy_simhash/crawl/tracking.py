@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -15,12 +15,10 @@ from scrapy.http import Response
 
 from scrapy_simhash.crawl.checks import COMPARE, Compare
 from scrapy_simhash.crawl.scrapy_internals import release_tree
+from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.index.namespace import check_name
 from scrapy_simhash.index.verdict import Document, Verdict, random_number
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from scrapy_simhash.crawl.settings import Settings
 
 logger = logging.getLogger(__name__)
 

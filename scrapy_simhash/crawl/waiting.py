@@ -7,19 +7,17 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from scrapy.utils.asyncio import is_asyncio_available
 from twisted.internet import defer
 from twisted.internet.error import AlreadyCalled
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from scrapy_simhash.db.lock_wait import Liveness
 
-    from scrapy_simhash.db.lock_wait import Liveness
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 #: A timer that is later than this, in seconds, shows that the event loop was blocked.
 _BLOCKED = 1.0

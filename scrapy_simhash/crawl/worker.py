@@ -9,17 +9,15 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from scrapy_simhash.crawl.connection import CrawlDatabase
 from scrapy_simhash.crawl.gathering import IGNORED, Barrier, Gatherer, Job
 from scrapy_simhash.crawl.thread import CircuitBreaker, DatabaseThread, Figures
 from scrapy_simhash.crawl.waiting import CallbackBatch, wait_while_alive
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
-
-if TYPE_CHECKING:
-    from scrapy_simhash.crawl.connection import CrawlDatabase
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +56,7 @@ class Worker:
             IndexUnavailable: no answer within the timeout; IndexUnusable, there will be none.
             SchemeMismatch, SchemaMismatch: the database holds something else.
         """
-        return cast("int", await self._answer(Job(namespace, is_opening=True)))
+        return cast("int", await self._answer(Job("open", namespace)))
 
     def secret(self) -> bytes:
         """The secret of the database, see :class:`Database`.
@@ -79,7 +77,7 @@ class Worker:
             IndexUnavailable: none within the timeout. A claim that comes later is released.
             SchemeMismatch, SchemaMismatch: the database holds something else.
         """
-        job = Job(namespace, claim=document)
+        job = Job("claim", namespace, document)
         try:
             return cast("Verdict", await self._answer(job))
         except (IndexUnavailable, asyncio.CancelledError):
@@ -97,7 +95,7 @@ class Worker:
         Raises:
             IndexUnavailable: no answer within the timeout.
         """
-        return cast("Verdict", await self._answer(Job(namespace, foresee=document)))
+        return cast("Verdict", await self._answer(Job("foresee", namespace, document)))
 
     async def remember(self, namespace: str, duplicate: Duplicate) -> None:
         """Record a duplicate; returns when it is committed.
@@ -105,7 +103,7 @@ class Worker:
         Raises:
             IndexUnavailable: it may not be.
         """
-        await self._answer(Job(namespace, duplicate=duplicate))
+        await self._answer(Job("duplicate", namespace, duplicate))
 
     async def _answer(self, job: Job) -> Any:
         if refusal := self._breaker.refusal:
@@ -128,11 +126,11 @@ class Worker:
 
     def confirm(self, namespace: str, claim: Claim) -> None:
         """Confirm a claim as soon as the database can."""
-        self._submit(Job(namespace, confirm=claim, answer=IGNORED))
+        self._submit(Job("confirm", namespace, claim, IGNORED))
 
     def release(self, namespace: str, claim: Claim) -> None:
         """Release a claim as soon as the database can."""
-        self._submit(Job(namespace, release=claim, answer=IGNORED))
+        self._submit(Job("release", namespace, claim, IGNORED))
 
     async def flush(self) -> None:
         """Do all jobs so far, and count the claims.

@@ -472,7 +472,7 @@ async def test_without_work_no_database_is_opened():
 
 def test_what_is_there_is_taken_up_to_a_barrier():
     asked = Gatherer()
-    jobs, barrier = [Job("n", claim=document(name)) for name in "abc"], Barrier()
+    jobs, barrier = [Job("claim", "n", document(name)) for name in "abc"], Barrier()
     for job in (*jobs[:2], barrier, jobs[2]):
         asked.put(job)
     assert asked.take(5) == (jobs[:2], barrier)
@@ -482,8 +482,12 @@ def test_what_is_there_is_taken_up_to_a_barrier():
 
 def test_outcomes_are_taken_with_a_claim_and_before_a_barrier():
     asked, barrier = Gatherer(), Barrier()
-    outcomes = [Job("n", confirm=claim(1)), Job("n", release=claim(2)), Job("n", confirm=claim(3))]
-    one, other = (Job("n", claim=document(name)) for name in "ab")
+    outcomes = [
+        Job("confirm", "n", claim(1)),
+        Job("release", "n", claim(2)),
+        Job("confirm", "n", claim(3)),
+    ]
+    one, other = (Job("claim", "n", document(name)) for name in "ab")
     for job in (*outcomes[:2], one, outcomes[2]):
         asked.put(job)
     assert asked.take(5) == ([*outcomes, one], None)
@@ -501,7 +505,7 @@ def as_long_as_in_a_crawl(hasty, monkeypatch):
 @pytest.mark.usefixtures("as_long_as_in_a_crawl")
 @pytest.mark.parametrize(
     ("job", "seconds"),
-    [(Job("n", claim=document("a")), 0.1), (Job("n", foresee=document("a")), 0.02)],
+    [(Job("claim", "n", document("a")), 0.1), (Job("foresee", "n", document("a")), 0.02)],
 )
 def test_claims_are_gathered_for_longer_than_callbacks_wait(monkeypatch, job, seconds):
     slept = []
@@ -516,7 +520,10 @@ def test_claims_are_gathered_for_longer_than_callbacks_wait(monkeypatch, job, se
 def test_nothing_is_gathered_where_a_whole_transaction_is_there(monkeypatch):
     slept = []
     monkeypatch.setattr("scrapy_simhash.crawl.gathering.time.sleep", slept.append)
-    asked, jobs = Gatherer(), [Job("n", claim=document(str(number))) for number in range(2 * BATCH)]
+    asked, jobs = (
+        Gatherer(),
+        [Job("claim", "n", document(str(number))) for number in range(2 * BATCH)],
+    )
     for job in [*jobs, jobs[0]]:
         asked.put(job)
     assert [asked.take(5)[0] for _ in range(3)] == [jobs[:BATCH], jobs[BATCH:], jobs[:1]]
@@ -539,9 +546,9 @@ def test_the_thread_is_woken_once_for_outcomes(monkeypatch):
     thread.start()
     begun.wait()
     for number in range(20):
-        asked.put(Job("n", confirm=claim(number)))
+        asked.put(Job("confirm", "n", claim(number)))
     thread.join()
-    assert [job.confirm.id for job in taken] == list(range(20))
+    assert [job.value.id for job in taken] == list(range(20))
     assert len(wakes) == 1
 
 
@@ -552,7 +559,7 @@ def test_outcomes_that_trickle_in_are_not_put_off_for_ever(monkeypatch):
 
     def trickle():
         while not is_over.wait(0.03):
-            asked.put(Job("n", confirm=claim(1)))
+            asked.put(Job("confirm", "n", claim(1)))
 
     thread = threading.Thread(target=trickle)
     thread.start()
