@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,16 @@ from scrapy_simhash.features.hashes import similarity_of
 from scrapy_simhash.history.documents import Documents
 from scrapy_simhash.history.pages import read_texts
 from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.index.decide import Decision, Met, Rule, decide, stands_for
+from scrapy_simhash.index.decide import Met, Rule, decide, stands_for
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, hamming, jaccard
 from scrapy_simhash.simhash.scheme import Scheme
 
-if TYPE_CHECKING:
-    Pair = tuple[int, int]
-    Known = tuple[float | None, bool]
+# The numbers of two documents; their similarity, None if unknown, and whether it is an estimate.
+Pair = tuple[int, int]
+Known = tuple[float | None, bool]
 
 
 # Documents decided on at a time, as in a batch of the index; bounds the memory.
@@ -133,14 +133,11 @@ class Similarities:
             return 1.0, False
         return similarity_of(a.minhash, b.minhash), True
 
-    def _read(self, numbers: Iterable[int]) -> None:
+    def _read(self, numbers: set[int]) -> None:
         """Cache the shingles of these documents."""
-        unknown = {}
-        for number in numbers:
-            if number in self._shingles:
-                self._shingles.move_to_end(number)
-            else:
-                unknown[number] = self._documents.places[number]
+        for number in numbers & self._shingles.keys():
+            self._shingles.move_to_end(number)
+        unknown = {n: self._documents.places[n] for n in numbers - self._shingles.keys()}
         texts = read_texts(self._database, self._namespace, unknown.values())
         for number, place in unknown.items():
             text = texts.get(place)
@@ -173,20 +170,21 @@ def replay(
         rule: the present rule, whose thresholds the levels replace.
         advance: called with the number of documents done since the last call.
     """
-    replays = [Replay(len(documents), level, rule) for level in tried]
-    arrays = _Arrays.of(documents.rows)
-    for start in range(0, len(documents), _BATCH):
-        stop = min(start + _BATCH, len(documents))
+    rows = documents.rows
+    replays = [Replay(len(rows), level, rule) for level in tried]
+    columns = _Columns.of(rows)
+    for start in range(0, len(rows), _BATCH):
+        batch = rows[start : start + _BATCH]
         stored = np.any([one.stored[:start] for one in replays], axis=0)
-        near = _near(arrays, start, stop, np.flatnonzero(stored), tried)
+        near = _near(columns, start, len(batch), np.flatnonzero(stored), tried)
         chosen = [one.choose(near, start) for one in replays]
         similarities: Mapping[Pair, Known] = {}
         if any(level.similarity is not None for level in tried):
-            similarities = measure({pair[:2] for pairs in chosen for pair in pairs})
-        facts = [_facts(row) for row in documents.rows[start:stop]]
+            similarities = measure({(one, other) for pairs in chosen for one, other, _ in pairs})
+        facts = [_facts(row) for row in batch]
         for one, pairs in zip(replays, chosen, strict=True):
-            one.decide(documents.rows, start, facts, pairs, similarities)
-        advance(stop - start)
+            one.decide(rows, start, facts, pairs, similarities)
+        advance(len(batch))
     return replays
 
 
@@ -197,7 +195,7 @@ def _facts(row: Row) -> Facts | None:
     return Facts(Facts.unpack(row.facts).records, _PAGE_FACTS)
 
 
-class _Arrays(NamedTuple):
+class _Columns(NamedTuple):
     """Columns that tell which pairs are worth comparing."""
 
     fingerprints: NDArray[np.uint8]
@@ -205,7 +203,7 @@ class _Arrays(NamedTuple):
     facts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> _Arrays:
+    def of(cls, rows: Sequence[Row]) -> _Columns:
         packed = np.frombuffer(b"".join(row.fingerprint for row in rows), np.uint8)
         return cls(
             packed.reshape(len(rows), -1) if rows else packed.reshape(0, 1),
@@ -214,30 +212,22 @@ class _Arrays(NamedTuple):
         )
 
 
-class _Near(NamedTuple):
-    """Pairs of a document of the batch and an earlier one, sorted by importance for each."""
-
-    documents: NDArray[np.int64]
-    others: NDArray[np.int64]
-    distances: NDArray[np.int64]
-
-
 def _near(
-    arrays: _Arrays, start: int, stop: int, before: NDArray[np.intp], tried: Sequence[Level]
-) -> _Near:
-    """The pairs that the loosest level would compare."""
-    candidates = np.append(before, np.arange(start, stop))
-    prints = arrays.fingerprints
-    apart = hamming(prints[start:stop, None], prints[None, candidates])
-    rows, columns = np.nonzero(apart <= max(level.limit for level in tried))
-    earlier = candidates[columns] < rows + start
-    rows, columns = rows[earlier], columns[earlier]
-    ours, others, distances = rows + start, candidates[columns], apart[rows, columns].astype(int)
-    importance = np.where(arrays.facts[ours] == arrays.facts[others], 1, 2)
-    importance[arrays.identities[ours] == arrays.identities[others]] = 0
-    # A distance takes at most eight bits.
-    order = np.argsort((rows * 3 + importance) << 8 | distances, kind="stable")
-    return _Near(ours[order], others[order], distances[order])
+    columns: _Columns, start: int, count: int, before: NDArray[np.intp], tried: Sequence[Level]
+) -> NDArray[np.int64]:
+    """The pairs that the loosest level would compare, for each document by their importance.
+
+    Three rows: documents of the batch, earlier ones, distances.
+    """
+    candidates = np.append(before, np.arange(start, start + count))
+    prints = columns.fingerprints
+    apart = hamming(prints[start : start + count, None], prints[None, candidates])
+    places, others = np.nonzero(apart <= max(level.limit for level in tried))
+    pairs = np.array([places + start, candidates[others], apart[places, others]], np.int64)
+    documents, others, distances = pairs = pairs[:, pairs[1] < pairs[0]]
+    importance = np.where(columns.facts[documents] == columns.facts[others], 1, 2)
+    importance[columns.identities[documents] == columns.identities[others]] = 0
+    return pairs[:, np.lexsort((distances, importance, documents))]
 
 
 class Replay:
@@ -246,39 +236,39 @@ class Replay:
     Attributes:
         kept: bool, whether each document is kept.
         stored: bool, whether later documents are compared with it.
-        matches: of each dropped document, by its number: the number of its match, their similarity
-            (None if unknown), and whether that is an estimate.
+        matches: of each dropped document, by its number: the one it is a duplicate of.
     """
 
     def __init__(self, count: int, level: Level, rule: Rule) -> None:
         self.kept = np.zeros(count, bool)
         self.stored = np.zeros(count, bool)
-        self.matches: dict[int, tuple[int, float | None, bool]] = {}
+        self.matches: dict[int, Met] = {}
         self._rule = Rule(level.limit, level.similarity, rule.facts, rule.same_url)
         # Stored rows that stand for a later document by now.
         self._taken: dict[int, Row] = {}
         self._newest: dict[int, int] = {}
 
-    def choose(self, near: _Near, start: int) -> list[tuple[int, int, int]]:
+    def choose(self, near: NDArray[np.int64], start: int) -> list[list[int]]:
         """The pairs to decide by: document, earlier one, distance."""
-        is_old = near.others < start
-        wanted = (near.distances <= self._rule.limit) & (self.stored[near.others] | ~is_old)
-        chosen = np.flatnonzero(wanted & is_old)
-        ours = near.documents[chosen]
+        documents, others, distances = near
+        is_old = others < start
+        wanted = (distances <= self._rule.limit) & (self.stored[others] | ~is_old)
+        old = np.flatnonzero(wanted & is_old)
         # How many pairs of the same document come before each.
-        place = np.arange(len(ours)) - np.searchsorted(ours, ours)
-        chosen = np.append(chosen[place < _MOST], np.flatnonzero(wanted & ~is_old))
-        return list(zip(*(column[chosen].tolist() for column in near), strict=True))
+        place = np.arange(len(old)) - np.searchsorted(documents[old], documents[old])
+        chosen = np.append(old[place < _MOST], np.flatnonzero(wanted & ~is_old))
+        pairs: list[list[int]] = near[:, chosen].T.tolist()
+        return pairs
 
     def decide(
         self,
         rows: Sequence[Row],
         start: int,
         facts: Sequence[Facts | None],
-        pairs: Iterable[tuple[int, int, int]],
+        pairs: Iterable[Sequence[int]],
         similarities: Mapping[Pair, Known],
     ) -> None:
-        """Decide on the documents from `start` that these are the facts of."""
+        """Decide on the documents from `start`, whose facts are given."""
         batch = rows[start : start + len(facts)]
         met: list[list[Met]] = [[] for _ in batch]
         in_batch: list[list[tuple[int, Met]]] = [[] for _ in batch]
@@ -298,19 +288,15 @@ class Replay:
             newest=self._newest,
             made={},
         )
-        for number, (row, decision) in enumerate(zip(batch, decisions, strict=True), start):
-            self._note(number, row, decision)
-
-    def _note(self, number: int, row: Row, decision: Decision) -> None:
-        kind, match = decision.kind, decision.match
-        self.stored[number] = decision.claims
-        is_unchanged = kind == "same" and not decision.claims
-        self.kept[number] = kind != "duplicate" and not (
-            is_unchanged and self._rule.same_url == "drop"
-        )
-        if decision.claims:
-            self._newest[row.identity] = row.id
-        if match is not None and kind == "same":
-            self._taken[match.claim.id - 1] = stands_for(match.claim, row)
-        elif match is not None and kind == "duplicate":
-            self.matches[number] = (match.claim.id - 1, match.similarity, match.estimated)
+        for number, (row, (kind, match, claims, _)) in enumerate(
+            zip(batch, decisions, strict=True), start
+        ):
+            self.stored[number] = claims
+            is_dropped = kind == "same" and not claims and self._rule.same_url == "drop"
+            self.kept[number] = kind != "duplicate" and not is_dropped
+            if claims:
+                self._newest[row.identity] = row.id
+            if match is not None and kind == "same":
+                self._taken[match.claim.id - 1] = stands_for(match.claim, row)
+            elif match is not None and kind == "duplicate":
+                self.matches[number] = match

@@ -54,8 +54,8 @@ _IDENTIFYING = re.compile(
     r"title|name|headline|price|currency|date|sku|gtin|mpn|isbn|ean|_?id$", re.IGNORECASE
 )
 
-# Seconds between lines of progress where standard error is no terminal.
-_INTERVAL = 10.0
+# Seconds between lines of progress.
+_INTERVAL = 5.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -168,10 +168,9 @@ def _crawl(settings: ScrapySettings, options: Options) -> tuple[Crawler, Mapping
 
     for signal in (signals.item_scraped, signals.item_dropped):
         crawler.signals.connect(note_fields, signal)
-    progress = _Progress(crawler, options.pages)
+    _show_progress(crawler, options.pages)
     process.crawl(crawler, **arglist_to_dict(options.arguments))
     process.start()
-    progress.end()
     if process.bootstrap_failed:
         raise CommandError("the crawl could not be started; see the log above")
     if not fields:
@@ -188,35 +187,27 @@ def _crawl(settings: ScrapySettings, options: Options) -> tuple[Crawler, Mapping
     return crawler, fields
 
 
-class _Progress:
-    """A line about the running crawl: updated on a terminal, printed now and then elsewhere."""
+def _show_progress(crawler: Crawler, most: int) -> None:
+    """Print a line about the running crawl now and then."""
+    due = 0.0
 
-    def __init__(self, crawler: Crawler, pages: int) -> None:
-        self._crawler = crawler
-        self._pages = pages
-        self._ending = "\r" if sys.stderr.isatty() else "\n"
-        self._next = monotonic() + (0 if self._ending == "\r" else _INTERVAL)
-        crawler.signals.connect(self._show, signals.response_received)
-        crawler.signals.connect(self._show, signals.item_scraped)
-
-    def _show(self) -> None:
-        if monotonic() < self._next:
+    def show() -> None:
+        nonlocal due
+        if monotonic() < due:
             return
-        self._next = monotonic() + (0.2 if self._ending == "\r" else _INTERVAL)
-        get = _stats(self._crawler).get
+        due = monotonic() + _INTERVAL
         pages, items, copies = (
-            get(name, 0)
+            _stats(crawler).get(name, 0)
             for name in ("response_received_count", "simhash/checked", "simhash/duplicates")
         )
         line = (
-            f"Crawling: {pages:,} of about {self._pages:,} {plural(self._pages, 'page')}, "
+            f"Crawling: {pages:,} of about {most:,} {plural(most, 'page')}, "
             f"{items:,} {plural(items, 'item')} checked, {copies:,} {plural(copies, 'duplicate')}"
         )
-        print(line, end=self._ending, file=sys.stderr, flush=True)
+        print(line, file=sys.stderr, flush=True)
 
-    def end(self) -> None:
-        if self._ending == "\r":
-            print("\x1b[2K", end="\r", file=sys.stderr, flush=True)
+    for signal in (signals.response_received, signals.item_scraped):
+        crawler.signals.connect(show, signal, weak=False)
 
 
 def _process(settings: ScrapySettings) -> AsyncCrawlerProcess | CrawlerProcess:

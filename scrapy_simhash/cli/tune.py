@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,8 @@ from scrapy_simhash.history.documents import Documents, read_documents
 from scrapy_simhash.history.namespaces import NotFound
 from scrapy_simhash.history.pages import read_texts, read_urls
 from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.simhash.measure import distance, similarity_at
+from scrapy_simhash.index.decide import Met
+from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural, shortened
 
@@ -117,8 +118,8 @@ def tuned(
         if 0 <= looser < len(tried) - 1:
             stricter = tried[looser + 1]
             pairs = _borderline(documents, replays[looser], replays[looser + 1], stricter, counted)
-            pairs.sort(key=lambda pair: pair.similarity, reverse=looser < present)
-            shown = [_described(database, namespace, documents, one) for one in pairs[:examples]]
+            pairs.sort(key=lambda pair: pair[1].similarity or 0.0, reverse=looser < present)
+            shown = [_described(database, namespace, documents, *one) for one in pairs[:examples]]
             names = {"dropped_at": tried[looser].threshold, "kept_at": stricter.threshold}
             steps.append({**names, "pairs": shown})
     return {
@@ -139,61 +140,51 @@ def _counts(counted: NDArray[np.bool_], kept: NDArray[np.bool_]) -> dict[str, in
     return {"dropped": int((counted & ~kept).sum()), "kept": int((counted & kept).sum())}
 
 
-class _Pair(NamedTuple):
-    """A dropped document and its match, by their numbers."""
-
-    number: int
-    match: int
-    distance: int
-    similarity: float
-    estimated: bool
-
-
 def _borderline(
     documents: Documents,
     looser: Replay,
     stricter: Replay,
     level: Level,
     counted: NDArray[np.bool_],
-) -> list[_Pair]:
-    """The pairs that one level drops and the stricter one keeps.
+) -> list[tuple[int, Met]]:
+    """The documents that one level drops and the stricter one keeps, each with its match.
 
     Later crawls of the same two pages give no pair of their own. A document that the stricter level
     keeps only because it drops its match gives none.
     """
-    rows = documents.rows
-    found: dict[tuple[object, ...], _Pair] = {}
-    for number, (match, known, is_estimate) in looser.matches.items():
+    found: dict[tuple[object, ...], tuple[int, Met]] = {}
+    for number, match in looser.matches.items():
         if not (counted[number] and stricter.kept[number]):
             continue
-        one, other = rows[number], rows[match]
-        apart = distance(*(int.from_bytes(row.fingerprint, "big") for row in (one, other)))
-        bits = 8 * len(one.fingerprint)
-        similarity = similarity_at(apart, bits) if known is None else known
-        is_near = apart <= level.limit
+        one, other = documents.rows[number], match.claim
+        similarity, is_estimate = match.similarity, match.estimated
+        if similarity is None:
+            similarity = similarity_at(match.distance, 8 * len(one.fingerprint))
+            is_estimate = True
+        is_near = match.distance <= level.limit
         if level.similarity is not None:
             is_near = similarity >= level.similarity
         if not is_near:
             pages = (one.url, other.url, one.fingerprint, other.fingerprint)
-            pair = _Pair(number, match, apart, similarity, known is None or is_estimate)
+            pair = (number, match._replace(similarity=similarity, estimated=is_estimate))
             found.setdefault(pages, pair)
     return list(found.values())
 
 
 def _described(
-    database: Database, namespace: NamespaceRow, documents: Documents, pair: _Pair
+    database: Database, namespace: NamespaceRow, documents: Documents, number: int, match: Met
 ) -> dict[str, Any]:
     """A pair with its addresses and differences."""
-    place, other = documents.places[pair.number], documents.places[pair.match]
+    place, other = documents.places[number], documents.places[match.claim.id - 1]
     urls = read_urls(database, namespace, (place, other))
     texts = read_texts(database, namespace, (place, other))
     changes = text_changes(texts.get(other), texts.get(place))
     return {
         "url": urls.get(place),
         "match": urls.get(other),
-        "similarity": pair.similarity,
-        "estimated": pair.estimated,
-        "distance": pair.distance,
+        "similarity": match.similarity,
+        "estimated": match.estimated,
+        "distance": match.distance,
         "changes": None if changes is None else len(changes),
         "differs": None if changes is None else excerpts(texts[other], changes),
     }

@@ -51,21 +51,14 @@ class Packed(NamedTuple):
     details: int
 
 
-class _Item(NamedTuple):
-    """What the table shows of a dropped item; short, as there may be many."""
-
-    title: str = ""
-    is_same: bool = False  # the stored item has the same title
-    differing: Sequence[str] = ()
-    is_kept: bool = False  # in quarantine, so that it can be restored
-
-
 class _Row(NamedTuple):
     """An item that was dropped, or kept although it is similar to a stored one."""
 
     url: str
+    title: str
     claim: int  # the number of the stored item
     original: str
+    original_title: str | None  # None if unknown
     first_seen: float | None
     texts: tuple[int, int]  # the key of its own text in `read_texts`
     similarity: float
@@ -75,7 +68,8 @@ class _Row(NamedTuple):
     action: str
     run: int
     number: int  # of the duplicate; 0 for a kept item
-    differs: str | None  # the field for which it was kept
+    differing: Sequence[str]  # fields
+    can_be_restored: bool
 
 
 def pack(subject: Subject) -> Packed:
@@ -88,36 +82,47 @@ def pack(subject: Subject) -> Packed:
     kept = sum(not row.number for row in rows)
     chosen = [*ordered[: min(kept, _MOST_KEPT)], *ordered[kept:]][:MOST_DETAILS]
     blocks, places = _pack_details(subject, rows, chosen)
-    return Packed(_pack_table(subject, rows, dict(_items(subject)), places), blocks, len(places))
+    return Packed(_pack_table(subject, rows, places), blocks, len(places))
 
 
 def _dropped(subject: Subject) -> Iterator[_Row]:
     actions = _ACTIONS | {"drop": "would be dropped"} if subject.is_trial else _ACTIONS
-    for drop in subject.drops:
-        action = actions.get(drop.action) or shortened(drop.action, 40)
-        yield _Row(
-            drop.url or drop.key,
-            drop.claim,
-            drop.original or f"item {drop.claim}, deleted",
-            drop.first_seen,
-            (drop.claim, drop.id),
-            drop.similarity,
-            "about " if drop.estimated else "",
-            drop.distance,
-            drop.created,
-            action + (", orphan" if drop.orphaned else ""),
-            drop.run,
-            drop.id,
-            None,
-        )
+    for start in range(0, len(subject.drops), _ITEMS):
+        drops = subject.drops[start : start + _ITEMS]
+        items = read_fields(subject.database, subject.namespace, [drop.id for drop in drops])
+        for drop in drops:
+            fields = items.get(drop.id, ())
+            title = _title(fields)
+            shown = "" if title is None else shortened(title.value, 200)
+            action = actions.get(drop.action) or shortened(drop.action, 40)
+            yield _Row(
+                drop.url or drop.key,
+                shown,
+                drop.claim,
+                drop.original or f"item {drop.claim}, deleted",
+                shown if title is not None and title.mark == "same" else None,
+                drop.first_seen,
+                (drop.claim, drop.id),
+                drop.similarity,
+                "about " if drop.estimated else "",
+                drop.distance,
+                drop.created,
+                action + (", orphan" if drop.orphaned else ""),
+                drop.run,
+                drop.id,
+                [field.name for field in fields if field.mark in {"differs", "missing"}],
+                any(field.value for field in fields),
+            )
 
 
 def _kept(subject: Subject) -> Iterator[_Row]:
     for pair in subject.kept.pairs:
         yield _Row(
             pair.url or f"item {pair.claim}",
+            "",
             pair.beside or 0,  # null only in a damaged database
             pair.other or f"item {pair.beside}, deleted",
+            None,
             None,
             (pair.claim, 0),
             subject.threshold,
@@ -127,26 +132,9 @@ def _kept(subject: Subject) -> Iterator[_Row]:
             "kept",
             pair.run,
             0,
-            pair.differs,
+            [pair.differs],
+            False,
         )
-
-
-def _items(subject: Subject) -> Iterator[tuple[int, _Item]]:
-    """Dropped items by the numbers of the duplicates."""
-    numbers = [drop.id for drop in subject.drops]
-    for start in range(0, len(numbers), _ITEMS):
-        some = numbers[start : start + _ITEMS]
-        for number, fields in read_fields(subject.database, subject.namespace, some).items():
-            title = _title(fields)
-            yield (
-                number,
-                _Item(
-                    "" if title is None else shortened(title.value, 200),
-                    title is not None and title.mark == "same",
-                    [field.name for field in fields if field.mark in {"differs", "missing"}],
-                    any(field.value for field in fields),
-                ),
-            )
 
 
 def _title(fields: Sequence[Field]) -> Field | None:
@@ -154,12 +142,7 @@ def _title(fields: Sequence[Field]) -> Field | None:
     return next((found[name] for name in _TITLES if name in found), None)
 
 
-def _pack_table(
-    subject: Subject,
-    rows: Iterable[_Row],
-    items: Mapping[int, _Item],
-    places: Mapping[int, int],
-) -> str:
+def _pack_table(subject: Subject, rows: Iterable[_Row], places: Mapping[int, int]) -> str:
     # By the number of the stored item: place in the list, number, URL, time, title if known.
     originals: dict[int, list[Any]] = {}
     listed = []
@@ -169,14 +152,12 @@ def _pack_table(
             row.claim,
             [len(originals), str(row.claim), shortened(row.original, 500), first_seen],
         )
-        item = items.get(row.number, _Item())
-        if item.is_same and len(original) == 4:
-            original.append(item.title)
-        differing = item.differing if row.differs is None else [row.differs]
+        if row.original_title is not None and len(original) == 4:
+            original.append(row.original_title)
         listed.append(
             [
                 shortened(row.url, 500),
-                item.title,
+                row.title,
                 original[0],
                 round(row.similarity, 4),
                 row.about,
@@ -184,9 +165,9 @@ def _pack_table(
                 row.action,
                 row.run,
                 places.get(number, -1),
-                [shortened(name, 80) for name in differing],
+                [shortened(name, 80) for name in row.differing],
                 # A string, as JavaScript has no integers of 63 bits.
-                str(row.number) if item.is_kept else "",
+                str(row.number) if row.can_be_restored else "",
                 shortened(site(row.url) or "(no site)", 80),
                 row.distance,
             ]

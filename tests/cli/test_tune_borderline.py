@@ -14,6 +14,7 @@ from scrapy_simhash.cli.output import excerpts, text_changes
 from scrapy_simhash.cli.replay import Level
 from scrapy_simhash.cli.tune import _borderline, _closeness
 from scrapy_simhash.history.documents import Documents
+from scrapy_simhash.index.decide import Met
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
@@ -107,11 +108,13 @@ def test_the_number_of_pairs_is_that_of_examples(call, graded):
 
 def borderline(prints, similarities, *, kept=True):
     """The pairs of documents that the looser level drops as near-duplicates of the first."""
-    rows = [SimpleNamespace(url="", fingerprint=bytes([one])) for one in prints]
+    rows = [SimpleNamespace(id=n + 1, url="", fingerprint=bytes([p])) for n, p in enumerate(prints)]
     documents = Documents(rows, [(number, 0) for number in range(len(rows))])
     everything = np.full(len(rows), True)
     matches = {
-        number: (0, similarity, False) for number, similarity in enumerate(similarities) if number
+        number: Met((prints[number] ^ prints[0]).bit_count(), similarity, False, rows[0])
+        for number, similarity in enumerate(similarities)
+        if number
     }
     looser, stricter = SimpleNamespace(matches=matches), SimpleNamespace(kept=everything == kept)
     return _borderline(documents, looser, stricter, Level("0.9", 30, 0.9), everything)
@@ -119,18 +122,18 @@ def borderline(prints, similarities, *, kept=True):
 
 def test_two_pages_of_several_crawls_are_one_pair():
     pairs = borderline([0, 1, 2, 1], [None, 0.85, 0.81, 0.85])
-    assert [pair.number for pair in pairs] == [1, 2]
+    assert [number for number, _ in pairs] == [1, 2]
 
 
 def test_what_is_kept_since_its_match_is_dropped_is_no_pair():
-    assert [pair.number for pair in borderline([0, 1, 2], [None, 0.93, 0.81])] == [2]
+    assert [number for number, _ in borderline([0, 1, 2], [None, 0.93, 0.81])] == [2]
     assert borderline([0, 1, 2], [None, 0.93, 0.81], kept=False) == []
 
 
 def test_a_similarity_is_that_of_the_distance_where_nothing_else_is_known():
-    (pair,) = borderline([0, 1], [None, None])
-    assert pair.estimated
-    assert pair.similarity == similarity_at(1, 8)
+    ((_, match),) = borderline([0, 1], [None, None])
+    assert match.estimated
+    assert match.similarity == similarity_at(1, 8)
 
 
 @pytest.mark.parametrize(
