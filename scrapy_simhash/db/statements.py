@@ -83,12 +83,6 @@ class CompiledStatement:
             return execute(connection, form.sql, form.bind(parameters), replans=self._replans)
         return execute(connection, form.sql, list(map(form.bind, parameters)))
 
-    def rows(
-        self, connection: Connection, parameters: Mapping[str, Any]
-    ) -> Sequence[tuple[Any, ...]]:
-        """Execute a query and return its rows."""
-        return self.ask(connection, parameters).rows
-
     def form(self, connection: Connection) -> _Form | None:
         """The driver's own form; None if SQLAlchemy has to process each execution."""
         dialect = connection.dialect

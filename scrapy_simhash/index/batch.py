@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import EXACT, PAGE, TEXT
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.index.verdict import Claimant, Document, Duplicate, Row
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
@@ -194,32 +197,20 @@ def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -
 
 
 # Columns that claims and duplicates have in common.
-_SHARED = (
-    *(
-        "namespace",
-        "run",
-        "created",
-        "identity",
-        "key",
-        "url",
-        "fingerprint",
-        "size",
-        "compared_by",
-    ),
-    *("digest", "facts", "minhash", "quality"),
-)
+_SHARED = [name for name in Row._fields if name in schema.duplicates.c]
 
 
 def duplicate_row(
     duplicate: Duplicate, *, namespace: int, claimant: Claimant, width: int, now: float
 ) -> dict[str, Any]:
-    """The row of a near-duplicate."""
+    """The row of a near-duplicate, but for what depends on the present state of its claim."""
     match = duplicate.match
     mine = document_row(
         duplicate.document, namespace=namespace, claimant=claimant, now=now, width=width
     )
     return {
         **{name: getattr(mine, name) for name in _SHARED},
+        "url": None if mine.url == mine.key else mine.url,
         "id": duplicate.id,
         "claim": match.claim,
         "distance": match.distance,
@@ -228,6 +219,8 @@ def duplicate_row(
         "action": duplicate.action,
         "item_type": duplicate.item_type and storable(duplicate.item_type, 255),
         "item": duplicate.item,
+        "item_bytes": len(duplicate.item or b""),
+        "site": share_of(mine.url),
     }
 
 
@@ -286,6 +279,18 @@ def identity_hash(key: str) -> int:
     """The signed 64 bits by which an identity key is looked up."""
     digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
+
+
+def share_of(url: str) -> int:
+    """64 bits of a hash of a URL's site, whose share of the budget it uses."""
+    # Cut behind the host: parsing each URL again would take too long.
+    end = url.find("/", len("https://"))
+    return _share_of_beginning(url if end < 0 else url[:end])
+
+
+@lru_cache(maxsize=4096)
+def _share_of_beginning(url: str) -> int:
+    return identity_hash(site(url))
 
 
 def exact_key(digest: bytes) -> int:

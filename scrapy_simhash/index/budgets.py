@@ -8,8 +8,7 @@ flooding site can't push out others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,9 +32,7 @@ from sqlalchemy import (
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, record_usage
 from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
-from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.item.urls import site
 
 # Rows that are read at once to make room.
 _ROOM = 1024
@@ -49,33 +46,6 @@ def largest(budget: float) -> float:
     return budget / 8
 
 
-def share_of(url: str) -> int:
-    """64 bits of a hash of a URL's site, whose share of the budget it uses."""
-    # Cut behind the host: parsing each URL again would take too long.
-    end = url.find("/", len("https://"))
-    return _share_of_beginning(url if end < 0 else url[:end])
-
-
-@lru_cache(maxsize=4096)
-def _share_of_beginning(url: str) -> int:
-    return identity_hash(site(url))
-
-
-@dataclass(slots=True)
-class PushedOut:
-    """What was removed to stay within the budgets.
-
-    Attributes:
-        items: dropped items, including orphans.
-        orphans: dropped items whose claim was released.
-        texts: of claims and duplicates.
-    """
-
-    items: int = 0
-    orphans: int = 0
-    texts: int = 0
-
-
 class UsageCounters:
     """Counts what a transaction adds to a locked namespace and removes from it.
 
@@ -84,6 +54,8 @@ class UsageCounters:
     Attributes:
         claims, text_bytes, item_bytes: added so far; negative if more were removed.
         largest_text: bytes of the largest text that is stored.
+        texts, items, orphans: numbers of texts, dropped items, and orphans among the latter, that
+            :meth:`record` removed to stay within the budgets.
     """
 
     def __init__(
@@ -91,8 +63,8 @@ class UsageCounters:
         connection: Connection,
         namespace: int,
         held: LockedNamespace,
-        text_budget: float = np.inf,
-        item_budget: float = np.inf,
+        text_budget: float,
+        item_budget: float,
     ) -> None:
         self._connection = connection
         self._dialect = connection.dialect.name
@@ -102,22 +74,32 @@ class UsageCounters:
         self._item_budget = item_budget
         self.largest_text = largest(text_budget)
         self.claims = self.text_bytes = self.item_bytes = 0
+        self.texts = self.items = self.orphans = 0
 
     @property
     def _sql(self) -> _Statements:
         # Compiled on first use: most crawls never exceed a budget.
         return _statements(self._dialect)
 
-    def record(self) -> PushedOut:
+    def record(self) -> None:
         """Remove what exceeds the budgets, and record the usage."""
-        pushed_out = PushedOut()
         texts = self._held.text_bytes + self.text_bytes
         items = self._held.item_bytes + self.item_bytes
         # A tenth more than necessary, so that the next batches need not make room.
         if self.text_bytes > 0 and texts > self._text_budget:
-            self._make_room_for_texts(texts - self._text_budget * 0.9, pushed_out)
+            # Texts of claims without duplicates go first: they explain no verdict.
+            kinds = [self._sql.unexplaining, self._sql.explaining]
+            wanted = texts - self._text_budget * 0.9
+            removed, freed = self._make_room(kinds, wanted, self._drop_texts)
+            self.text_bytes -= freed
+            self.texts = sum(removed)
         if self.item_bytes > 0 and items > self._item_budget:
-            self._make_room_for_items(items - self._item_budget * 0.9, pushed_out)
+            # Exact copies of stored items go first; items that may be stored nowhere go last.
+            kinds = [self._sql.repeating, self._sql.others, self._sql.orphans]
+            wanted = items - self._item_budget * 0.9
+            removed, freed = self._make_room(kinds, wanted, self._drop_items)
+            self.item_bytes -= freed
+            self.items, self.orphans = sum(removed), removed[-1]
         record_usage(
             self._connection,
             self._namespace,
@@ -126,25 +108,17 @@ class UsageCounters:
             text_bytes=self.text_bytes,
             item_bytes=self.item_bytes,
         )
-        return pushed_out
 
-    def _make_room_for_texts(self, wanted: float, pushed_out: PushedOut) -> None:
-        """Texts of claims without duplicates go first: they explain no verdict."""
-        for kind in (self._sql.unexplaining, self._sql.explaining):
-            count, freed = self._push_out(kind, wanted, self._drop_texts)
-            self.text_bytes -= freed
-            wanted -= freed
-            pushed_out.texts += count
-
-    def _make_room_for_items(self, wanted: float, pushed_out: PushedOut) -> None:
-        """Exact copies of stored items go first; items that may be stored nowhere go last."""
-        for kind in (self._sql.repeating, self._sql.others, self._sql.orphans):
-            count, freed = self._push_out(kind, wanted, self._drop_items)
-            self.item_bytes -= freed
-            wanted -= freed
-            pushed_out.items += count
-            if kind is self._sql.orphans:
-                pushed_out.orphans += count
+    def _make_room(
+        self, kinds: Sequence[_Kind], wanted: float, drop: Callable[[Sequence[_Held]], None]
+    ) -> tuple[list[int], int]:
+        """Remove `wanted` bytes, of earlier kinds first; returns rows of each kind, and bytes."""
+        removed, total = [], 0
+        for kind in kinds:
+            count, freed = self._push_out(kind, wanted - total, drop)
+            removed.append(count)
+            total += freed
+        return removed, total
 
     def _push_out(
         self, kind: _Kind, wanted: float, drop: Callable[[Sequence[_Held]], None]
@@ -153,13 +127,13 @@ class UsageCounters:
         count = freed = 0
         if wanted <= 0:
             return 0, 0
-        shares = kind.shares.rows(self._connection, {"here": self._namespace})
+        shares = kind.shares.ask(self._connection, {"here": self._namespace}).rows
         held: dict[int, int] = {site_: int(total) for site_, total in shares}
         level = _level(held, wanted)
         last = {"claim": 0, "number": 0}
         while held and freed < wanted:
             here = {"here": self._namespace, **last}
-            rows = [_Held._make(row) for row in kind.oldest.rows(self._connection, here)]
+            rows = [_Held._make(row) for row in kind.oldest.ask(self._connection, here).rows]
             gone = []
             for row in rows:
                 if freed < wanted and held.get(row.site, 0) > level:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -13,6 +13,7 @@ from scrapy_simhash.db.lock import ask_lock
 from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.index.batch import (
+    Batch,
     KeyRow,
     duplicate_row,
     fingerprint_key,
@@ -22,14 +23,10 @@ from scrapy_simhash.index.batch import (
 from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of
 from scrapy_simhash.index.decide import Decision, decide, of_group, stands_for
+from scrapy_simhash.index.lookup import Lookup
+from scrapy_simhash.index.queries import Found, Hits
 from scrapy_simhash.index.verdict import Claim, Claimant, Document, Duplicate, Row, Verdict
 from scrapy_simhash.index.writer import Writer, ask_present, ask_to_confirm, deletion_row
-
-if TYPE_CHECKING:
-    from scrapy_simhash.index.batch import Batch
-    from scrapy_simhash.index.budgets import PushedOut
-    from scrapy_simhash.index.lookup import Lookup
-    from scrapy_simhash.index.queries import Found, Hits
 
 
 class _Asked(NamedTuple):
@@ -68,16 +65,14 @@ class Work:
     release: Sequence[Row]
     duplicates: Sequence[tuple[dict[str, Any], bytes | None]]
 
-    def execute(self, connection: Connection, retried: bool) -> tuple[list[Verdict], PushedOut]:
+    def execute(self, connection: Connection, retried: bool) -> tuple[list[Verdict], UsageCounters]:
         """Take the lock and do the work; `retried` if an earlier attempt may be committed."""
         namespace = self.lookup.namespace.id
         new_claims = len(self.batch.documents) if self.batch else 0
         locking = ask_lock(connection, namespace, new_claims)
         # Releasing comes first, and depends on the answer to the lock.
         asked = None if self.release else self._ask(connection)
-        held = locking()
-        usage = UsageCounters(connection, namespace, held, *self.budgets)
-        writer = Writer(connection, namespace, held, usage)
+        writer = Writer(connection, namespace, locking(), self.budgets)
         writer.delete([deletion_row(row) for row in self.release], orphaned=True)
         asked = asked or self._ask(connection)
         if writer.make_again(self.confirm, asked.confirmed):
@@ -89,7 +84,8 @@ class Work:
             verdicts = self._claim(connection, writer, self.batch, hits, made)
         if asked.present is not None:
             writer.record_duplicates(self.duplicates, asked.present, retried=retried)
-        return verdicts, usage.record()
+        writer.usage.record()
+        return verdicts, writer.usage
 
     def _claim(
         self, connection: Connection, writer: Writer, batch: Batch, hits: Hits, made: dict[int, Row]

@@ -2,46 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from scrapy_simhash.db.schema import EXACT, PENDING
-from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.batch import Batch
 from scrapy_simhash.index.decide import Met, apart, decide, met_with
-from scrapy_simhash.index.queries import Details, Found
-from scrapy_simhash.index.verdict import Claimant, Document, Match, Row, Verdict, group_name
+from scrapy_simhash.index.lookup import Lookup
+from scrapy_simhash.index.queries import Found
+from scrapy_simhash.index.verdict import Match, Row, Verdict, group_name
 from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
 from scrapy_simhash.text.page_sketch import containment
 
-if TYPE_CHECKING:
-    from scrapy_simhash.index.batch import Batch
-    from scrapy_simhash.index.lookup import Lookup
-
-    T = TypeVar("T")
-
 #: Two pages show the same if the larger one contains this share of the smaller one's text. Print
 #: views have .97 in common, pages with session ids .81.
 ALIKE = 0.95
-
-
-def look_up(
-    database: Database,
-    lookup: Lookup,
-    document: Document,
-    claimant: Claimant,
-    work: Callable[[Connection, Lookup, Batch], T],
-) -> T:
-    """Do work that only reads, with one document and without the lock."""
-    batch = lookup.batch([document], claimant, now=database.now(), keep_texts=False)
-    return database.read(lambda connection: work(connection, lookup, batch))
 
 
 def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
@@ -142,17 +124,15 @@ def _with_similarities(
     return met
 
 
-def _rows(connection: Connection, lookup: Lookup, pairs: Found) -> dict[int, Row]:
+def _rows(connection: Connection, lookup: Lookup, pairs: Found) -> Mapping[int, Row]:
     """The rows of the claims of some pairs; their texts are added to the similarity cache."""
     wanted = set(pairs.claims.tolist())
-    read = [pairs.details or Details({}, {})]
-    if missing := wanted.difference(read[0].rows):
-        read.append(lookup.details(connection, missing))
-    rows = {id_: row for one in read for id_, row in one.rows.items() if id_ in wanted}
-    texts = {id_: text for one in read for id_, text in one.texts.items() if id_ in rows}
-    lookup.similarities.add(
-        {id_: text for id_, text in texts.items() if rows[id_].compared_by != EXACT}
-    )
+    rows, texts = pairs.details
+    if missing := wanted.difference(rows):
+        more = lookup.details(connection, missing)
+        rows, texts = {**rows, **more.rows}, {**texts, **more.texts}
+    by_text = {id_ for id_ in wanted if id_ in rows and rows[id_].compared_by != EXACT}
+    lookup.similarities.add({id_: text for id_, text in texts.items() if id_ in by_text})
     return rows
 
 

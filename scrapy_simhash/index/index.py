@@ -19,9 +19,9 @@ from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
-from scrapy_simhash.index.batch import bare_sketch
+from scrapy_simhash.index.batch import Batch, bare_sketch
 from scrapy_simhash.index.claiming import prepare
-from scrapy_simhash.index.comparing import foresee, look_up, nearest_claims
+from scrapy_simhash.index.comparing import foresee, nearest_claims
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.namespace import open_namespace, size_of
 from scrapy_simhash.index.runs import Run
@@ -246,8 +246,8 @@ class Index:
         document = self.document(content, key="")
         if document.sketch.fingerprint is None:
             return []
-        nearest = partial(nearest_claims, count=limit)
-        return look_up(self.database, self.lookup, document, Claimant(0, 0), nearest)
+        batch = self._batch(document, Claimant(0, 0))
+        return self.database.read(lambda one: nearest_claims(one, self.lookup, batch, limit))
 
     def foresee(self, document: Document) -> Verdict:
         """The verdict on a page that equals an earlier one in all its visible text.
@@ -255,7 +255,13 @@ class Index:
         Takes no lock and claims nothing, so another writer may claim it meanwhile. Raises
         IndexUnavailable as :meth:`claim` does.
         """
-        return look_up(self.database, self.lookup, document, self.run.claimant, foresee)
+        batch = self._batch(document, self.run.claimant)
+        return self.database.read(lambda one: foresee(one, self.lookup, batch))
+
+    def _batch(self, document: Document, claimant: Claimant) -> Batch:
+        """A batch of one document, to be looked up only."""
+        now = self.database.now()
+        return self.lookup.batch([document], claimant, now=now, keep_texts=False)
 
     def execute(
         self,
@@ -287,8 +293,8 @@ class Index:
         wanted = [document for document in claims if document.sketch.fingerprint is not None]
         claimant, now = self.run.claimant, self.database.now()
         work = prepare(self.lookup, self._budgets, claimant, now, documents=wanted, **given)
-        decided, pushed_out = self.database.transact_once(work.execute, self.id, in_pipeline=True)
-        self.lookup.note(len(wanted), pushed_out)
+        decided, usage = self.database.transact_once(work.execute, self.id, in_pipeline=True)
+        self.lookup.note(len(wanted), usage)
         answers = iter(decided)
         skipped = Verdict("skipped", reason="no_text")
         return [

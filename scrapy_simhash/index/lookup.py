@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,17 @@ from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.statements import list_parameter
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.features.hashes import among
-from scrapy_simhash.index.batch import KeyRow, fingerprint_key, key_row, make_batch, slotted
+from scrapy_simhash.index.batch import (
+    Batch,
+    KeyRow,
+    fingerprint_key,
+    key_row,
+    make_batch,
+    slotted,
+)
+from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.decide import Rule
+from scrapy_simhash.index.namespace import OpenNamespace
 from scrapy_simhash.index.queries import (
     BY_IDENTITY,
     CROWD,
@@ -36,11 +45,6 @@ from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.keys.plan import choose_limits, load_keys
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import Scheme
-
-if TYPE_CHECKING:
-    from scrapy_simhash.index.batch import Batch
-    from scrapy_simhash.index.budgets import PushedOut
-    from scrapy_simhash.index.namespace import OpenNamespace
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +71,7 @@ class LookupCounts:
             their other bands, with a slightly smaller probability.
         exact_only: documents with hot bands only: just documents with the same fingerprint are
             found to be their duplicates.
-        items, orphans, texts: removed to stay within the budgets; see :class:`PushedOut`.
+        items, orphans, texts: removed to stay within the budgets; see :class:`UsageCounters`.
     """
 
     claims: int = 0
@@ -173,13 +177,13 @@ class Lookup:
             keep_texts=keep_texts,
         )
 
-    def note(self, claims: int, pushed_out: PushedOut) -> None:
+    def note(self, claims: int, usage: UsageCounters) -> None:
         """Count what a committed transaction did; warn of more candidates than planned."""
         counts = self.counts
         counts.claims += claims
-        counts.items += pushed_out.items
-        counts.orphans += pushed_out.orphans
-        counts.texts += pushed_out.texts
+        counts.items += usage.items
+        counts.orphans += usage.orphans
+        counts.texts += usage.texts
         if not claims or counts.claims < _ENOUGH_CLAIMS:
             return
         mean = counts.candidates / counts.claims
@@ -267,8 +271,8 @@ class Lookup:
         if keys.size:
             # Invalidated claims do not count.
             ids = set(hits[among(hits[:, 0], keys), 1].tolist())
-            left = self._sql.valid.rows(connection, self._here(ids=ids))
-            keys = shared(hits[among(hits[:, 1], [number for (number,) in left])])
+            left = dict(self._sql.fingerprints.ask(connection, self._here(ids=ids)).rows)
+            keys = shared(hits[among(hits[:, 1], list(left))])
         return frozenset(map(key_row, keys.tolist()))
 
     def _measured(
@@ -279,14 +283,14 @@ class Lookup:
         equal: set[tuple[int, ...]],
     ) -> Found:
         """Pairs of a document and a valid claim, with their distances."""
-        details: Details | None = None
+        details = Details({}, {})
         wanted = set(pairs[:, 1].tolist())
         if self.keys.needs_shingles and len(wanted) <= CROWD:
             # Most claims that share a band are near enough to be compared: read all at once.
             details = self.details(connection, wanted)
             stored = {number: row.fingerprint for number, row in details.rows.items()}
         else:
-            stored = dict(self._sql.fingerprints.rows(connection, self._here(ids=wanted)))
+            stored = dict(self._sql.fingerprints.ask(connection, self._here(ids=wanted)).rows)
         pairs = pairs[among(pairs[:, 1], list(stored))]
         if not stored:
             return nothing_found()
@@ -301,13 +305,13 @@ class Lookup:
         ids = sorted(claims)
         rows = self._sql.details.ask(connection, self._here(ids=ids))
         missing = self.similarities.missing(ids)
-        texts = self._sql.texts.rows(connection, self._here(ids=missing)) if missing else ()
+        texts = self._sql.texts.ask(connection, self._here(ids=missing)).rows if missing else ()
         return Details({row.id: row for row in map(Row._make, rows.rows)}, dict(texts))
 
     def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
         """The claims of this batch that an attempt whose answer was lost has committed."""
         identities = {row.identity for row in batch.rows}
-        rows = map(Row._make, self._sql.own.rows(connection, self._here(identities=identities)))
+        rows = map(Row._make, self._sql.own.ask(connection, self._here(identities=identities)).rows)
         mine = {row.token: row for row in rows if row.created == now}
         tokens = [row.token for row in batch.rows]
         return {number: mine[token] for number, token in enumerate(tokens) if token in mine}

@@ -78,7 +78,7 @@ class Found(NamedTuple):
     distances: NDArray[np.int64]
     exactly: NDArray[np.bool_]
     hot_keys: frozenset[KeyRow] = frozenset()
-    details: Details | None = None
+    details: Details = Details({}, {})
 
 
 def nothing_found(hot_keys: frozenset[KeyRow] = frozenset()) -> Found:
@@ -135,7 +135,6 @@ class Queries:
         self.fingerprints = CompiledStatement(
             select(claims.id, claims.fingerprint).where(here, ids, is_valid())
         )
-        self.valid = CompiledStatement(select(claims.id).where(here, ids, is_valid()))
         row = [
             claims[name] if name != "url" else schema.url_of(schema.claims) for name in Row._fields
         ]

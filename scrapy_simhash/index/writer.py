@@ -29,8 +29,8 @@ from scrapy_simhash.db.lock import LockedNamespace, lock
 from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.schema import CONFIRMED, EXACT
 from scrapy_simhash.db.statements import CompiledStatement, Insertion, is_in, list_parameter
-from scrapy_simhash.index.batch import KeyRow, exact_key
-from scrapy_simhash.index.budgets import UsageCounters, share_of
+from scrapy_simhash.index.batch import KeyRow, exact_key, share_of
+from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
@@ -154,11 +154,15 @@ def _digests(present: Answer) -> dict[int, bytes | None]:
 class Writer:
     """Writes to one namespace in a transaction that holds its lock, and counts its usage.
 
-    `numbers` are those reserved for new claims.
+    `numbers` are those reserved for new claims; `budgets` are those of :class:`UsageCounters`.
     """
 
     def __init__(
-        self, connection: Connection, namespace: int, held: LockedNamespace, usage: UsageCounters
+        self,
+        connection: Connection,
+        namespace: int,
+        held: LockedNamespace,
+        budgets: tuple[float, float] = (np.inf, np.inf),
     ) -> None:
         self._connection = connection
         self._dialect = connection.dialect.name
@@ -166,7 +170,7 @@ class Writer:
         self._namespace = namespace
         self._plan = held.plan
         self.numbers = held.numbers
-        self.usage = usage
+        self.usage = UsageCounters(connection, namespace, held, *budgets)
 
     def insert(
         self,
@@ -191,7 +195,9 @@ class Writer:
         ]
         self._sql.insert_claims.rows(self._connection, list(map(_stored, claims)))
         self._sql.insert_keys.rows(self._connection, key_rows)
-        self._insert_texts((row.id, 0, row.url, texts[row.id]) for row in claims if row.id in texts)
+        self._insert_texts(
+            (row.id, 0, share_of(row.url), texts[row.id]) for row in claims if row.id in texts
+        )
         self.usage.claims += len(claims)
 
     def make_again(self, claims: Sequence[Row], confirmed: Answer | None) -> bool:
@@ -246,8 +252,8 @@ class Writer:
         if not duplicates:
             return
         here = self._here(number for number, _ in duplicates)
-        items = self._sql.size_of_items.rows(self._connection, here)
-        texts = self._sql.size_of_their_texts.rows(self._connection, here)
+        items = self._sql.size_of_items.ask(self._connection, here).rows
+        texts = self._sql.size_of_their_texts.ask(self._connection, here).rows
         self.usage.item_bytes -= int(items[0][0])
         self.usage.text_bytes -= int(texts[0][0])
         self._sql.delete_text.ask(
@@ -274,7 +280,7 @@ class Writer:
         if retried and duplicates:
             here = self._here(row["id"] for row, _ in duplicates)
             here["of_run"] = duplicates[0][0]["run"]
-            written = {number for (number,) in self._sql.recorded.rows(self._connection, here)}
+            written = {number for (number,) in self._sql.recorded.ask(self._connection, here).rows}
             duplicates = [(row, text) for row, text in duplicates if row["id"] not in written]
         if not duplicates:
             return
@@ -282,29 +288,26 @@ class Writer:
         rows = [
             {
                 **row,
-                "url": None if row["url"] == row["key"] else row["url"],
                 # The claim may have been released since the verdict.
                 "orphaned": row["claim"] not in digests,
                 "repeats": bool(row["digest"]) and digests.get(row["claim"]) == row["digest"],
-                "item_bytes": len(row["item"] or b""),
-                "site": share_of(row["url"]),
             }
             for row, _ in duplicates
         ]
         in_order = itemgetter(*schema.duplicates.columns.keys())
         self._sql.insert_duplicates.rows(self._connection, list(map(in_order, rows)))
         self._insert_texts(
-            (row["claim"], row["id"], row["url"], text)
+            (row["claim"], row["id"], row["site"], text)
             for row, text in duplicates
             if text is not None
         )
         self.usage.item_bytes += sum(row["item_bytes"] for row in rows)
 
-    def _insert_texts(self, texts: Iterable[tuple[int, int, str, bytes]]) -> None:
-        """Store texts, except large ones, given by claim, duplicate (or 0), URL and text."""
+    def _insert_texts(self, texts: Iterable[tuple[int, int, int, bytes]]) -> None:
+        """Store texts, except large ones, given by claim, duplicate (or 0), site and text."""
         rows = [
-            (self._namespace, claim, duplicate, text, len(text), share_of(url))
-            for claim, duplicate, url, text in texts
+            (self._namespace, claim, duplicate, text, len(text), site)
+            for claim, duplicate, site, text in texts
             if len(text) <= self.usage.largest_text
         ]
         self._sql.insert_texts.rows(self._connection, rows)
@@ -322,7 +325,6 @@ def writing(connection: Connection, namespace: int) -> Iterator[Writer]:
     Raises:
         NamespaceGone: the namespace does not exist any more.
     """
-    held = lock(connection, namespace)
-    usage = UsageCounters(connection, namespace, held)
-    yield Writer(connection, namespace, held, usage)
-    usage.record()
+    writer = Writer(connection, namespace, lock(connection, namespace))
+    yield writer
+    writer.usage.record()

@@ -105,7 +105,7 @@ def test_what_is_refused_in_a_pipeline_is_said_and_nothing_is_left(
     with pytest.raises(IndexUnavailable, match="nowhere"):
         db.transact_once(work, in_pipeline=True)
     assert db.transact(lambda connection: connection.scalar(text("SELECT 1"))) == 1
-    assert db.transact_once(lambda c, _r: ONE.rows(c, {}), in_pipeline=True) == [(1,)]
+    assert db.transact_once(lambda c, _r: ONE.ask(c, {}).rows, in_pipeline=True) == [(1,)]
     assert not caplog.records
 
 

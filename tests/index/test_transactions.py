@@ -183,6 +183,6 @@ def test_more_rows_than_one_statement_takes_are_all_inserted(db: Database) -> No
 def test_an_error_of_the_driver_is_one_of_sqlalchemy(db: Database) -> None:
     statement = CompiledStatement(text("SELECT nothing FROM nowhere WHERE 'secret' = :word"))
     with pytest.raises(IndexUnavailable) as raised:
-        db.read(lambda connection: statement.rows(connection, {"word": "secret"}))
+        db.read(lambda connection: statement.ask(connection, {"word": "secret"}))
     assert isinstance(raised.value.__cause__, DBAPIError)
     assert raised.value.__cause__.hide_parameters
