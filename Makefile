@@ -56,7 +56,7 @@ fuzz: $(READY)
 $(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --group test --group lint --group docs
+	PYTHONWARNINGS=ignore::UserWarning $(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --group test --group lint --group docs
 	@$(BIN)/python -c 'from scrapy_simhash import native; print("core:", native.in_use)'
 	touch $(READY)
 

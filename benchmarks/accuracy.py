@@ -160,11 +160,13 @@ def measure_pairs(options: argparse.Namespace) -> Section:
     rows = []
     for language in ("en", "zh"):
         for length in ("<50", "50-200", "200-1000", ">1000"):
-            some = [(p, said) for p, said in ours if (p.language, p.length) == (language, length)]
+            some = [
+                (p, scored) for p, scored in ours if (p.language, p.length) == (language, length)
+            ]
             rows.append([f"{language}, {length} tokens", *pair_figures(some)])
-    for name, said in answers.items():
+    for name, scored in answers.items():
         rows += [
-            [f"{name}, {half}", *pair_figures([one for one in said if one[0].half == half])]
+            [f"{name}, {half}", *pair_figures([one for one in scored if one[0].half == half])]
             for half in HALVES
         ]
     return Section("pairs", table(["", *PAIR_COLUMNS], rows), {"pairs": len(pairs)})
@@ -194,7 +196,7 @@ def pair_figures(answers: Sequence[tuple[Pair, bool]]) -> Iterator[str]:
         ("label", 0.93, 1.0),
         ("label", 0.0, 0.85),
     ):
-        some = [said for pair, said in answers if least <= getattr(pair, of) <= most]
+        some = [scored for pair, scored in answers if least <= getattr(pair, of) <= most]
         yield share(sum(some), len(some))
 
 
@@ -209,7 +211,7 @@ def measure_edits(options: argparse.Namespace) -> Section:
         for edit, *_ in EDITS:
             at = [n for n, p in enumerate(pairs) if (p.language, p.length) == (language, edit)]
             mean = sum(pairs[n].similarity for n in at) / max(1, len(at))
-            found = (share(sum(said[n] for n in at), len(at)) for said in answers.values())
+            found = (share(sum(scored[n] for n in at), len(at)) for scored in answers.values())
             rows.append([f"{language}, {edit}", f"{mean:.2f}", *found])
     columns = ["", "mean true similarity", *answers]
     return Section("edits", table(columns, rows), {"edited texts": len(pairs)})
@@ -236,8 +238,8 @@ def measure_main_text(options: argparse.Namespace) -> Section:
     columns = ["text of", *(f"{name}, {half}" for name in references for half in HALVES)]
     halves = [half_of(source.name) for source in sources]
     rows = [
-        [name, *(f"{score:.3f}" for score in mean_f1(said, references.values(), halves))]
-        for name, said in texts.items()
+        [name, *(f"{score:.3f}" for score in mean_f1(scored, references.values(), halves))]
+        for name, scored in texts.items()
     ]
     return Section("main text", table(columns, rows), {"pages": len(sources)})
 

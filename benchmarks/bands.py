@@ -5,7 +5,7 @@
 The pairs are those of benchmarks/pairs.py, the pages .html files of different content. For each
 similarity asked for, and each plan: its recall at exactly that similarity by the formula; the
 share of the pairs that are that similar which the distance on 128 bits accepts (decision), and
-which are also met (found), the mean over several random mixes of the same shingles; and how many
+which are also found, the mean over several random mixes of the same shingles; and how many
 of a million documents a document meets that are not near-duplicates: strangers, measured on all
 pairs of pages below a similarity of .5, and pages that share a tenth, a fifth, a third of their
 shingles with every other one, as a template left in the text makes them, by the formula.
@@ -43,7 +43,7 @@ def remixed(shingles: NDArray[np.uint64], seed: int) -> Sketch:
     return Sketch(None, mixed.size, mixed)
 
 
-def met(bands: Bands, a: Sketch, b: Sketch, mixes: int) -> float:
+def share_found(bands: Bands, a: Sketch, b: Sketch, mixes: int) -> float:
     """In which share of the mixes two texts meet."""
     times = 0
     for seed in range(mixes):
@@ -88,7 +88,7 @@ def main() -> None:
         )
         for plan in plans:
             bands = Bands(*plan)
-            found = sum(met(bands, a, b, options.mixes) for a, b in accepted)
+            found = sum(share_found(bands, a, b, options.mixes) for a, b in accepted)
             alone = np.mean([bands.recall(stranger) for stranger in strangers])
             shared = " ".join(
                 f"{bands.recall(share / (2 - share)) * MILLION:8.0f}" for share in (0.1, 0.2, 1 / 3)

@@ -152,7 +152,7 @@ def by_datasketch(source: Path, _folder: Path, _processes: int) -> int:
 
 
 def by_datatrove(source: Path, folder: Path, processes: int) -> int:
-    """Its four stages of MinHash, words told apart by white space as for the others."""
+    """Its four stages of MinHash, words split at white space as for the others."""
     from datatrove.executor import LocalPipelineExecutor
     from datatrove.pipeline import dedup
     from datatrove.pipeline.readers import JsonlReader

@@ -223,7 +223,7 @@ def _insert_rows(
 
 def _size_on_disk(index: Index) -> int:
     if index.database.dialect in {"mysql", "mariadb"}:
-        # What it says of its size is an estimate, and an old one unless it is asked for anew.
+        # The server's size is an estimate, and an old one until the statistics are refreshed.
         names = ", ".join(schema.metadata.tables)
         with index.database.engine.connect() as connection:
             connection.execute(text(f"ANALYZE TABLE {names}")).all()

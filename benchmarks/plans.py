@@ -119,14 +119,14 @@ class KeyTables:
         """Everything within the distance of each query."""
         near = []
         candidates = 0
-        for numbers, met in self.candidates(queries):
-            candidates += len(met)
-            difference = self.fingerprints[met] ^ queries[numbers]
+        for numbers, found_numbers in self.candidates(queries):
+            candidates += len(found_numbers)
+            difference = self.fingerprints[found_numbers] ^ queries[numbers]
             within = np.bitwise_count(difference) <= distance
-            near.append(np.stack([numbers[within], met[within]]))
-        # A fingerprint can be met in several tables.
-        numbers, met = np.unique(np.concatenate(near, axis=1), axis=1)
-        return Found(numbers, met, candidates)
+            near.append(np.stack([numbers[within], found_numbers[within]]))
+        # A fingerprint can be found in several tables.
+        numbers, found_numbers = np.unique(np.concatenate(near, axis=1), axis=1)
+        return Found(numbers, found_numbers, candidates)
 
     def candidates(
         self, queries: NDArray[np.uint64]
@@ -238,13 +238,13 @@ def main() -> None:
             start = time.perf_counter()
             found = search.find(queries, options.distance)
             seconds.append(time.perf_counter() - start)
-        met = pairs(found)
-        truth = met if truth is None else truth
+        found_numbers = pairs(found)
+        truth = found_numbers if truth is None else truth
         print(
             f"{name:24}{search.tables:8}{search.lookups:9}"
             f"{found.candidates / len(queries):12.1f}"
             f"{min(seconds) / len(queries) * 1e6:10.1f}{search.bytes / len(fingerprints):7.0f}"
-            f"{built:9.1f}{len(truth - met):8}"
+            f"{built:9.1f}{len(truth - found_numbers):8}"
         )
 
 

@@ -8,15 +8,15 @@
         --crawls --writers 8 --latency 20                       # crawls far from their server
 
 Several processes claim the same documents in different orders, as crawlers do that meet the same
-mirrors. A document that two of them are told is unique is a double. Beside the index stand
+mirrors. A document reported as unique to two of them is a double. Beside the index stand
 strategies that look right: to look first and insert then, in one transaction each; to lock the row
 with SELECT ... FOR UPDATE; and, on MariaDB, GET_LOCK. On a cluster their locks are local to a
 node. The tables of the strategies are made in the database and dropped again; the URL must be that
 of an empty one. Batches are of 64 documents.
 
 With --crawls there are no strategies, and most documents are no longer the same ones: each writer
-has texts of its own, a tenth are met by all, and what one batch claimed the next one confirms. With
---latency each answer of the server comes so many milliseconds later, by way of a proxy.
+has texts of its own, a tenth are seen by all, and each batch confirms the claims of the one before.
+With --latency each answer of the server comes so many milliseconds later, by way of a proxy.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--claims", type=int, default=5000, help="of each writer")
     parser.add_argument("--galera", action="store_true", help="start a cluster; needs MariaDB")
     parser.add_argument("--kill", action="store_true", help="kill a node of it on the way")
-    parser.add_argument("--crawls", action="store_true", help="most texts are met by one writer")
+    parser.add_argument("--crawls", action="store_true", help="most texts are seen by one writer")
     parser.add_argument("--latency", type=float, default=0, help="ms that each answer takes longer")
     options = parser.parse_args()
     # What the tests start serves here too.

@@ -1,4 +1,4 @@
-"""Things that are decided on without a database, as if every key of an index met, for tests."""
+"""Decides on things without a database, as if all keys of an index matched; for tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Thing:
     """A document. Two texts are .04 less similar for each step between their places.
 
     Attributes:
-        identity: whose it is.
+        identity: its identity key.
         text: the place of its text; of one that is compared as a whole, its digest.
         facts: values by their names, those that begin with "€" amounts; None for none known.
         url: where it was found.
@@ -49,8 +49,8 @@ class Thing:
     page_sketch: bytes | None = None
 
     @property
-    def said(self) -> object:
-        """What makes two of them equal."""
+    def content(self) -> object:
+        """Things with equal content are duplicates."""
         return self.text, self.facts, self.exact
 
     def again(self, epoch: int = 2) -> Thing:
@@ -103,7 +103,7 @@ class Seen:
         """Things as they are asked for: these get their tokens, and numbers when they are tried."""
         facts = [None if one.facts is None else facts_of(dict(one.facts)) for one in things]
         pairs = zip(things, facts, strict=True)
-        return [self._row(thing, said) for thing, said in pairs], facts
+        return [self._row(thing, content) for thing, content in pairs], facts
 
     def commit(self, asked: Sequence[Row], facts: Sequence[Facts | None]) -> list[Decision]:
         """Try to decide; a second attempt with the same rows finds the claims of the first."""

@@ -25,10 +25,10 @@ LONG_TEXT = paragraphs(*story("a long story", 960))
 
 
 class Case(NamedTuple):
-    """What is met, and what of it an example is about.
+    """What a crawl finds, and which part of it an example is about.
 
     Attributes:
-        visits: the crawls, one after the other. The example is about what is met after the first
+        visits: the crawls, one after the other. The example is about what is found after the first
             page of the first crawl.
         read: what a spider makes of a page.
         about: whether the example is about an item.

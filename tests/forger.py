@@ -56,7 +56,7 @@ class Forger:
         self, copied: Sequence[tuple[str, str]], least: NDArray[np.uint64], bands: Bands
     ) -> str:
         """The pairs in any order, with words between them that lead to no lower hash."""
-        said: list[str] = []
+        chosen_words: list[str] = []
         last = self._hashes[self._random.integers(len(self._words))]
         for one, other in (copied[place] for place in self._random.permutation(len(copied))):
             for target in (None, None, one):
@@ -66,11 +66,11 @@ class Forger:
                     into = self.pairs(self._hashes[some], self._token(target))
                     fine &= ~_is_lower(into, least, bands)
                 chosen = some[fine.argmax()]
-                said.append(self._words[chosen])
+                chosen_words.append(self._words[chosen])
                 last = self._hashes[chosen]
-            said += [one, other]
+            chosen_words += [one, other]
             last = self._token(other)
-        return " ".join(said)
+        return " ".join(chosen_words)
 
     def pairs(
         self, first: NDArray[np.uint64] | np.uint64, second: NDArray[np.uint64] | np.uint64

@@ -2,7 +2,7 @@
 
 Tests use the PostgreSQL and MariaDB of the URLs in SIMHASH_TEST_POSTGRESQL and
 SIMHASH_TEST_MARIADB, or those that answer on 127.0.0.1. Every test uses databases of its own, which
-are dropped afterwards. Without installed servers the tests are skipped with a line that says what
+are dropped afterwards. Without installed servers the tests are skipped with a line that names what
 to install. A server that is started here keeps its files in a temporary directory and is stopped
 with the process.
 """

@@ -1,4 +1,4 @@
-"""Every example on the page on duplicates is what the page says it is."""
+"""Every example on the page on duplicates gets the verdict that the page states."""
 
 from __future__ import annotations
 

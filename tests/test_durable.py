@@ -78,8 +78,8 @@ def test_a_name_may_be_as_long_as_the_system_allows(tmp_path) -> None:
 def test_of_two_writers_the_second_is_refused_and_told_who_is_the_first(tmp_path) -> None:
     path = tmp_path / "file"
 
-    def refused(said: str) -> None:
-        with pytest.raises(BlockingIOError, match=said), new_file(path):
+    def refused(message: str) -> None:
+        with pytest.raises(BlockingIOError, match=message), new_file(path):
             pytest.fail("it is locked")
 
     with new_file(path) as stream:

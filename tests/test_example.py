@@ -106,14 +106,14 @@ def test_other_things_are_told_again_where_the_manifest_says_so() -> None:
     pages = catalogue()
     truth = manifest(pages)
     told_again = {group for group, labels in truth["others"].items() if len(labels) > 1}
-    said: dict[str, set[str]] = {}
+    labels_by_group: dict[str, set[str]] = {}
     kinds: dict[str, set[str]] = {}
     for page in pages:
         for thing in page.things:
-            said.setdefault(thing.group, set()).add(thing.label)
+            labels_by_group.setdefault(thing.group, set()).add(thing.label)
             kinds.setdefault(thing.kind, set()).add(thing.group)
-    assert all(len(labels) == 1 for labels in said.values())
-    assert len(set.union(*said.values())) == len(said)
+    assert all(len(labels) == 1 for labels in labels_by_group.values())
+    assert len(set.union(*labels_by_group.values())) == len(labels_by_group)
     assert {kind: bool(groups & told_again) for kind, groups in kinds.items()} == {
         "author": True, "offer": True, "event": True, "meeting": False, "chapter": True,
     }  # fmt: skip
@@ -127,8 +127,8 @@ def test_shops_sell_the_same_goods_at_prices_of_their_own() -> None:
     for page in catalogue():
         for thing in page.things:
             if thing.kind == "offer":
-                told = (page.outlet.name, thing.fields["price"])
-                prices.setdefault(thing.fields["text"], set()).add(told)
+                offer = (page.outlet.name, thing.fields["price"])
+                prices.setdefault(thing.fields["text"], set()).add(offer)
     assert all(len({shop for shop, _ in offers}) == 2 for offers in prices.values())
     assert all(len({price for _, price in offers}) == 2 for offers in prices.values())
 

@@ -1,4 +1,4 @@
-"""Files that are made are their owner's alone, and what was planted in their place stays."""
+"""New files are readable by their owner alone; files planted in their place stay as they were."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such mod
 
 @pytest.fixture(autouse=True)
 def no_umask():
-    """What is made may be read by all, unless somebody says otherwise."""
+    """By default everybody may read a new file."""
     before = os.umask(0)
     yield
     os.umask(before)

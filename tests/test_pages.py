@@ -59,8 +59,8 @@ def test_the_first_page_does_what_it_says(tmp_path):
             code = code.replace("https://example.com", site).replace("example.com", "127.0.0.1")
             file.write_text(code, "utf-8")
         lines = "\n".join(blocks(DOCS / "start.md", "console")).splitlines()
-        said = [shlex.split(line.removeprefix("$ ")) for line in lines]
-        crawls = [words[1:] for words in said if words[:2] == ["scrapy", "crawl"]]
+        commands = [shlex.split(line.removeprefix("$ ")) for line in lines]
+        crawls = [words[1:] for words in commands if words[:2] == ["scrapy", "crawl"]]
         first, again, counting = (run(*arguments, cwd=tmp_path) for arguments in crawls)
     lines = (tmp_path / "pages.jsonl").read_text("utf-8").splitlines()
     kept = [json.loads(line)["url"] for line in lines]
@@ -70,6 +70,6 @@ def test_the_first_page_does_what_it_says(tmp_path):
     assert "4 checked, 3 kept, 1 dropped: 3 unique, 1 near-duplicate" in first
     assert "4 checked, 0 kept, 4 dropped" in again
     assert "4 checked, 4 kept" in counting
-    (back,) = (words[1:] for words in said if "restore" in words)
+    (back,) = (words[1:] for words in commands if "restore" in words)
     run(*back, cwd=tmp_path)
     assert len((tmp_path / "back.jsonl").read_text("utf-8").splitlines()) == 5

@@ -17,7 +17,7 @@ README = ROOT / "README.md"
 
 @pytest.fixture(scope="module")
 def metadata(tmp_path_factory):
-    """What a build says of the package, given the environment; read from a copy of the project."""
+    """The metadata of a build from a copy of the project, given the environment."""
     folder = tmp_path_factory.mktemp("project")
     for name in ("README.md", "LICENSE", "pyproject.toml", "setup.py"):
         shutil.copy(ROOT / name, folder)

@@ -33,7 +33,7 @@ def claims_in(settings: Mapping[str, Any]) -> int:
     return count
 
 
-def said(items: Iterable[Any], *but: str) -> list[str]:
+def contents(items: Iterable[Any], *but: str) -> list[str]:
     """Items as sorted JSON, without some of their fields."""
     return sorted(
         json.dumps(
@@ -72,7 +72,7 @@ async def crawl_twice(
     claims = claims_in(settings)
     second = await crawl(spider, settings, *args, **kwargs)
     assert len(second.items) == kept, f"{len(second.drops)} dropped on the second visit"
-    assert said(second.items, *but) == said(first.items, *but)
+    assert contents(second.items, *but) == contents(first.items, *but)
     assert claims_in(settings) == claims, "the second visit claimed something new"
     assert (first.errors, second.errors) == (0, 0)
     return first

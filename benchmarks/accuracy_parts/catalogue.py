@@ -86,14 +86,14 @@ def weather(writer: Writer, common: str) -> Thing:
     place = writer.name(2)
     low, high = writer.random.randint(-9, 15), writer.random.randint(16, 34)
     wind, rain = writer.random.randint(1, 60), writer.random.randint(0, 100)
-    said = (
+    report = (
         f"Today in {place} it stays between {low} and {high} degrees, with wind of {wind} km/h. "
         f"The chance of rain is {rain} percent."
     )
     return Thing(
         f"Weather in {place}",
-        f"<h1>Weather in {place}</h1><p>{said}</p><p>{common}</p>",
-        {"place": place, "text": f"{said} {common}"},
+        f"<h1>Weather in {place}</h1><p>{report}</p><p>{common}</p>",
+        {"place": place, "text": f"{report} {common}"},
     )
 
 

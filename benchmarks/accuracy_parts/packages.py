@@ -2,7 +2,7 @@
 
 The clients are those of the package indexes: pip, npm, apt-get. The packages of Debian need a
 system whose sources list the releases that have these versions; a site that can't be fetched is
-left out, and said to be.
+left out, and reported as such.
 """
 
 from __future__ import annotations

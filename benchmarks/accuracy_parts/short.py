@@ -25,13 +25,13 @@ class Figures(NamedTuple):
     """What was measured of the pairs of a class.
 
     Attributes:
-        met: the share that shares a key.
+        found: the share that shares a key.
         near: the share whose distance makes a candidate.
         error: the standard error of a similarity that is estimated from sketches.
         distance_error: that of one estimated from the distance of the fingerprints.
     """
 
-    met: float
+    found: float
     near: float
     error: float
     distance_error: float
@@ -44,17 +44,17 @@ def measure_class(least: int, end: int, seed: int, pairs: int = PAIRS) -> Figure
     the next one above it: equal.
     """
     scheme, bands, limit = load_scheme(), bands_for(ASKED), candidate_limit(ASKED)
-    met, near, errors, distance_errors = 0, 0, [], []
+    found, near, errors, distance_errors = 0, 0, [], []
     for texts in _pairs(np.random.default_rng([seed, least]), least, end, pairs):
         one, other = map(scheme.sketch, texts)
         true = other.size / one.size
-        met += bool((bands.keys(one) == bands.keys(other)).any())
+        found += bool((bands.keys(one) == bands.keys(other)).any())
         near += distance(one.fingerprint, other.fingerprint) <= limit
         sketched = similarity_of(minhash(one.shingles), minhash(other.shingles))
         errors.append(sketched - true)
         distance_errors.append(similarity(one.fingerprint, other.fingerprint) - true)
     return Figures(
-        met / pairs,
+        found / pairs,
         near / pairs,
         float(np.sqrt(np.mean(np.square(errors)))),
         float(np.sqrt(np.mean(np.square(distance_errors)))),

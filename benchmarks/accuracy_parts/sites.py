@@ -1,7 +1,7 @@
 """Real web sites in two versions, crawled one after the other, with copies of some pages.
 
-What a page says is told by a selector of the site's own content, so the truth knows nothing of our
-extractor. A page *has a copy* if what it says is SAME or more like what an earlier page says.
+A selector for the site's own content gives the text of a page, so the truth is independent of our
+extractor. A page *has a copy* if an earlier page has a text with a similarity of SAME or more.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree, html
 
-from benchmarks.accuracy_parts.syndication import said_in
+from benchmarks.accuracy_parts.syndication import text_in
 from benchmarks.accuracy_parts.visits import Visit, half_of
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.simhash.measure import jaccard
@@ -43,9 +43,9 @@ __all__ = [
 COPY = 0.9  # from this similarity on a page has to be found
 OTHER = 0.5  # below it a page that is dropped is lost
 GREY = 0.8
-AGAIN = 4  # one page of so many is met again with a session id, and one as a print view
+AGAIN = 4  # one page of so many appears again with a session id, and one as a print view
 PAGES = 400  # of a version, at most
-FEW = 8  # a page that says less is told apart by nothing
+FEW = 8  # a page with fewer features can't be told from others
 
 
 class SitePage(NamedTuple):
@@ -58,9 +58,11 @@ class SitePage(NamedTuple):
 
 
 def content_of(root: HtmlElement, selector: str) -> tuple[str, bytes] | None:
-    """What a page says by the selector of its site, and a print view: its title and that alone."""
+    """The text of a page by the selector of its site; a print view with its title and that text."""
     found = root.xpath(selector)
-    parts = [node if isinstance(node, str) else said_in(node) for node in found if _is_said(node)]
+    parts = [
+        node if isinstance(node, str) else text_in(node) for node in found if _is_content(node)
+    ]
     text = re.sub(r"\s+", " ", " ".join(parts)).strip()
     if not text:
         return None
@@ -74,7 +76,7 @@ def content_of(root: HtmlElement, selector: str) -> tuple[str, bytes] | None:
         if not isinstance(node, str)
         else html.tostring(_plain(node), encoding="unicode")
         for node in found
-        if _is_said(node)
+        if _is_content(node)
     )
     box = page.find("body/div")
     box.extend(html.fragments_fromstring(f"<div>{inside}</div>"))
@@ -99,7 +101,7 @@ def read_site(folder: Path, selector: str, limit: int = PAGES) -> Iterator[SiteP
 def visits_of_site(host: str, versions: Sequence[tuple[str, Sequence[SitePage]]]) -> list[Visit]:
     """The crawls of a site: its versions under addresses of their own, copies in the last crawl.
 
-    A page says the same under a session id, which stands in all its links; and as a print view.
+    A page has the same text under a session id, which all its links contain, and as a print view.
     """
     visits = []
     for number, (version, pages) in enumerate(versions):
@@ -139,7 +141,7 @@ class Drops(NamedTuple):
 
     Attributes:
         pages: visits.
-        copies: those that say COPY or more of what an earlier page says, copies made by us aside.
+        copies: those that share COPY or more of an earlier page's text; copies made by us aside.
         found: those of them that were dropped.
         again: copies made by us, under a session id and as print views.
         again_found: those of them that were dropped.
@@ -164,7 +166,7 @@ class Truth(NamedTuple):
     """What is known of the visits of a site without any judge.
 
     Attributes:
-        hashes: of what each says.
+        hashes: of the text of each.
         nearest: for each the largest similarity with an earlier one.
     """
 
@@ -232,7 +234,7 @@ def _order(name: str) -> bytes:
     return sha1(f"order {name}".encode()).digest()
 
 
-def _is_said(node: object) -> bool:
+def _is_content(node: object) -> bool:
     return isinstance(node, str) or isinstance(getattr(node, "tag", None), str)
 
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-__all__ = ["Source", "fetch_again", "read_sources", "said_in", "syndication"]
+__all__ = ["Source", "fetch_again", "read_sources", "syndication", "text_in"]
 
-SLOT = 0.4  # of what a page says, the share of its article
+SLOT = 0.4  # the share of the article in the text of a page
 ALIKE = 0.5  # pages whose articles have more in common may be one article already
 TEMPLATES = {"zh": 12}  # others into which each article is put, of which there are few
 USUAL = 3
@@ -48,7 +48,7 @@ class Source(NamedTuple):
     body: bytes
 
 
-def said_in(element: HtmlElement) -> str:
+def text_in(element: HtmlElement) -> str:
     """The text of an element by the parser alone, without what browsers never show."""
     parts: list[str] = []
     hidden = {inner for name in UNSEEN for inner in element.iter(name)}
@@ -74,15 +74,15 @@ def read_sources(archive: Path) -> Iterator[Source]:
             if root is None or at is None:
                 continue
             article = element_at(root, at)
-            text = said_in(article)
-            if len(text) >= SLOT * len(said_in(root)) and not _is_comments(article):
+            text = text_in(article)
+            if len(text) >= SLOT * len(text_in(root)) and not _is_comments(article):
                 yield Source(
                     re.sub(r"\W+", "-", path.stem), path.parent.name, Page(root, at), text, body
                 )
 
 
 def _is_comments(element: HtmlElement) -> bool:
-    """Whether most of what is said on a page is said by its readers."""
+    """Whether most of the text of a page was written by its readers."""
     around = [element, *element.iterancestors()]
     return any("comment" in f"{one.get('class')} {one.get('id')}".lower() for one in around[:-2])
 
@@ -110,7 +110,7 @@ def fetch_again(source: Source, other: Source, rng: random.Random) -> HtmlElemen
             element.set("data-nonce", f"{rng.getrandbits(32):x}")
     body = root.find("body")
     if body is not None:
-        words = " ".join(said_in(root).split()[:400:40])
+        words = " ".join(text_in(root).split()[:400:40])
         body.append(
             html.fromstring(f'<div><a href="/?{rng.getrandbits(32):x}">{_plain(words)}</a></div>')
         )

@@ -13,15 +13,15 @@ HALVES = ("tuning", "held out")
 
 
 class Visit(NamedTuple):
-    """A page or a text that is met.
+    """A page or a text that a crawl fetches.
 
     Attributes:
         url: where.
-        thing: what it is, by its making: visits of one thing are copies of each other.
+        thing: the document it was made from: visits of one thing are copies of each other.
         kind: the class under which it is counted.
         half: one of `HALVES`.
         page: the page; None for what is a text only.
-        text: what it says by its making, not by any extractor.
+        text: as it was made, not as any extractor returns it.
         item: what a project with selectors of its own would store.
         round: which crawl of the site it belongs to.
     """
@@ -37,11 +37,11 @@ class Visit(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What a judge says of a visit.
+    """The decision on a visit.
 
     Attributes:
         match: the number of the visit that it is dropped as a copy of; None where it is kept.
-        differs: what kept it, where its text is near another one.
+        differs: the field that kept it, where its text is similar to another.
     """
 
     match: int | None
@@ -49,15 +49,15 @@ class Judged(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How judgements on visits were.
+    """Counts of right and wrong decisions.
 
     Attributes:
-        copies: visits of a thing that was met before.
-        found: those of them that were dropped as copies of it.
+        copies: visits of a thing that was seen before.
+        found: those that were dropped as copies of it.
         visits: all visits.
         wrong: those that were dropped as copies of another thing.
-        things: visits of a thing that was not met before.
-        lost: those of them that were dropped.
+        things: visits of a thing that was not seen before.
+        lost: those that were dropped.
     """
 
     copies: int
@@ -69,7 +69,7 @@ class Tally(NamedTuple):
 
 
 def half_of(name: str) -> str:
-    """Tell by the hash of a name whether it is one to tune on or one that is held out."""
+    """The half of a name, by its hash: for tuning, or held out."""
     return HALVES[sha1(name.encode()).digest()[0] & 1]
 
 
@@ -83,17 +83,17 @@ def tally(
     """
     names = tuple(keys)
     counts: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    met: set[str] = set()
+    seen: set[str] = set()
     for visit, (match, _) in zip(visits, judged, strict=True):
         count = counts[tuple(getattr(visit, name) for name in names)]
-        is_copy, is_dropped = visit.thing in met, match is not None
+        is_copy, is_dropped = visit.thing in seen, match is not None
         is_right = match is not None and visits[match].thing == visit.thing
         count["visits"] += 1
         count["copies" if is_copy else "things"] += 1
         count["found"] += is_copy and is_right
         count["wrong"] += is_dropped and not is_right
         count["lost"] += is_dropped and not is_copy
-        met.add(visit.thing)
+        seen.add(visit.thing)
     return {
         values: Tally(*(count[field] for field in Tally._fields))
         for values, count in counts.items()

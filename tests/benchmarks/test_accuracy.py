@@ -22,7 +22,7 @@ from benchmarks.accuracy_parts.sites import (
     read_site,
     visits_of_site,
 )
-from benchmarks.accuracy_parts.syndication import distinct, read_sources, said_in, syndication
+from benchmarks.accuracy_parts.syndication import distinct, read_sources, syndication, text_in
 from benchmarks.accuracy_parts.tables import share, table
 from benchmarks.accuracy_parts.texts import EDITS, Pair, accepted, edited
 from benchmarks.accuracy_parts.visits import HALVES, Judged, Tally, Visit, half_of, tally
@@ -93,12 +93,12 @@ class TestSyndication:
         assert composed
         for one in composed:
             host = one.url.split("/")[2].removesuffix(".example")
-            said = said_in(parse_html(one.page or b""))
+            content = text_in(parse_html(one.page or b""))
             assert host != one.thing
-            assert f"section {host} 0" in said
-            assert f"section {one.thing} 0" not in said
-            assert all(text in said for text in ARTICLES[int(one.thing)])
-            assert not any(text in said for text in ARTICLES[int(host)])
+            assert f"section {host} 0" in content
+            assert f"section {one.thing} 0" not in content
+            assert all(text in content for text in ARTICLES[int(one.thing)])
+            assert not any(text in content for text in ARTICLES[int(host)])
 
     def test_pages_are_read_as_what_they_say_they_are_written_in(self, tmp_path: Path) -> None:
         heads = [
@@ -126,7 +126,7 @@ class TestSyndication:
         for one in again:
             assert one.page != original[one.thing].page
             assert one.url.split("/")[2] == original[one.thing].url.split("/")[2]
-            assert one.text in said_in(parse_html(one.page or b""))
+            assert one.text in text_in(parse_html(one.page or b""))
 
     def test_small_articles_comments_and_copies_are_left_out(self, tmp_path: Path) -> None:
         links = "".join(f"<a href=/{n}>{WRITER.name(8)}</a>" for n in range(60))
@@ -298,7 +298,7 @@ def test_tables() -> None:
 class TestShort:
     def test_few_shingles_are_met_and_estimated_as_well_as_many(self) -> None:
         few, many = (measure_class(least, 2 * least, 1, 200) for least in (16, 512))
-        assert min(few.met, few.near, many.met, many.near) > 0.9
+        assert min(few.found, few.near, many.found, many.near) > 0.9
         assert max(few.error, many.error) < 0.03
         assert max(few.distance_error, many.distance_error) < 0.07
 

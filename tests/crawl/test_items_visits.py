@@ -7,7 +7,7 @@ from hosts import serve_hosts
 from loopback import PageSpider, crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
 from site_pages import layout, paragraphs, person, price, sentences, story, title
-from visits import claims_in, on_both_engines, said
+from visits import claims_in, contents, on_both_engines
 
 SHOP, TOWN = "http://shop.example", "http://town.example"
 
@@ -60,7 +60,7 @@ async def test_entries_that_moved_to_other_pages_are_the_same_again(settings, ad
         assert claims_in(settings) == claims + 1
         hosts["town.example"] = feed(turned, addressed=addressed)
         reordered = await crawl(FeedSpider, settings | through, urls)
-        assert said(reordered.items) == said(inserted.items)
+        assert contents(reordered.items) == contents(inserted.items)
         assert claims_in(settings) == claims + 1
 
 

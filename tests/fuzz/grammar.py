@@ -361,7 +361,7 @@ class Wrong:
 
 
 class Endless(dict):  # type: ignore[type-arg]
-    """A mapping that says it has more than it has, and whose values can't be had."""
+    """A mapping that claims a greater length than it has, and whose values raise errors."""
 
     def __len__(self) -> int:
         return 1 << 40

@@ -104,7 +104,7 @@ def _megabytes() -> float:
     return float(psutil.Process().memory_info().rss / 1e6)
 
 
-def _targets(left_out: Callable[[str], None] = lambda said: None) -> dict[str, Any]:
+def _targets(left_out: Callable[[str], None] = lambda message: None) -> dict[str, Any]:
     """The targets of all test files in this folder; reports the files that can't be imported."""
     for path in sorted(Path(__file__).parent.glob("test_*.py")):
         try:
@@ -139,7 +139,7 @@ def _by_hypothesis(watch: Watch, first: int) -> None:
         one = fuzzed(check, (watch.given,), max_examples=_ROUND, phases=(Phase.generate,))
         try:
             seed(first)(one)()
-        except Exception as error:  # noqa: BLE001 - the watch has told of it, or the strategy failed
+        except Exception as error:  # noqa: BLE001 - the watch has reported it, or the strategy failed
             watch.fail(error, "while an example was made")
         first += 1
 

@@ -43,13 +43,13 @@ def dedupe(suffix: str, content: bytes) -> tuple[int, str, list[bytes], list[byt
 
 def look_at(suffix: str, content: bytes) -> tuple[list[bytes], list[bytes]] | None:
     """Kept and dropped rows; None if the feed was refused in one line."""
-    code, said, kept, dropped = dedupe(suffix, content)
-    assert code in {0, 2}, said
+    code, message, kept, dropped = dedupe(suffix, content)
+    assert code in {0, 2}, message
     if code == 2:
-        assert said.count("\n") == 1, said
-        assert "Traceback" not in said
-        assert f"in{suffix}" in said
-        assert said.strip().isprintable()
+        assert message.count("\n") == 1, message
+        assert "Traceback" not in message
+        assert f"in{suffix}" in message
+        assert message.strip().isprintable()
         return None
     return kept, dropped
 

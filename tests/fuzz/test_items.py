@@ -32,7 +32,9 @@ SECRET = b"0123456789abcdef"
 REASONS = {"unreadable", "no_text", "too_short", "too_large", "no_main_text", "too_complex"}
 
 
-def met(*asked: tuple[Any, bool, bytes | None]) -> list[tuple[Document | str, Verdict | None]]:
+def decide_in_turn(
+    *asked: tuple[Any, bool, bytes | None],
+) -> list[tuple[Document | str, Verdict | None]]:
     """Decide on items in turn; each with whether it is alone on its page, and the page if any."""
     maker = DocumentMaker(SETTINGS, STATS, lambda: SECRET)
     found: list[tuple[Document | str, Verdict | None]] = []
@@ -55,13 +57,13 @@ def met(*asked: tuple[Any, bool, bytes | None]) -> list[tuple[Document | str, Ve
     return found
 
 
-def said(value: Any) -> Any:
+def content_of(value: Any) -> Any:
     """The content of a value, extracted independently; other content gives another result."""
     if isinstance(value, Mapping):
-        fields = ((str(key), said(inner)) for key, inner in value.items())
+        fields = ((str(key), content_of(inner)) for key, inner in value.items())
         return ("d", frozenset((key, inner) for key, inner in fields if inner is not None))
     if isinstance(value, (list, tuple, set, frozenset)):
-        inside = frozenset(one for inner in value if (one := said(inner)) is not None)
+        inside = frozenset(one for inner in value if (one := content_of(inner)) is not None)
         return ("l", inside) if inside else None
     if isinstance(value, str):
         text = str.__str__(value)
@@ -75,7 +77,7 @@ def said(value: Any) -> Any:
     if isinstance(value, (bool, float, Decimal, dt.date, dt.time, dt.timedelta)):
         return (type(value).__name__, str(value))
     if isinstance(value, Product):
-        return said(ItemAdapter(value).asdict())
+        return content_of(ItemAdapter(value).asdict())
     return (type(value).__name__, str(value))
 
 
@@ -92,7 +94,7 @@ def fields_of(item: Any) -> Any:
             else:
                 paths.setdefault(path + key, set()).add(inner)
 
-    collect("", said(dict(ItemAdapter(item)))[1])
+    collect("", content_of(dict(ItemAdapter(item)))[1])
     return type(item).__name__, {path: frozenset(one) for path, one in paths.items()}
 
 
@@ -116,7 +118,7 @@ def test_items_that_follow_each_other(
     pair: tuple[Any, Any], is_alone: bool, body: bytes | None
 ) -> None:
     first, second = pair
-    (one, _), (two, verdict) = met((first, is_alone, body), (second, is_alone, body))
+    (one, _), (two, verdict) = decide_in_turn((first, is_alone, body), (second, is_alone, body))
     if verdict is None or verdict.kind != "duplicate":
         return
     assert isinstance(one, Document)
@@ -140,7 +142,7 @@ PLAIN = st.recursive(
 @target(st.dictionaries(st.text(max_size=8), PLAIN, min_size=1, max_size=4), examples=80)
 def test_an_item_that_comes_again(item: dict[str, Any]) -> None:
     again = dict(reversed(copy.deepcopy(item).items()))
-    (one, _), (_, verdict) = met((item, False, None), (again, False, None))
+    (one, _), (_, verdict) = decide_in_turn((item, False, None), (again, False, None))
     if isinstance(one, Document):
         assert verdict is not None
         assert verdict.kind in {"duplicate", "same"}
@@ -155,9 +157,9 @@ FACTS = st.dictionaries(NAMES, SHORT, max_size=4)
 
 @target(prose(), FACTS, FACTS, st.booleans(), examples=80)
 def test_items_of_one_text(text: str, first: Any, second: Any, is_alone: bool) -> None:
-    """On one site, that of the page: whatever the second one says is said by the first."""
+    """On one site, that of the page: the first has all the content of the second."""
     body = f"<p>{text}".encode()
-    (_, _), (two, verdict) = met(
+    (_, _), (two, verdict) = decide_in_turn(
         ({"body": text, **first}, is_alone, body), ({"body": text, **second}, is_alone, body)
     )
     assert isinstance(two, Document)
@@ -178,4 +180,4 @@ def number_or_text(value: Any) -> Any:
 def test_what_is_compared_with_is_written_exactly() -> None:
     """The check is useless if different values look equal to it."""
     different: Iterable[Any] = (1, True, 1.0, "1", b"1", Decimal(1), [1], [1, 2], {"a": 1})
-    assert len({str(said(value)) for value in different}) == 9
+    assert len({str(content_of(value)) for value in different}) == 9

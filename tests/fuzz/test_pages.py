@@ -48,13 +48,13 @@ def look_at(root: Any) -> None:
     stood = etree.tostring(root)
     for name in NAMES:
         extractor = load_extractor(name)
-        says = read_page(root, extractor)
-        assert says is not None
-        assert says.text == page_text(root, extractor=name)
-        assert_collapsed(says.text)
-        assert says.main_width >= 0
-        assert not (says.is_representative and not says.text)
-        assert containment(says.page_sketch, says.page_sketch) in {0.0, 1.0}
+        page_content = read_page(root, extractor)
+        assert page_content is not None
+        assert page_content.text == page_text(root, extractor=name)
+        assert_collapsed(page_content.text)
+        assert page_content.main_width >= 0
+        assert not (page_content.is_representative and not page_content.text)
+        assert containment(page_content.page_sketch, page_content.page_sketch) in {0.0, 1.0}
         assert read_page(root, extractor, most=-1) is None
     facts = page_facts(root)
     assert facts == page_facts(root)
@@ -62,8 +62,8 @@ def look_at(root: Any) -> None:
         assert name.startswith("page:")
         assert 0 < len(value) <= 256
         assert value == " ".join(value.split())
-    said = read_item(facts, page_url=PAGE, since=0.0, now=0.0)
-    assert said.digest is not None
+    item_content = read_item(facts, page_url=PAGE, since=0.0, now=0.0)
+    assert item_content.digest is not None
     assert etree.tostring(root) == stood
 
 

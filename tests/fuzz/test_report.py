@@ -127,7 +127,7 @@ def store(index: Index, number: int, *thing: str) -> None:
     """Store a text, drop an equal one, and keep one that differs in a field."""
     url, key, other, words, field = thing
     text = f"{words} {url} {other}"
-    facts: Any = [Facts.of({field: fold(name_of(field), said)}) for said in "12"]
+    facts: Any = [Facts.of({field: fold(name_of(field), title)}) for title in "12"]
     first = index.document(text, key=f"{number} {key}", url=url, facts=facts[0])
     index.confirm(*index.execute(claims=[first]))
     copy = index.document(text, key=f"{number} {key} copy", url=url, facts=facts[0])

@@ -89,14 +89,14 @@ def test_settings(given: dict[str, Any]) -> None:
     try:
         settings = Settings.read(ScrapySettings(given))
     except SettingError as error:
-        said = str(error)
-        assert any(name in said for name in (*given, "SIMHASH_DISTANCE", "SIMHASH_CANDIDATES"))
-        assert "\n" not in said
-        assert len(said) < 2000
+        message = str(error)
+        assert any(name in message for name in (*given, "SIMHASH_DISTANCE", "SIMHASH_CANDIDATES"))
+        assert "\n" not in message
+        assert len(message) < 2000
         for name in SECRETS & given.keys():
             # What it was is not repeated; a word of the message itself may be the same.
             if isinstance(given[name], str) and "a:b@" in given[name]:
-                assert given[name] not in said
+                assert given[name] not in message
         return
     assert settings.near
     assert isinstance(settings.compared, str)

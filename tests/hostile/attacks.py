@@ -241,7 +241,7 @@ def navigation(size: int) -> bytes:
     return html(story("navigation") + "<nav>" + prose("menu", 1000) * (size // 7100))
 
 
-# What the page says of itself
+# What the page declares
 
 
 @page(900_000, "too_short")

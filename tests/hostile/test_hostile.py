@@ -328,10 +328,10 @@ def test_names_from_metas_are_cut_before_they_are_held_against_others() -> None:
 
 @pytest.mark.parametrize("name", ITEMS)
 def test_an_item_is_read(name: str) -> None:
-    said = read_item(ITEMS[name](), page_url="http://site.example/", since=0, now=1)
+    item_content = read_item(ITEMS[name](), page_url="http://site.example/", since=0, now=1)
     # What is nested too deep is known not to be read to its end.
-    assert (said.digest is None) == (name == "depth")
-    assert not said.is_empty
+    assert (item_content.digest is None) == (name == "depth")
+    assert not item_content.is_empty
 
 
 def test_a_date_of_impossible_numbers_is_no_moment() -> None:

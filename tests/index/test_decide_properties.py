@@ -59,8 +59,8 @@ histories = st.lists(
 )
 
 
-def said(things: list[Thing]) -> list[object]:
-    return [thing.said for thing in things]
+def contents(things: list[Thing]) -> list[object]:
+    return [thing.content for thing in things]
 
 
 @given(crawls(facts=partial, sites="ab", kinds=(*KINDS, "listed")), batches)
@@ -82,16 +82,16 @@ def test_a_drop_has_a_match_that_is_near_and_has_no_conflict(things, batch):
 def test_of_equal_things_of_a_visit_one_is_kept_whatever_came_before(visits, batch):
     seen = Seen()
     for epoch, things in enumerate(visits, 1):
-        kept = said(seen.kept(*(thing.again(epoch) for thing in things), batch=batch))
+        kept = contents(seen.kept(*(thing.again(epoch) for thing in things), batch=batch))
         assert len(kept) == len(set(kept))
 
 
 @given(crawls(texts=APART, kinds=(*KINDS, "listed")), batches, st.randoms())
 def test_on_one_site_everything_that_is_said_is_kept_once_in_whatever_order(things, batch, chance):
     chance.shuffle(things)
-    kept = said(Seen().kept(*things, batch=batch))
+    kept = contents(Seen().kept(*things, batch=batch))
     assert len(kept) == len(set(kept))
-    assert set(kept) == set(said(things))
+    assert set(kept) == set(contents(things))
 
 
 @given(crawls(), batches, batches, st.randoms())
@@ -131,7 +131,7 @@ def comes_again(things, batch, other, chance=None):
         if chance is not None:
             chance.shuffle(again)
         kept = seen.kept(*again, batch=other)
-        assert sorted(said(kept)) == sorted(said(first))
+        assert sorted(contents(kept)) == sorted(contents(first))
         assert set(seen.claims) == claims
 
 

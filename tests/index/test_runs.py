@@ -208,7 +208,7 @@ def test_heartbeats_are_sent_by_the_clock_of_the_database(
     db: Database, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
     if engine == "sqlite":
-        pytest.skip("it has none of its own")
+        pytest.skip("SQLite has no clock of its own")
     run = Run.open(db)
     opened = row(db, run).heartbeat
     now = runs.time.time

@@ -246,7 +246,7 @@ class Tree:
         return struct.pack("<IIIIHHIIHH32x", 7, 31, ahead, _BIG_WRITES, 16, 12, _LARGEST, 1, 0, 0)
 
     def _entry(self, node: File | Folder) -> bytes:
-        # Name and attributes are valid for long: the kernel is told of every change.
+        # Name and attributes are valid for long: the kernel is notified of every change.
         head = struct.pack("<QQQQII", node.number, 0, 3600, 3600, 0, 0)
         return head + self._attributes(node.number)
 

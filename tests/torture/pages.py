@@ -11,8 +11,8 @@ from loopback import article
 from site_pages import layout, sentences, title
 from torture.crawler import fate_of
 
-GROUPS, TWINS = 40, 3
-PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]
+GROUPS, COPIES = 40, 3
+PATHS = [f"/{group}/{copy}" for group in range(GROUPS) for copy in range(COPIES)]
 #: Lists of four entries, among which no two are of one group: such ones would both be kept.
 ENTRIES = 4
 LISTS = [f"/list/{number}" for number in range(len(PATHS) // ENTRIES)]
@@ -29,9 +29,9 @@ def is_list(path: str) -> bool:
 def lists() -> dict[str, bytes]:
     chance = random.Random(2)
     entries = [
-        f"<div class='entry'><a href='/{group}/{twin}'>{title(group)}</a>"
+        f"<div class='entry'><a href='/{group}/{copy}'>{title(group)}</a>"
         f"<p>{sentences(group, 60)}</p></div>"
-        for twin in range(TWINS)
+        for copy in range(COPIES)
         for group in chance.sample(range(GROUPS), GROUPS)
     ]
     return {

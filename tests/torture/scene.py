@@ -85,13 +85,15 @@ class Run:
 
     def unchecked(self) -> list[str]:
         """The pages that were stored without a verdict to store them."""
-        told: dict[str, set[str]] = defaultdict(set)
+        outcomes: dict[str, set[str]] = defaultdict(set)
         for _, page, kind in self.verdicts:
-            told[page].add(kind)
+            outcomes[page].add(kind)
         # The verdicts of a list do not name the entry.
-        lists = [page for page in told if is_list(page) and "failed_open" in told[page]]
+        lists = [page for page in outcomes if is_list(page) and "failed_open" in outcomes[page]]
         admits = {"unique", "same"} if self.stores_again else {"unique"}
-        return lists + [page for page in self.delivered if page in told and not told[page] & admits]
+        return lists + [
+            page for page in self.delivered if page in outcomes and not outcomes[page] & admits
+        ]
 
     def signal(self, number: int) -> None:
         with suppress(ProcessLookupError):
@@ -271,10 +273,10 @@ def _wrong(run: Run, unchecked: list[str], *, is_settled: bool) -> int:
     # A crawl that was stopped at once has not counted its open claims.
     if not is_settled and "claims/open" not in ours:
         return 0
-    told = Counter(kind for _, _, kind in run.verdicts)
+    outcomes = Counter(kind for _, _, kind in run.verdicts)
     kinds = {"unique": "unique", "duplicate": "duplicates", "same": "same", "failed_open": ""}
     differs = [
-        kind for kind, name in kinds.items() if told[kind] != ours.get(name or "failed_open", 0)
+        kind for kind, name in kinds.items() if outcomes[kind] != ours.get(name or "failed_open", 0)
     ]
     counted = ours.get("failed_open", 0) + ours.get("quarantine/failed", 0)
     return len(sums_that_are_wrong(ours)) + len(differs) + (len(unchecked) > counted)

@@ -17,7 +17,7 @@ from scrapy.settings import Settings
 from torture.processes import HARD_KILL, kill, start
 from torture.rows import Cases, Row
 
-GROUPS, TWINS = 900, 2
+GROUPS, COPIES = 900, 2
 
 
 def call(*arguments: str) -> None:
@@ -62,12 +62,12 @@ def row(case: str, calls: int, output: Path) -> Row:
 @pytest.fixture
 def source(tmp_path):
     path = tmp_path / "in.jsonl"
-    items = [(group, twin) for group in range(GROUPS) for twin in range(TWINS)]
+    items = [(group, copy) for group in range(GROUPS) for copy in range(COPIES)]
     random.Random(3).shuffle(items)
     with path.open("w", encoding="utf-8") as file:
-        for group, twin in items:
-            # Each at a place of its own, so that no address says what it is.
-            item = {"url": f"http://{twin}.example/{group}", "text": prose(group, 60)}
+        for group, copy in items:
+            # Each at a place of its own, so that addresses tell nothing.
+            item = {"url": f"http://{copy}.example/{group}", "text": prose(group, 60)}
             file.write(json.dumps({**item, "group": group}) + "\n")
     return path
 

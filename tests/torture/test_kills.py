@@ -31,7 +31,7 @@ def test_killed_at_random_moments(scene, table, seeds):
 def test_killed_where_confirmed_claims_are_kept(scene, table, seeds):
     """For pipelines that store at once: what they stored before the end is not stored again.
 
-    What was stored when its claim was not confirmed yet is stored once more; that, too, is told
+    What was stored when its claim was not confirmed yet is stored once more; that, too, is reported
     page by page.
     """
     cases = Cases()

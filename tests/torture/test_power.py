@@ -24,8 +24,8 @@ from loopback import article, path_of, prose, serve
 from torture.rows import Cases, Row
 
 HERE = Path(__file__).parent
-GROUPS, TWINS = 40, 3
-PATHS = [f"/{group}/{twin}" for group in range(GROUPS) for twin in range(TWINS)]
+GROUPS, COPIES = 40, 3
+PATHS = [f"/{group}/{copy}" for group in range(GROUPS) for copy in range(COPIES)]
 EVERY = {str(group) for group in range(GROUPS)}
 #: No process lives longer, whatever happens to it.
 HARD_KILL = 90

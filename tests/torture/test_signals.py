@@ -1,4 +1,4 @@
-"""Crawls that are told to stop: by a signal, by two of them, by a setting, to go on later."""
+"""Crawls that are stopped: by a signal, by two of them, by a setting, to go on later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_interrupted_twice(scene, table, seeds, at_once):
     """The one bound on time that is promised: 5 s and the timeout of the index.
 
     Two signals that are sent at once arrive as one now and then. The crawl then ends in order, and
-    what can't be checked because the database does not answer is stored. Its log says which it was.
+    what can't be checked because the database does not answer is stored. Its log says which.
     """
     cases = Cases()
     for seed in seeds(2):
