@@ -57,7 +57,7 @@ def run(project: Project, options: Namespace) -> None:
 
 
 def _figures(project: Project, sources: Sequence[Source]) -> dict[str, Any]:
-    scheme, rule = project.settings.scheme, project.rule
+    scheme, rule = project.settings.scheme, project.settings.rule
     a, b = documents = [
         _document(scheme, source, name) for source, name in zip(sources, "AB", strict=True)
     ]

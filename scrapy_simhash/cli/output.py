@@ -82,16 +82,6 @@ def json_line(value: Any) -> bytes:
     return visible(json.dumps(value, ensure_ascii=False)).encode() + b"\n"
 
 
-def format_bytes(count: int) -> str:
-    """A size with its unit."""
-    size, unit = float(count), "bytes"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            break
-        size, unit = size / 1024, larger
-    return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
-
-
 def format_distance(value: int | None, bits: int) -> str:
     """A Hamming distance and the similarity it stands for; "-" for None."""
     if value is None:

@@ -15,7 +15,6 @@ from scrapy_simhash.db.engine import check_url, sqlite_file
 from scrapy_simhash.db.transactions import Database, drop_tables
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import FactsMode
 
@@ -41,11 +40,6 @@ class Project:
         self.settings = Settings.read(settings)
         self._url: str | None = getattr(options, "database", None)
         self._name: str | None = getattr(options, "namespace", None)
-
-    @property
-    def rule(self) -> Rule:
-        """What makes two documents near-duplicates in a crawl of this project."""
-        return self.settings.rule
 
     @property
     def name(self) -> str | None:

@@ -25,7 +25,7 @@ def run(project: Project, options: Namespace) -> None:
     path = Path(options.output)
     with project.namespace() as (database, namespace), progress_bar() as progress:
         progress.add_task("Writing the report", total=None)
-        rule = project.rule
+        rule = project.settings.rule
         subject = read_subject(database, namespace.name, options.run, rule.limit, rule.similarity)
         write_report(subject, path)
     print(f"Report: {path.absolute()}", file=sys.stderr)

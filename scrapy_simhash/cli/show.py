@@ -89,21 +89,16 @@ def _version(
     others: Mapping[tuple[int, int], str],
 ) -> dict[str, Any]:
     """A stored version of the page."""
+    names = ("url", "key", "run", "nearest", "differs", "created", "seen")
     return {
         "claim": str(claim.id),
-        "url": claim.url,
-        "key": claim.key,
-        "run": claim.run,
+        **{name: getattr(claim, name) for name in names},
         "group": group_name(claim.namespace, claim.origin),
         "state": "confirmed" if claim.state else "pending",
         "fingerprint": bytes(claim.fingerprint).hex(),
         "features": claim.size,
-        "nearest": claim.nearest,
         "beside": None if claim.beside is None else str(claim.beside),
         "beside_url": others.get((claim.beside, 0)),
-        "differs": claim.differs,
-        "created": claim.created,
-        "seen": claim.seen,
         "text": texts.get((claim.id, 0)),
     }
 

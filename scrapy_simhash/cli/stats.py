@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from jinja2.filters import do_filesizeformat
 from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash import native
 from scrapy_simhash.cli.arguments import add_database, add_json
-from scrapy_simhash.cli.output import facts_table, format_bytes, open_console, print_json
+from scrapy_simhash.cli.output import facts_table, open_console, print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces, read_runs
 from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.visible import format_time, shortened
+from scrapy_simhash.visible import format_time, plural, shortened
 
 # Periods of growth, in days.
 _DAYS = (1, 7, 30)
@@ -40,7 +41,7 @@ def run(project: Project, options: Namespace) -> None:
     if options.json:
         print_json({"database": shown, "core": native.in_use, "namespaces": figures})
         return
-    count = f"{len(figures)} namespace{'s' * (len(figures) != 1)}"
+    count = f"{len(figures)} {plural(len(figures), 'namespace')}"
     open_console().print(f"{shown}: {count}; core: {native.in_use}")
     for one in figures:
         _print_namespace(one)
@@ -64,12 +65,11 @@ def _print_namespace(figures: Mapping[str, Any]) -> None:
     facts.add_row("stored items", f"{figures['size']:,}")
     facts.add_row("scheme", Text(shortened(figures["scheme"])))
     facts.add_row("keys", Text(shortened(figures["plan"])))
-    facts.add_row("texts kept", format_bytes(figures["text_bytes"]))
-    facts.add_row("items kept", format_bytes(figures["item_bytes"]))
+    facts.add_row("texts kept", do_filesizeformat(figures["text_bytes"], binary=True))
+    facts.add_row("items kept", do_filesizeformat(figures["item_bytes"], binary=True))
     facts.add_row("since", format_time(figures["created"]))
     growth = [
-        f"{figures[f'claims_last_{days}_days']:,} in {days} {'day' if days == 1 else 'days'}"
-        for days in _DAYS
+        f"{figures[f'claims_last_{days}_days']:,} in {days} {plural(days, 'day')}" for days in _DAYS
     ]
     facts.add_row("growth", ", ".join(growth))
     open_console().print(facts)

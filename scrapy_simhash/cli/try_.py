@@ -97,7 +97,7 @@ def run(project: Project, options: Options) -> None:
     with TemporaryDirectory(prefix="simhash-try-") as folder:
         crawler, fields = _crawl(_trial_settings(project.scrapy, folder, options.pages), options)
         trial = Project(crawler.settings, Options())
-        rule, spider = trial.rule, crawler.spidercls.name
+        rule, spider = trial.settings.rule, crawler.spidercls.name
         path = options.output or Path(f"simhash-try-{quote(str(spider), safe='')}.html")
         with trial.database() as database:
             name = trial.settings.namespace_of(crawler.spider)

@@ -91,7 +91,7 @@ def tuned(
         CommandError: the namespace has another scheme than the project.
         NotFound: there is nothing to replay.
     """
-    scheme, rule = keyed(project.settings.scheme, database.secret), project.rule
+    scheme, rule = keyed(project.settings.scheme, database.secret), project.settings.rule
     if namespace.scheme != scheme.id:
         raise CommandError(
             f"namespace {namespace.name!r} has the scheme {namespace.scheme!r}, the project has "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,14 +23,12 @@ from scrapy_simhash.history.query import (
 )
 from scrapy_simhash.index.verdict import Row
 
+# Columns of claims and duplicates; and those that only claims have.
 _COLUMNS = (
     *("created", "identity", "run", "compared_by", "fingerprint", "size"),
     *("digest", "facts", "minhash"),
 )
-# What is not read.
-_EMPTY: dict[str, Any] = {"id": 0, "state": CONFIRMED, "key": ""} | dict.fromkeys(
-    ("nearest", "packed_keys", "beside", "differs")
-)
+_OF_VISIT = ("token", "visit", "listing", "page_sketch")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,17 +64,23 @@ def read_documents(
         run: reads claims up to this run, and its own duplicates only.
         limit: the newest so many claims, and as many duplicates.
     """
-    of_claims, of_drops = _queries(namespace, run, limit)
+    conditions = claims_of(namespace)
+    if run is not None:
+        conditions.append(claim_columns.run <= run)
+    of_claims = _newest(schema.claims, (*_OF_VISIT, "epoch"), limit).where(*conditions)
+    of_drops = _newest(schema.duplicates, ["claim"], limit).where(
+        *drops_of(namespace, run), drop_columns.action != SAME
+    )
+    count = select(func.count()).where(*conditions)
 
     def read(connection: Connection) -> tuple[list[Stored[Any]], list[Stored[Any]], int]:
         claims = list(connection.execute(of_claims))
-        every = of_claims.limit(None).order_by(None).subquery()
-        total = connection.scalar(select(func.count()).select_from(every)) or 0
+        total = connection.scalar(count) or 0
         return claims, list(connection.execute(of_drops)), total - len(claims)
 
     claims, drops, left_out = database.read(read)
     visits = _Visits(claims)
-    found = [(_claimed(namespace, claim), (claim.claim, 0)) for claim in claims]
+    found = [(_claimed(namespace, claim), (claim.id, 0)) for claim in claims]
     seen = set()
     for drop in reversed(drops):
         page = (drop.run, drop.identity, drop.fingerprint)
@@ -92,28 +96,11 @@ def read_documents(
     )
 
 
-def _queries(
-    namespace: NamespaceRow, run: int | None, limit: int
-) -> tuple[Select[Any], Select[Any]]:
-    """The queries for claims and duplicates, the newest first."""
-    of_visit = (
-        claim_columns[name] for name in ("token", "visit", "epoch", "listing", "page_sketch")
-    )
-    of_claims = _newest(schema.claims, limit).add_columns(
-        claim_columns.id.label("claim"), *of_visit
-    )
-    of_claims = of_claims.where(*claims_of(namespace))
-    if run is not None:
-        of_claims = of_claims.where(claim_columns.run <= run)
-    of_drops = _newest(schema.duplicates, limit).add_columns(drop_columns.claim, drop_columns.id)
-    return of_claims, of_drops.where(*drops_of(namespace, run), drop_columns.action != SAME)
-
-
-def _newest(table: Table, limit: int) -> Select[Any]:
+def _newest(table: Table, more: Iterable[str], limit: int) -> Select[Any]:
     run = schema.runs.c
     return (
         select(
-            *(table.c[name] for name in _COLUMNS),
+            *(table.c[name] for name in ("id", *_COLUMNS, *more)),
             short_url(table).label("url"),
             run.epoch.label("made_in"),
         )
@@ -129,7 +116,7 @@ class _Visits:
     def __init__(self, claims: Sequence[Stored[Any]]) -> None:
         self.has_epochs = any(claim.epoch for claim in claims)
         self._of_claim: dict[int, tuple[int, int]] = {
-            claim.claim: (claim.identity, claim.visit) for claim in claims
+            claim.id: (claim.identity, claim.visit) for claim in claims
         }
         # Claims come newest first; the last one of a run and an identity is kept.
         self._of_run: dict[tuple[int, int], int] = {}
@@ -148,16 +135,15 @@ class _Visits:
 def _claimed(namespace: NamespaceRow, claim: Stored[Any]) -> Row:
     # The claim's own epoch may be a later one, in which the page was found again.
     epoch = (claim.made_in or 0) if claim.epoch else 0
-    of_visit = {name: getattr(claim, name) for name in ("token", "visit", "listing", "page_sketch")}
+    of_visit = {name: getattr(claim, name) for name in _OF_VISIT}
     return _row(namespace, claim, epoch=epoch, **of_visit)
 
 
 def _dropped(namespace: NamespaceRow, drop: Stored[Any], visits: _Visits) -> Row:
     epoch = (drop.made_in or 0) if visits.has_epochs else 0
-    of_visit = {"token": -drop.id, "visit": visits.of(drop), "listing": 0, "page_sketch": None}
-    return _row(namespace, drop, epoch=epoch, **of_visit)
+    return _row(namespace, drop, epoch=epoch, token=-drop.id, visit=visits.of(drop))
 
 
 def _row(namespace: NamespaceRow, stored: Stored[Any], **of_visit: Any) -> Row:
     columns = {name: getattr(stored, name) for name in (*_COLUMNS, "url")}
-    return Row(namespace=namespace.id, seen=stored.created, **columns, **of_visit, **_EMPTY)
+    return Row(namespace=namespace.id, seen=stored.created, state=CONFIRMED, **columns, **of_visit)

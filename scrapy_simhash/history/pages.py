@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, func, or_, select
+from sqlalchemy import ColumnElement, Row, Table, func, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
@@ -92,35 +92,29 @@ def read_page(
     Identities have an index; for the URL the whole namespace is searched.
     """
     identities = list(identities)
+
+    def is_of_page(table: Table) -> ColumnElement[bool]:
+        is_identity = is_in(database.dialect, table.c.identity, "identities")
+        return or_(url_of(table) == storable(url), is_identity)
+
+    def newest(condition: ColumnElement[bool], **numbers: Iterable[int]) -> list[Drop]:
+        query = select_drops.where(*drops_of(namespace), condition)
+        query = query.order_by(drop_columns.id.desc()).limit(limit)
+        return [Drop._make(row) for row in read(database, query, **numbers)]
+
     columns = [column for column in claim_columns if column.name != "url"]
-    own = select(*columns, url_of(schema.claims)).where(
-        *claims_of(namespace),
-        or_(
-            url_of(schema.claims) == storable(url),
-            is_in(database.dialect, claim_columns.identity, "identities"),
-        ),
+    own = (
+        select(*columns, url_of(schema.claims))
+        .where(*claims_of(namespace), is_of_page(schema.claims))
+        .order_by(claim_columns.id)
     )
-    dropped = select_drops.where(
-        *drops_of(namespace),
-        or_(
-            url_of(schema.duplicates) == storable(url),
-            is_in(database.dialect, drop_columns.identity, "identities"),
-        ),
-    )
-    of_it = [*drops_of(namespace), is_in(database.dialect, drop_columns.claim, "numbers")]
-    count = select(func.count()).select_from(schema.duplicates).where(*of_it)
-
-    def newest(query: Any) -> Any:
-        return query.order_by(drop_columns.id.desc()).limit(limit)
-
-    claims = read(database, own.order_by(claim_columns.id), identities=identities)
+    claims = read(database, own, identities=identities)
     numbers = [claim.id for claim in claims]
+    is_copy = is_in(database.dialect, drop_columns.claim, "numbers")
+    count = select(func.count()).where(*drops_of(namespace), is_copy)
     return PageHistory(
         claims,
-        [Drop._make(row) for row in read(database, newest(dropped), identities=identities)],
-        [
-            Drop._make(row)
-            for row in read(database, newest(select_drops.where(*of_it)), numbers=numbers)
-        ],
+        newest(is_of_page(schema.duplicates), identities=identities),
+        newest(is_copy, numbers=numbers),
         read(database, count, numbers=numbers)[0][0],
     )

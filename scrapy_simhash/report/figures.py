@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -25,12 +25,6 @@ _LEAST, _WIDTH = 0.5, 0.01
 
 # Similarities are sums of fractions: one on the edge of a bin may fall short by rounding.
 _ROUNDING = 1e-9
-
-_TIMES = (
-    ("text", "text_seconds"),
-    ("fingerprint", "fingerprint_seconds"),
-    ("index, in its own thread", "index/seconds"),
-)
 
 
 class Histogram(NamedTuple):
@@ -138,13 +132,6 @@ def shares(counted: Counter[str]) -> list[tuple[str, int, str]]:
     """The most common names, their counts, and their shares of all."""
     total = max(1, counted.total())
     return [(name, count, f"{count / total:.1%}") for name, count in counted.most_common(TOP)]
-
-
-def times_per_item(stats: Mapping[str, float]) -> list[tuple[str, str]]:
-    """The time for each checked item, by what it was spent on, where that is known."""
-    if not (checked := stats.get("checked")):
-        return []
-    return [(name, f"{1000 * stats.get(key, 0) / checked:.2f} ms") for name, key in _TIMES]
 
 
 _NUMBER = re.compile(r"\d+")

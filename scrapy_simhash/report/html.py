@@ -76,7 +76,6 @@ def _render(subject: Subject) -> str:
         kept=[(count, name, in_words(name)) for name, count in subject.kept.counts[: figures.TOP]],
         total=sum(subject.counts.values()),
         details=packed.details,
-        times=figures.times_per_item(subject.stats),
         table=packed.table,
         blocks=packed.blocks,
         longest=LONGEST,
