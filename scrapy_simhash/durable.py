@@ -64,7 +64,8 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
             _check_free(path)
-            _check_named(stream, part)
+            if not _is_named(stream, part):
+                raise FileNotFoundError(errno.ENOENT, "was removed while it was written", str(part))
             _close_on_windows(stream)
             part.rename(path)
         except BaseException:
@@ -81,23 +82,18 @@ def _check_free(path: Path) -> None:
         raise FileExistsError(errno.EEXIST, message, str(path))
 
 
-def _check_named(stream: BinaryIO, part: Path) -> None:
-    if not _is_named(stream, part):
-        raise FileNotFoundError(errno.ENOENT, "was removed while it was written", str(part))
-
-
 def _open_locked(path: Path, part: Path) -> BinaryIO:
     """Create the temporary file of an output, locked."""
     while True:
-        _remove_stale(path, part)
-        # Between any two of these steps another process may remove the file as stale.
-        with suppress(FileExistsError):
+        try:
             stream = open_new(part)
-            with suppress(BlockingIOError):
-                _lock(stream)
-                if _is_named(stream, part):
-                    return stream
-            stream.close()
+        except FileExistsError:
+            _remove_stale(path, part)
+            continue
+        # Between any two of these steps another process may remove the file as stale.
+        if _lock(stream) and _is_named(stream, part):
+            return stream
+        stream.close()
 
 
 def _remove_stale(path: Path, part: Path) -> None:
@@ -110,30 +106,24 @@ def _remove_stale(path: Path, part: Path) -> None:
         part.unlink(missing_ok=True)
         return
     with suppress(FileNotFoundError), os.fdopen(os.open(part, os.O_RDWR | _PLAIN), "rb") as stale:
-        try:
-            _lock(stale)
-        except BlockingIOError as error:
+        if not _lock(stale):
             number = stale.read(20)
             by = f"process {number.decode()}" if number.isdigit() else "another process"
-            raise BlockingIOError(errno.EAGAIN, f"is being written by {by}", str(path)) from error
+            raise BlockingIOError(errno.EAGAIN, f"is being written by {by}", str(path))
         if _is_named(stale, part):
             part.unlink()
 
 
-def _lock(stream: BinaryIO) -> None:
-    """Lock an open file, where the system and its file system have locks.
-
-    Raises:
-        BlockingIOError: another process has locked it.
-    """
-    if fcntl is None:
-        return
+def _lock(stream: BinaryIO) -> bool:
+    """Lock an open file; False if another process has locked it."""
     try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if fcntl is not None:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise
-    except OSError:
-        return
+        return False
+    except OSError:  # a file system without locks
+        pass
+    return True
 
 
 def _is_named(stream: BinaryIO, path: Path) -> bool:

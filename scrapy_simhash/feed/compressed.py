@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from scrapy_simhash.feed.source import FeedError
 
@@ -39,33 +39,26 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
     Raises:
         FeedError: the file is damaged or truncated; raised also by reads inside the block.
     """
-    with path.open("rb") as stream, _unpacking(stream, path) as unpacked:
-        yield unpacked
-
-
-@contextmanager
-def _unpacking(stream: BinaryIO, path: Path) -> Iterator[BinaryIO]:
     suffix = path.suffix.lower()
     damaged: tuple[type[Exception], ...] = _DAMAGED
-    if suffix == ".zst":
-        library = _zstandard()
-        damaged = (*damaged, library.ZstdError)
-        # As with gzip, a file may consist of several frames.
-        reader = library.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
-        unpacked = io.BufferedReader(reader)
-    elif suffix in _SUFFIXES:
-        opening: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-        unpacked = opening[suffix](stream)
-    else:
-        yield stream
-        return
-    try:
-        with unpacked:
-            yield cast("BinaryIO", unpacked)
-    except damaged as error:
-        if getattr(error, "errno", None) is not None:
-            raise
-        raise FeedError(f"{path}: can't be decompressed: {error}") from error
+    with path.open("rb") as stream:
+        unpacked: Any = stream
+        if suffix == ".zst":
+            library = _zstandard()
+            damaged = (*damaged, library.ZstdError)
+            # As with gzip, a file may consist of several frames.
+            reader = library.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+            unpacked = io.BufferedReader(reader)
+        elif suffix in _SUFFIXES:
+            opening: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+            unpacked = opening[suffix](stream)
+        try:
+            with unpacked:
+                yield unpacked
+        except damaged as error:
+            if getattr(error, "errno", None) is not None:
+                raise
+            raise FeedError(f"{path}: can't be decompressed: {error}") from error
 
 
 @contextmanager
