@@ -64,8 +64,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
             _check_free(path)
-            if not _is_named(stream, part):
-                raise FileNotFoundError(errno.ENOENT, "was removed while it was written", str(part))
+            _check_named(stream, part)
             _close_on_windows(stream)
             part.rename(path)
         except BaseException:
@@ -80,6 +79,11 @@ def _check_free(path: Path) -> None:
     if os.path.lexists(path):
         message = "exists; remove it, or choose another name"
         raise FileExistsError(errno.EEXIST, message, str(path))
+
+
+def _check_named(stream: BinaryIO, part: Path) -> None:
+    if not _is_named(stream, part):
+        raise FileNotFoundError(errno.ENOENT, "was removed while it was written", str(part))
 
 
 def _open_locked(path: Path, part: Path) -> BinaryIO:

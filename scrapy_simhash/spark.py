@@ -269,4 +269,4 @@ class _Deciding:
         keys = np.frombuffer(b"".join(packed["keys"]), np.int32)
         shingles = np.frombuffer(b"".join(packed["shingles"]), np.uint64)
         details = b"".join(packed["details"])
-        return Sketches.of(Part(rows, keys.reshape(len(rows), -1), shingles, details, names))
+        return Sketches.of(Part(rows, keys.reshape(len(rows), -1), shingles, details, names, []))

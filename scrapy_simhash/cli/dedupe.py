@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 
 from scrapy_simhash.cli.arguments import add_json, add_prefer, positive
 from scrapy_simhash.cli.output import print_json, progress_bar
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.corpus.dedupe import Targets, check_groups_file, dedupe_corpus
+from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
 from scrapy_simhash.corpus.workers import Sketcher, usable_cores
 from scrapy_simhash.db.secret import secret_of
+from scrapy_simhash.durable import open_new
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
 from scrapy_simhash.feed.open import find_files, identity_of, open_source
-from scrapy_simhash.feed.source import Source
+from scrapy_simhash.feed.source import FeedError, Source
+from scrapy_simhash.feed.tables import is_table
 from scrapy_simhash.feed.warc import WarcFile
-from scrapy_simhash.visible import plural
+from scrapy_simhash.visible import plural, visible
 
 _SETTINGS = {"fields": "fields", "ignore": "ignore_fields", "key": "key"}
 
@@ -30,12 +35,29 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="IN",
         nargs="+",
         help="JSON Lines (.jsonl, .jl), CSV, Parquet or WARC, also .gz, .bz2, .xz, .zst; several "
-        "files of one format, a folder or a pattern",
+        "files of one format, a folder or a pattern; - for standard input",
     )
     parser.add_argument(
-        "-o", "--output", required=True, metavar="OUT", help="a new file in the same format"
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="a new file, of the same format or JSON Lines, CSV or Parquet; - for standard output",
+    )
+    parser.add_argument(
+        "--format",
+        default="jsonl",
+        metavar="SUFFIX",
+        help="the format of standard input and output: a suffix such as csv or jsonl.gz "
+        "(default: jsonl)",
     )
     parser.add_argument("--dropped", metavar="FILE", help="write the near-duplicates to this file")
+    parser.add_argument(
+        "--rejects",
+        metavar="FILE",
+        help="write lines that can't be read to this file, unchanged; without it they are only "
+        "reported and counted",
+    )
     parser.add_argument(
         "--groups",
         metavar="FILE",
@@ -67,16 +89,65 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(project: Project, options: Namespace) -> None:
-    """Run the command."""
-    sources = [open_source(path) for given in options.input for path in find_files(given)]
-    others = [Path(name) if name else None for name in (options.dropped, options.groups)]
-    targets = Targets(Path(options.output), *others)
-    _check_files(sources, targets)
-    sketcher = _sketcher(project, options, sources)
-    processes = options.workers or usable_cores()
-    with _shown() as advance:
-        counts = dedupe_corpus(sketcher, targets, processes=processes, advance=advance)
+def run(project: Project, options: Namespace) -> int:
+    """Run the command. The exit code is 3 if lines could not be read."""
+    with ExitStack() as stack:
+        given, spooled = options.input, None
+        if "-" in given:
+            spooled = stack.enter_context(_standard_input(options.format))
+            given = [str(spooled) if one == "-" else one for one in given]
+        sources = [open_source(path) for one in given for path in find_files(one)]
+        targets = _targets(options)
+        _check_files(sources, targets)
+        if targets.stream is not None:
+            stack.enter_context(redirect_stdout(sys.stderr))
+        sketcher = _sketcher(project, options, sources)
+        processes = options.workers or usable_cores()
+        with _shown() as advance:
+            counts = dedupe_corpus(sketcher, targets, processes=processes, advance=advance)
+        if targets.stream is not None:
+            targets.stream.flush()
+        problems = [_renamed(problem, spooled) for problem in counts.problems]
+        _print(counts._replace(problems=problems), options)
+    return 3 if counts.rejected else 0
+
+
+@contextmanager
+def _standard_input(format_: str) -> Iterator[Path]:
+    """Standard input as a file, since it is read twice."""
+    with TemporaryDirectory(prefix="simhash-") as folder:
+        path = Path(folder, f"standard-input.{format_}")
+        with open_new(path) as stream:
+            copyfileobj(sys.stdin.buffer, stream)
+        try:
+            yield path
+        except FeedError as error:
+            raise FeedError(_renamed(str(error), path)) from error
+
+
+def _renamed(problem: str, spooled: Path | None) -> str:
+    return problem.replace(str(spooled), "standard input") if spooled else problem
+
+
+def _targets(options: Namespace) -> Targets:
+    is_piped = options.output == "-"
+    names = (options.dropped, options.groups, options.rejects)
+    dropped, groups, rejects = (Path(name) if name else None for name in names)
+    return Targets(
+        Path(f"-.{options.format}" if is_piped else options.output),
+        dropped,
+        groups,
+        rejects,
+        sys.stdout.buffer if is_piped else None,
+    )
+
+
+def _print(counts: Counts, options: Namespace) -> None:
+    for problem in counts.problems:
+        print(f"scrapy simhash dedupe: {visible(problem)}", file=sys.stderr)
+    if (others := counts.rejected - len(counts.problems)) > 0:
+        lines = plural(others, "line")
+        print(f"scrapy simhash dedupe: {others:,} more {lines} can't be read", file=sys.stderr)
     if options.json:
         print_json(counts._asdict())
         return
@@ -84,6 +155,7 @@ def run(project: Project, options: Namespace) -> None:
         f"{counts.read:,} {plural(counts.read, 'item')} read, {counts.kept:,} kept, "
         f"{counts.dropped:,} dropped"
         + (f", {counts.unchecked:,} kept without a check" if counts.unchecked else "")
+        + (f", {counts.rejected:,} rejected" if counts.rejected else "")
     )
 
 
@@ -145,11 +217,11 @@ def _check_files(sources: Sequence[Source], targets: Targets) -> None:
             raise CommandError(f"{source.path} and {sources[0].path} have different formats")
     paths = targets.paths()
     if len({path.resolve() for path in paths}) < len(paths):
-        raise CommandError("-o, --dropped and --groups must be different files")
+        raise CommandError("-o, --dropped, --groups and --rejects must be different files")
+    for path in filter(None, (targets.kept, targets.dropped, targets.groups)):
+        is_copy = path != targets.groups and sources[0].can_write(path)
+        if not is_copy and not is_table(path):
+            raise CommandError(f"{path}: the name must end in .jsonl, .csv or .parquet")
     for path in paths:
-        if path == targets.groups:
-            check_groups_file(path)
-        elif not sources[0].can_write(path):
-            raise CommandError(f"{path} and {sources[0].path} have different formats")
         if any(path.exists() and path.samefile(source.path) for source in sources):
             raise CommandError(f"{path} is an input file")

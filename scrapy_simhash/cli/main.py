@@ -44,11 +44,11 @@ def main(command: Any, settings: ScrapySettings, options: Namespace) -> int:
         options: the parsed command line.
 
     Returns:
-        the exit code: 0; 2 after an expected error, with one line on standard error; 1 after a bug,
-        with its traceback before that line.
+        the exit code: 0, or that of the command; 2 after an expected error, with one line on
+        standard error; 1 after a bug, with its traceback before that line.
     """
     try:
-        command.run(Project(settings, options), options)
+        code: int = command.run(Project(settings, options), options) or 0
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("scrapy simhash: interrupted", file=sys.stderr)
@@ -68,7 +68,7 @@ def main(command: Any, settings: ScrapySettings, options: Namespace) -> int:
             "database file was damaged or edited; please report it with them",
         )
         return 1
-    return 0
+    return code
 
 
 def _report(options: Namespace, message: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import NOTHING, Sketches
+from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.db.schema import EXACT
 from scrapy_simhash.simhash.measure import hamming
 
@@ -49,7 +49,7 @@ def find_candidates(sketches: Sketches, order: NDArray[np.uint32], plan: Plan) -
     """
     slots = plan.keys.slots
     compared_by = sketches.rows["compared_by"][order]
-    texts = np.flatnonzero((compared_by != NOTHING) & (compared_by != EXACT)).astype(np.uint32)
+    texts = np.flatnonzero((compared_by >= 0) & (compared_by != EXACT)).astype(np.uint32)
     whole_items = np.flatnonzero(sketches.rows["has_digest"][order]).astype(np.uint32)
     shared = np.zeros((len(order), slots + 1), np.bool_)
     if not plan.keys.needs_shingles:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
-from scrapy_simhash.corpus.sketches import NOTHING, Sketches, SketchStore
+from scrapy_simhash.corpus.sketches import NOTHING, UNREADABLE, Sketches, SketchStore
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
-from scrapy_simhash.feed.compressed import compressing, without_suffix
-from scrapy_simhash.feed.parquet import pyarrow, write_rows
-from scrapy_simhash.feed.source import FeedError, Source
+from scrapy_simhash.feed.source import FeedError, Source, chosen
+from scrapy_simhash.feed.tables import write_table
+from scrapy_simhash.feed.warc import WarcPage
 
 if TYPE_CHECKING:
     Advance = Callable[[Literal["Sketching", "Deciding", "Writing"], int], None]
@@ -29,7 +27,15 @@ if TYPE_CHECKING:
 # Columns of the table of groups. Items are numbered from 1; a group has the number of the item that
 # is kept. `match` is the item of which this one is a copy or, if it is kept, the item whose text is
 # similar and from which it `differs`.
-_COLUMNS = ("group", "member", "kept", "similarity", "match", "differs", "url")
+_COLUMNS = {
+    "group": "int64",
+    "member": "int64",
+    "kept": "bool",
+    "similarity": "double",
+    "match": "int64",
+    "differs": "string",
+    "url": "string",
+}
 
 
 class Counts(NamedTuple):
@@ -39,32 +45,41 @@ class Counts(NamedTuple):
         read: all items.
         kept: those written to the output.
         dropped: near-duplicates.
-        unchecked: kept without a check, because they are empty, too short or unreadable.
+        unchecked: kept without a check, because they are empty, too short or nested too deeply.
+        rejected: records that are no items, such as lines of invalid JSON.
+        problems: what is wrong with the first 10 of them, and where they are.
     """
 
     read: int
     kept: int
     dropped: int
     unchecked: int
+    rejected: int
+    problems: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The files to write.
+    """The files to write. The suffix of each selects its format.
 
     Attributes:
         kept: for the items that are kept.
         dropped: for the near-duplicates, if they are wanted.
         groups: for the table of groups, if it is wanted.
+        rejects: for records that are no items, unchanged, if they are wanted.
+        stream: written instead of `kept`, if given; it has everything once this function returns.
     """
 
     kept: Path
     dropped: Path | None = None
     groups: Path | None = None
+    rejects: Path | None = None
+    stream: BinaryIO | None = None
 
     def paths(self) -> list[Path]:
-        """The files that are wanted."""
-        return [path for path in (self.kept, self.dropped, self.groups) if path is not None]
+        """The files to create."""
+        kept = self.kept if self.stream is None else None
+        return [path for path in (kept, self.dropped, self.groups, self.rejects) if path]
 
 
 def dedupe_corpus(
@@ -85,13 +100,16 @@ def dedupe_corpus(
         advance: called now and then with the phase and the number of items done.
 
     Raises:
-        FeedError: a record is no item, or a file can't be read.
+        FeedError: a file can't be read or, in this format, written.
         FileExistsError: a target exists.
         BlockingIOError: another process is writing a target.
     """
     with ExitStack() as stack:
         streams = {path: stack.enter_context(new_file(path)) for path in targets.paths()}
-        store = stack.enter_context(closing(SketchStore(targets.kept.parent)))
+        if targets.stream is not None:
+            streams[targets.kept] = targets.stream
+        folder = targets.kept.parent if targets.stream is None else Path(gettempdir())
+        store = stack.enter_context(closing(SketchStore(folder)))
         portions = stack.enter_context(closing(_portions(sketcher.sources)))
         for part in stack.enter_context(closing(sketch_all(sketcher, portions, processes))):
             store.append(part)
@@ -99,15 +117,27 @@ def dedupe_corpus(
         sketches = store.read(sketcher.plan, len(sketcher.criteria))
         deciding = partial(advance, "Deciding")
         decisions = decide_corpus(sketches, sketcher.plan, sketches.order, deciding)
-        kept = decisions.kept
+        compared_by = sketches.rows["compared_by"]
+        rejected = compared_by == UNREADABLE
+        kept = decisions.kept & ~rejected
         advance("Writing", len(kept))
-        _copy(sketcher.sources, targets.kept, streams, kept, others=True)
-        if targets.dropped is not None:
-            _copy(sketcher.sources, targets.dropped, streams, ~kept, others=False)
-        if targets.groups is not None:
-            _write_groups(streams[targets.groups], targets.groups, sketches, decisions)
-        count, unchecked = int(kept.sum()), int((sketches.rows["compared_by"] == NOTHING).sum())
-    return Counts(len(kept), count, len(kept) - count, unchecked)
+        sources = sketcher.sources
+        _copy(sources, targets.kept, streams[targets.kept], kept, others=True)
+        if (path := targets.dropped) is not None:
+            _copy(sources, path, streams[path], ~decisions.kept, others=False)
+        if (path := targets.rejects) is not None:
+            sources[0].write(sources, iter(rejected.tolist()), path, streams[path], others=False)
+        if (path := targets.groups) is not None:
+            rows = partial(_group_rows, sketches, decisions, ~rejected)
+            write_table(rows, path, streams[path], types=_COLUMNS, for_people=True)
+        return Counts(
+            len(kept),
+            kept=int(kept.sum()),
+            dropped=int((~decisions.kept).sum()),
+            unchecked=int((compared_by == NOTHING).sum()),
+            rejected=int(rejected.sum()),
+            problems=store.problems,
+        )
 
 
 def _portions(sources: Sequence[Source]) -> Generator[Portion]:
@@ -122,48 +152,38 @@ def _portions(sources: Sequence[Source]) -> Generator[Portion]:
 def _copy(
     sources: Sequence[Source],
     path: Path,
-    streams: Mapping[Path, BinaryIO],
+    stream: BinaryIO,
     wanted: NDArray[np.bool_],
     *,
     others: bool,
 ) -> None:
+    """Copy records unchanged or, to another format, as items."""
+    if not sources[0].can_write(path):
+        write_table(partial(_items, sources, wanted), path, stream)
+        return
     left = iter(wanted.tolist())
-    sources[0].write(sources, left, path, streams[path], others=others)
+    sources[0].write(sources, left, path, stream, others=others)
+    _check_unchanged(sources, left)
+
+
+def _items(sources: Sequence[Source], wanted: NDArray[np.bool_]) -> Iterator[Mapping[str, Any]]:
+    left = iter(wanted.tolist())
+    for source, record in chosen(sources, left):
+        item = source.item(record)
+        yield item.fields() if isinstance(item, WarcPage) else item
+    _check_unchanged(sources, left)
+
+
+def _check_unchanged(sources: Sequence[Source], left: Iterator[bool]) -> None:
     if next(left, None) is not None:
         raise FeedError(f"{sources[-1].path} was changed while it was read")
 
 
-def check_groups_file(path: Path) -> None:
-    """Refuse a table of groups in an unknown format.
-
-    Raises:
-        FeedError: the name ends in another suffix.
-    """
-    if path.suffix.lower() != ".parquet" and without_suffix(path) not in {".csv", ".jsonl", ".jl"}:
-        raise FeedError(f"{path}: a table of groups must end in .csv, .jsonl or .parquet")
-
-
-def _write_groups(stream: BinaryIO, path: Path, sketches: Sketches, decisions: Decisions) -> None:
-    """Write the table of groups in the format that its name asks for."""
-    rows = _group_rows(sketches, decisions)
-    if path.suffix.lower() == ".parquet":
-        write_rows(stream, rows, _groups_schema())
-        return
-    with compressing(stream, path) as packed:
-        if without_suffix(path) != ".csv":
-            for row in rows:
-                packed.write(json.dumps(row).encode() + b"\n")
-            return
-        text = io.TextIOWrapper(packed, encoding="utf-8", errors="replace", newline="")
-        writer = csv.DictWriter(text, _COLUMNS)
-        writer.writeheader()
-        writer.writerows(rows)
-        text.detach()
-
-
-def _group_rows(sketches: Sketches, decisions: Decisions) -> Iterator[dict[str, Any]]:
-    for number, is_kept in enumerate(decisions.kept.tolist()):
-        match = int(decisions.matches[number])
+def _group_rows(
+    sketches: Sketches, decisions: Decisions, readable: NDArray[np.bool_]
+) -> Iterator[dict[str, Any]]:
+    for number in np.flatnonzero(readable).tolist():
+        is_kept, match = bool(decisions.kept[number]), int(decisions.matches[number])
         similarity = float(decisions.similarities[number])
         yield {
             "group": (number if is_kept else match) + 1,
@@ -174,10 +194,3 @@ def _group_rows(sketches: Sketches, decisions: Decisions) -> Iterator[dict[str, 
             "differs": decisions.reasons[decisions.differs[number]] or None,
             "url": sketches.url(number) or None,
         }
-
-
-def _groups_schema() -> Any:
-    library = pyarrow()
-    types = {"kept": library.bool_(), "similarity": library.float64()}
-    types |= dict.fromkeys(("differs", "url"), library.string())
-    return library.schema([(name, types.get(name, library.int64())) for name in _COLUMNS])

@@ -25,6 +25,11 @@ from scrapy_simhash.item.quality import Criterion, ranks_of
 
 #: Stands for what a document is compared by, if it has nothing to compare.
 NOTHING = -1
+#: The same, if it is no document at all.
+UNREADABLE = -2
+
+#: Records that can't be read and are reported one by one.
+MOST_PROBLEMS = 10
 
 _DIGEST = 16
 _NO_SHINGLES = np.empty(0, np.uint64)
@@ -88,6 +93,7 @@ class Part(NamedTuple):
         shingles: of all documents, concatenated.
         details: facts, page sketch and address of all documents, concatenated.
         names: of facts, by their hashes.
+        problems: what is wrong with the first records that can't be read.
     """
 
     rows: NDArray[np.void]
@@ -95,6 +101,7 @@ class Part(NamedTuple):
     shingles: NDArray[np.uint64]
     details: bytes
     names: dict[int, str]
+    problems: list[str]
 
 
 def make_part(
@@ -131,7 +138,7 @@ def make_part(
         shingles.append(mine)
         start += mine.size
     rows = np.array(packed, row_type(width, len(criteria)))
-    return Part(rows, keys, np.concatenate(shingles), b"".join(details), names)
+    return Part(rows, keys, np.concatenate(shingles), b"".join(details), names, [])
 
 
 def _nothing(width: int, rank: Any, start: int, end: int) -> _Packed:
@@ -186,6 +193,7 @@ class SketchStore:
         self._sizes = dict.fromkeys(self._streams, 0)
         self._names: dict[int, str] = {}
         self.count = 0
+        self.problems: list[str] = []
 
     def append(self, part: Part) -> None:
         """Store the sketches of further documents."""
@@ -194,6 +202,7 @@ class SketchStore:
         for name, stream in self._streams.items():
             self._sizes[name] += stream.write(getattr(part, name))
         self._names.update(part.names)
+        self.problems += part.problems[: MOST_PROBLEMS - len(self.problems)]
         self.count += len(part.rows)
 
     def read(self, plan: Plan, criteria: int) -> Sketches:

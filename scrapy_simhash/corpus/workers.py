@@ -16,9 +16,9 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import Part, make_part
+from scrapy_simhash.corpus.sketches import MOST_PROBLEMS, UNREADABLE, Part, make_part
 from scrapy_simhash.feed.documents import ItemReader, PageReader
-from scrapy_simhash.feed.source import Chunk, FeedError, Source
+from scrapy_simhash.feed.source import Chunk, FeedError, RecordError, Source
 from scrapy_simhash.item.quality import Criterion
 
 logger = logging.getLogger(__name__)
@@ -61,17 +61,30 @@ class Sketcher:
         """The sketches of some records.
 
         Raises:
-            FeedError: a record is no item, or the file has changed.
+            FeedError: the file has changed, or no item has a field to compare.
         """
         source, chunk = self.sources[portion.source], portion.chunk
         records = list(source.unpacked(chunk.packed))
         if len(records) != chunk.length:
             raise FeedError(f"{source.path} was changed while it was read")
+        items, problems = zip(*(_read(source, record) for record in records), strict=True)
+        if portion.number == 0 and isinstance(self.reader, ItemReader):
+            self.reader.check([item for item in items if item is not None])
         documents = [
-            self.reader.document(source.item(record), number)
-            for number, record in enumerate(records, portion.number)
+            None if item is None else self.reader.document(item, number)
+            for number, item in enumerate(items, portion.number)
         ]
-        return make_part(documents, self.plan, self.criteria)
+        part = make_part(documents, self.plan, self.criteria)
+        part.rows["compared_by"][[item is None for item in items]] = UNREADABLE
+        return part._replace(problems=[one for one in problems if one][:MOST_PROBLEMS])
+
+
+def _read(source: Source, record: Any) -> tuple[Any, str]:
+    """The item of a record, or what is wrong with it."""
+    try:
+        return source.item(record), ""
+    except RecordError as error:
+        return None, str(error)
 
 
 def usable_cores() -> int:
@@ -84,7 +97,7 @@ def sketch_all(sketcher: Sketcher, portions: Iterable[Portion], processes: int) 
     """Sketch records, in their order.
 
     Raises:
-        FeedError: a record is no item.
+        FeedError: as `Sketcher.part`.
     """
     portions = iter(portions)
     first = list(islice(portions, 2))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain, islice
 from typing import Any
 
 from scrapy_simhash.feed.source import FeedError
@@ -66,9 +67,6 @@ class ItemReader:
         Args:
             item: its fields.
             number: its place in the feed, from 0.
-
-        Raises:
-            FeedError: it has none of the fields to compare.
         """
         url = item.get("url")
         page = url if isinstance(url, str) else ""
@@ -83,7 +81,6 @@ class ItemReader:
             **_NO_CRAWL,
         )
         if content.is_empty and not content.names_page:
-            self._check_fields(item, number)
             return None
         sketch = Sketch(None, 0, None)
         if content.text and len(content.text) <= self.max_text:
@@ -111,14 +108,19 @@ class ItemReader:
             canonical=content.canonical,
         )
 
-    def _check_fields(self, item: Mapping[str, Any], number: int) -> None:
+    def check(self, items: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse items if none has a field to compare.
+
+        Raises:
+            FeedError: the names of the fields are wrong.
+        """
         only = self.fields.only
-        if only is None or any({name, name.partition(".")[0]} & item.keys() for name in only):
+        if not items or only is None:
             return
-        raise FeedError(
-            f"item {number + 1} has none of the fields {', '.join(only)}; it has "
-            f"{', '.join(map(str, item)) or 'none'}"
-        )
+        present = dict.fromkeys(chain.from_iterable(items))
+        if not any({name, name.partition(".")[0]} & present.keys() for name in only):
+            found = ", ".join(map(str, islice(present, 20))) or "none"
+            raise FeedError(f"no item has a field {' or '.join(only)}; their fields are {found}")
 
     def _whole(self, digest: bytes) -> Sketch:
         bits = min(self.scheme.bits, 8 * len(digest))

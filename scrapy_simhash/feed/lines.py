@@ -9,9 +9,8 @@ from abc import abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
-from itertools import compress, count, zip_longest
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from scrapy_simhash.feed.compressed import (
     compressing,
@@ -19,13 +18,22 @@ from scrapy_simhash.feed.compressed import (
     open_unpacked,
     without_suffix,
 )
-from scrapy_simhash.feed.source import CHUNK_BYTES, Chunk, FeedError, Source, chunks_of
+from scrapy_simhash.feed.source import (
+    CHUNK_BYTES,
+    MOST_BYTES,
+    MOST_VALUES,
+    Chunk,
+    FeedError,
+    RecordError,
+    Source,
+    chosen,
+    chunks_of,
+)
 
 #: Suffixes of JSON Lines.
 JSON_LINES = frozenset({".jsonl", ".jl", ".ndjson"})
 
-# The quarantine takes no larger items either.
-_MOST, _TOO_LONG = 64 << 20, "longer than 64 MiB"
+_TOO_LONG, _TOO_MANY = "longer than 64 MiB", f"more than {MOST_VALUES:,} values"
 
 
 class _Lines(Source):
@@ -34,14 +42,6 @@ class _Lines(Source):
     @abstractmethod
     def header(self) -> bytes:
         """What precedes the first record."""
-
-    @abstractmethod
-    def records(self) -> Generator[Any]:
-        """The records, without blank lines.
-
-        Raises:
-            FeedError: the file can't be read; the message says where.
-        """
 
     @abstractmethod
     def line(self, record: Any) -> bytes:
@@ -59,11 +59,8 @@ class _Lines(Source):
         """Copy the wanted records; there are no others."""
         with compressing(stream, path) as packed:
             packed.write(self.header())
-            for source in sources:
-                with closing(source.records()) as records:
-                    # compress takes the record first: at the end of a file no flag is lost.
-                    for line in map(source.line, compress(records, wanted)):
-                        packed.write(line)
+            for source, record in chosen(sources, wanted):
+                packed.write(source.line(record))
 
 
 class JsonLines(_Lines):
@@ -106,14 +103,18 @@ class JsonLines(_Lines):
     def item(self, record: tuple[int, bytes]) -> dict[str, Any]:
         """The object on a line."""
         number, line = record
+        place = f"{self.path}, line {number}"
+        # Parsed, each of these values takes up to 200 bytes.
+        if len(line) > MOST_VALUES < sum(map(line.count, (b",", b"[", b"{"))):
+            raise RecordError(f"{place}: {_TOO_MANY}")
         try:
             item = json.loads(line)
         except RecursionError as error:
-            raise FeedError(f"{self.path}, line {number}: nested too deeply") from error
+            raise RecordError(f"{place}: nested too deeply") from error
         except ValueError as error:
-            raise FeedError(f"{self.path}, line {number}: invalid JSON ({error})") from error
+            raise RecordError(f"{place}: invalid JSON ({error})") from error
         if not isinstance(item, dict):
-            raise FeedError(f"{self.path}, line {number}: not a JSON object")
+            raise RecordError(f"{place}: not a JSON object")
         return item
 
     def line(self, record: tuple[int, bytes]) -> bytes:
@@ -127,8 +128,8 @@ class JsonLines(_Lines):
             while content := stream.read(CHUNK_BYTES):
                 if not content.endswith(b"\n"):
                     begun = len(content) - content.rfind(b"\n") - 1
-                    missing = stream.readline(_MOST + 1 - begun)
-                    if begun + len(missing) > _MOST:
+                    missing = stream.readline(MOST_BYTES + 1 - begun)
+                    if begun + len(missing) > MOST_BYTES:
                         line = number + content.count(b"\n")
                         raise FeedError(f"{self.path}, line {line}: {_TOO_LONG}")
                     content += missing
@@ -139,12 +140,12 @@ class JsonLines(_Lines):
 
 
 class CsvFile(_Lines):
-    """A table whose first row names the columns. Its records are rows."""
+    """A table whose first row names the columns. Its records are rows with their last lines."""
 
     @property
     def form(self) -> str:
         """CSV with the names of its columns."""
-        return f"CSV {','.join(self._names or [])}"
+        return f"CSV {','.join(self._names)}"
 
     def can_write(self, path: Path) -> bool:
         """Compressed or not."""
@@ -152,52 +153,78 @@ class CsvFile(_Lines):
 
     def header(self) -> bytes:
         """The row with the names."""
-        return b"" if self._names is None else self.line(self._names)
+        return self.line((1, self._names)) if self._names else b""
 
-    def records(self) -> Generator[list[str]]:
+    def records(self) -> Generator[tuple[int, list[str]]]:
         """The rows behind the header."""
         with closing(self._rows()) as rows:
             next(rows, None)
-            yield from filter(None, rows)
+            yield from (record for record in rows if record[1])
 
     def chunks(self) -> Generator[Chunk]:
         """The rows behind the header."""
         with closing(self.records()) as rows:
-            yield from chunks_of((row, sum(map(len, row))) for row in rows)
+            yield from chunks_of((record, sum(map(len, record[1]))) for record in rows)
 
-    def item(self, record: Sequence[str]) -> dict[str, Any]:
+    def item(self, record: tuple[int, list[str]]) -> dict[str, Any]:
         """The cells of a row by the names of their columns."""
-        names = self._names or []
-        is_plain = len(set(names)) == len(names) >= len(record)
-        return dict(zip(names, record, strict=False)) if is_plain else _named(names, record)
+        number, row = record
+        try:
+            "".join(row).encode()
+        except UnicodeEncodeError as error:  # other bytes were decoded to lone surrogates
+            raise RecordError(f"{self.path}, line {number}: not UTF-8") from error
+        if self._has_unique_names and len(row) <= len(self._names):
+            return dict(zip(self._names, row, strict=False))
+        return self._named(row)
 
-    def line(self, record: Sequence[str]) -> bytes:
+    def line(self, record: tuple[int, Sequence[str]]) -> bytes:
         """The row in CSV."""
         text = io.StringIO()
-        csv.writer(text).writerow(record)
-        return text.getvalue().encode()
+        csv.writer(text).writerow(record[1])
+        return text.getvalue().encode(errors="surrogateescape")
 
     @cached_property
-    def _names(self) -> list[str] | None:
-        """The first row; None in an empty file."""
+    def _names(self) -> list[str]:
+        """The first row; empty in an empty file."""
         with closing(self._rows()) as rows:
-            return next(rows, None)
+            return next(rows, (0, []))[1]
 
-    def _rows(self) -> Generator[list[str]]:
-        """The rows; none is longer than a line may be."""
-        number = held = 0
+    @cached_property
+    def _has_unique_names(self) -> bool:
+        return len(set(self._names)) == len(self._names)
+
+    def _named(self, row: Sequence[str]) -> dict[str, Any]:
+        """The cells by column name; cells of equally named columns as a dict by position.
+
+        Rows that differ in one of these columns must stay different.
+        """
+        named: dict[str, dict[str, str]] = {}
+        for place, cell in enumerate(row):
+            name = self._names[place] if place < len(self._names) else ""
+            named.setdefault(name, {})[str(place)] = cell
+        return {
+            name: cells if len(cells) > 1 else next(iter(cells.values()))
+            for name, cells in named.items()
+        }
+
+    def _rows(self) -> Generator[tuple[int, list[str]]]:
+        """The rows with the numbers of their last lines, from 1; none is longer than allowed."""
+        number = size = cells = 0
 
         def lines() -> Iterator[str]:
-            nonlocal number, held
-            for number, line in _bounded_lines(self.path, text):
-                held += len(line)
-                # A row continues as long as a quotation mark is open.
-                if held > _MOST:
-                    raise FeedError(f"{self.path}, line {number}: {_TOO_LONG}")
-                yield _checked(self.path, number, line)
+            nonlocal number, size, cells
+            # A row continues as long as a quotation mark is open.
+            while line := text.readline(MOST_BYTES + 1 - size):
+                number += 1
+                size += len(line)
+                cells += line.count(",")
+                if size > MOST_BYTES or cells > MOST_VALUES:
+                    problem = _TOO_LONG if size > MOST_BYTES else _TOO_MANY
+                    raise FeedError(f"{self.path}, line {number}: {problem}")
+                yield line
 
         # By default csv refuses cells of 128 KiB.
-        limit = csv.field_size_limit(_MOST)
+        limit = csv.field_size_limit(MOST_BYTES)
         try:
             with (
                 open_unpacked(self.path) as stream,
@@ -206,8 +233,8 @@ class CsvFile(_Lines):
                 ) as text,
             ):
                 for row in csv.reader(lines()):
-                    yield row
-                    held = 0
+                    yield number, row
+                    size = cells = 0
         except csv.Error as error:
             raise FeedError(f"{self.path}, line {number}: {error}") from error
         finally:
@@ -234,41 +261,3 @@ def _numbered(block: _Block, lines: Sequence[bytes]) -> Iterator[tuple[int, byte
     for number, line in enumerate(lines, block.number):
         if line and not line.isspace():
             yield number, line
-
-
-def _bounded_lines(path: Path, stream: IO[str]) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers, from 1.
-
-    Raises:
-        FeedError: a line is longer than 64 MiB, as in a binary file or a decompression bomb.
-    """
-    for number in count(1):
-        line = stream.readline(_MOST + 1)
-        if len(line) > _MOST:
-            raise FeedError(f"{path}, line {number}: {_TOO_LONG}")
-        if not line:
-            return
-        yield number, line
-
-
-def _checked(path: Path, number: int, line: str) -> str:
-    """The line, if its bytes were UTF-8: others were decoded to lone surrogates."""
-    try:
-        line.encode()
-    except UnicodeEncodeError as error:
-        raise FeedError(f"{path}, line {number}: not UTF-8") from error
-    return line
-
-
-def _named(names: Sequence[str], row: Sequence[str]) -> dict[str, Any]:
-    """The cells by column name; cells of equally named columns as a dict by position.
-
-    Rows that differ in one of these columns must stay different.
-    """
-    named: dict[str, dict[str, str]] = {}
-    for place, (name, cell) in enumerate(zip_longest(names, row, fillvalue="")):
-        named.setdefault(name, {})[str(place)] = cell
-    return {
-        name: cells if len(cells) > 1 else next(iter(cells.values()))
-        for name, cells in named.items()
-    }

@@ -44,6 +44,11 @@ class ParquetTable(Source):
         """The rows."""
         return chunks_of(self._sized_rows())
 
+    def records(self) -> Generator[dict[str, Any]]:
+        """The rows."""
+        for batch in self._batches():
+            yield from batch.to_pylist()
+
     def write(
         self,
         sources: Sequence[ParquetTable],

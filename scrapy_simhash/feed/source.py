@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import compress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 #: Approximate size of a chunk, in bytes.
 CHUNK_BYTES = 1 << 20
 
+#: The largest record, in bytes, and the most values or cells in one. The quarantine takes no larger
+#: items either.
+MOST_BYTES, MOST_VALUES = 64 << 20, 1_000_000
+
 _CHUNK_RECORDS = 512
 
 
 class FeedError(ValueError):
     """A file that `dedupe` should read or write is unusable."""
+
+
+class RecordError(FeedError):
+    """A record is no item, but the records after it can be read."""
 
 
 class Chunk(NamedTuple):
@@ -70,6 +80,14 @@ class Source(ABC):
             FeedError: the file can't be read; the message says where.
         """
 
+    @abstractmethod
+    def records(self) -> Generator[Any]:
+        """The records of the file, one by one.
+
+        Raises:
+            FeedError: as `chunks`.
+        """
+
     def unpacked(self, packed: Any) -> Iterable[Any]:
         """The records of a chunk."""
         records: Iterable[Any] = packed
@@ -79,7 +97,7 @@ class Source(ABC):
         """The item, or page, that a record stands for.
 
         Raises:
-            FeedError: the record is no item; the message says where it is.
+            RecordError: the record is no item; the message says where it is.
         """
         return record
 
@@ -102,3 +120,12 @@ class Source(ABC):
             stream: where to write.
             others: whether to copy what is neither an item nor a page, too.
         """
+
+
+def chosen(sources: Iterable[Any], wanted: Iterator[bool]) -> Iterator[tuple[Any, Any]]:
+    """The wanted records, each with its source."""
+    for source in sources:
+        with closing(source.records()) as records:
+            # compress takes the record first: at the end of a file no flag is lost.
+            for record in compress(records, wanted):
+                yield source, record

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from scrapy_simhash.feed.compressed import without_suffix
 from scrapy_simhash.feed.source import Chunk, FeedError, Source, chunks_of
+from scrapy_simhash.text.html import decode
 
 #: Suffixes of archives, perhaps with ".gz" behind them.
 ARCHIVES = (".warc", ".wet")
@@ -37,6 +38,12 @@ class WarcPage:
     url: str
     html: bytes | None
     text: str | None
+
+    def fields(self) -> dict[str, str]:
+        """The page as an item, for other formats."""
+        if self.html is None:
+            return {"url": self.url, "text": self.text or ""}
+        return {"url": self.url, "html": decode(self.html)}
 
 
 class _Record(NamedTuple):
@@ -62,11 +69,13 @@ class WarcFile(Source):
 
     def chunks(self) -> Generator[Chunk]:
         """The pages."""
-        return chunks_of(
-            (page, len(page.html or page.text or ""))
-            for page in (record.page for record in self._records())
-            if page is not None
-        )
+        return chunks_of((page, len(page.html or page.text or "")) for page in self.records())
+
+    def records(self) -> Generator[WarcPage]:
+        """The pages."""
+        for record in self._parts():
+            if record.page is not None:
+                yield record.page
 
     def write(
         self,
@@ -81,13 +90,13 @@ class WarcFile(Source):
         for source in sources:
             end = _Record(source.path.stat().st_size, None)
             with source.path.open("rb") as archive:
-                for record, following in pairwise(chain(source._records(), [end])):
+                for record, following in pairwise(chain(source._parts(), [end])):
                     is_wanted = others if record.page is None else next(wanted, False)
                     if is_wanted:
                         archive.seek(record.start)
                         _copy(archive, stream, following.start - record.start)
 
-    def _records(self) -> Generator[_Record]:
+    def _parts(self) -> Generator[_Record]:
         last = -1
         with self.path.open("rb") as stream:
             for record in self._parsed(stream):

@@ -33,6 +33,8 @@ from scrapy_simhash.feed.open import find_files
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.simhash.shingles import Shingles
 
+NO_REJECTS = {"rejected": 0, "problems": []}
+
 
 def zstd(content):
     zstandard = pytest.importorskip("zstandard")
@@ -88,7 +90,7 @@ def test_a_table_in_parquet(call, tmp_path):
         *("dedupe", source, "-o", output, "--dropped", dropped, "--ignore", "n", "--json")
     )
     assert code == 0, err
-    assert json.loads(out) == {"read": 30, "kept": 20, "dropped": 10, "unchecked": 0}
+    assert json.loads(out) == {"read": 30, "kept": 20, "dropped": 10, "unchecked": 0} | NO_REJECTS
     assert pq.read_table(output).equals(table.take(kept))
     assert pq.read_table(dropped).num_rows == 10
 
@@ -122,7 +124,7 @@ def test_an_archive_keeps_its_records_to_the_byte(call, tmp_path, suffix):
     source.write_bytes(b"".join([info, request, *pages, error]))
     code, out, err = call("dedupe", source, "-o", output, "--dropped", dropped, "--json")
     assert code == 0, err
-    assert json.loads(out) == {"read": 8, "kept": 4, "dropped": 4, "unchecked": 0}
+    assert json.loads(out) == {"read": 8, "kept": 4, "dropped": 4, "unchecked": 0} | NO_REJECTS
     assert output.read_bytes() == b"".join([info, request, *pages[::2], error])
     assert dropped.read_bytes() == b"".join(pages[1::2])
 
@@ -171,18 +173,51 @@ def test_an_archive_that_is_compressed_as_a_whole_is_refused(call, tmp_path):
     assert list(tmp_path.iterdir()) == [source]
 
 
-def test_what_is_wrong_can_be_put_right(call, tmp_path):
-    """What can't be read leaves nothing behind that would have to be removed."""
+def test_lines_that_can_not_be_read_are_told_and_rejected(call, tmp_path):
     items, kept = feed_of(9)
-    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    source.write_bytes(jsonl(items) + b"nothing\n")
-    code, _, err = call("dedupe", source, "-o", output, "--ignore", "n")
-    assert code == 2
-    assert "line 10" in err
-    assert list(tmp_path.iterdir()) == [source]
-    source.write_bytes(jsonl(items))
-    assert call("dedupe", source, "-o", output, "--ignore", "n")[0] == 0
+    source, output, rejects = (
+        tmp_path / name for name in ("in.jsonl", "out.jsonl", "bad.jsonl.gz")
+    )
+    bad = [b"nothing\n", b"[1]\n", b'{"text": "\xff"}\n', b'{"a":' * 5000 + b"\n"]
+    source.write_bytes(b"".join([*bad[:2], jsonl(items[:4]), bad[2], jsonl(items[4:]), bad[3]]))
+    arguments = ["dedupe", source, "-o", output, "--ignore", "n"]
+    code, out, err = call(*arguments, "--rejects", rejects)
+    assert code == 3
+    assert "13 items read, 6 kept, 3 dropped, 4 rejected" in out
+    said = ["1: invalid JSON", "2: not a JSON object", "7: invalid JSON", "13: nested too deeply"]
+    assert [line for line in err.splitlines() if "line" in line and str(source) in line]
+    for line, one in zip(err.splitlines(), said, strict=True):
+        assert line.startswith(f"scrapy simhash dedupe: {source}, line {one}")
     assert output.read_bytes() == jsonl([items[number] for number in kept])
+    assert gzip.decompress(rejects.read_bytes()) == b"".join(bad)
+    output.unlink()
+    assert call(*arguments)[0] == 3
+    assert output.read_bytes() == jsonl([items[number] for number in kept])
+
+
+def test_of_many_rejected_lines_the_first_are_told_and_none_is_in_the_groups(call, tmp_path):
+    items, _ = feed_of(3)
+    source, groups = tmp_path / "in.jsonl", tmp_path / "groups.jsonl"
+    source.write_bytes(b"bad\n" * 30 + jsonl(items))
+    arguments = ["--groups", groups, "--ignore", "n", "--json"]
+    code, out, err = call("dedupe", source, "-o", tmp_path / "out.jsonl", *arguments)
+    assert code == 3
+    assert len(err.splitlines()) == 11
+    assert "20 more lines can't be read" in err
+    counts = json.loads(out)
+    assert (counts["read"], counts["rejected"], len(counts["problems"])) == (33, 30, 10)
+    rows = [json.loads(line) for line in groups.read_bytes().splitlines()]
+    assert [(row["member"], row["group"]) for row in rows] == [(31, 31), (32, 32), (33, 32)]
+
+
+def test_a_row_of_csv_that_is_not_utf_8_is_rejected_byte_for_byte(call, tmp_path):
+    source, output, rejects = (tmp_path / f"{name}.csv" for name in ("in", "out", "bad"))
+    source.write_bytes(b"text,n\r\nfirst one,1\r\n\xe4\xff,2\r\nsecond,3\r\n")
+    code, _, err = call("dedupe", source, "-o", output, "--rejects", rejects)
+    assert code == 3
+    assert f"{source}, line 3: not UTF-8" in err
+    assert output.read_bytes() == b"text,n\r\nfirst one,1\r\nsecond,3\r\n"
+    assert rejects.read_bytes() == b"text,n\r\n\xe4\xff,2\r\n"
 
 
 def test_a_folder_and_a_pattern_are_one_corpus(call, tmp_path, monkeypatch):
@@ -339,14 +374,14 @@ def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, 
         raise OSError("the disk is full")
 
     places = [(SketchStore, "append"), (SketchStore, "read"), (dedupe_module, "decide_corpus")]
-    places += [(dedupe_module, "_copy"), (dedupe_module, "_write_groups"), (os, "fsync")]
+    places += [(dedupe_module, "_copy"), (dedupe_module, "write_table"), (os, "fsync")]
     for identity, name in places:
         with monkeypatch.context() as patch:
             patch.setattr(identity, name, fail)
             with pytest.raises(OSError, match="full"):
                 run()
         assert not list(folder.iterdir()), name
-    assert run() == (30, 20, 10, 0)
+    assert run() == (30, 20, 10, 0, 0, [])
     assert targets.kept.read_bytes() == jsonl([items[number] for number in kept])
     assert len(targets.dropped.read_bytes().splitlines()) == 10
     assert {path.name for path in folder.iterdir()} == {path.name for path in targets.paths()}

@@ -1,0 +1,127 @@
+"""Write items, or rows of a table, in another format than that in which they were read."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import csv
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from scrapy_simhash.feed.compressed import compressing, without_suffix
+from scrapy_simhash.feed.lines import JSON_LINES
+from scrapy_simhash.feed.parquet import pyarrow, write_rows
+from scrapy_simhash.feed.source import FeedError
+
+Rows = Callable[[], Iterable[Mapping[str, Any]]]
+
+# Rows whose types are inferred together.
+_ROWS = 1024
+
+
+def is_table(path: Path) -> bool:
+    """Whether the name is that of JSON Lines, CSV or Parquet."""
+    return path.suffix.lower() == ".parquet" or without_suffix(path) in {".csv", *JSON_LINES}
+
+
+def write_table(
+    rows: Rows,
+    path: Path,
+    stream: BinaryIO,
+    *,
+    types: Mapping[str, str] | None = None,
+    for_people: bool = False,
+) -> None:
+    """Write rows as JSON Lines, CSV or Parquet.
+
+    CSV, and Parquet columns without a common type, have texts: JSON of lists and dicts.
+
+    Args:
+        rows: gives the rows; called twice if the columns are unknown.
+        path: its suffixes select the format and the compression.
+        stream: where to write.
+        types: the columns with their types in Arrow; None for those of the rows.
+        for_people: keeps spreadsheets from running cells of a CSV file as formulas.
+
+    Raises:
+        FeedError: a value can't be written in this format.
+    """
+    if path.suffix.lower() == ".parquet":
+        _write_parquet(rows, stream, types)
+        return
+    with compressing(stream, path) as packed:
+        if without_suffix(path) in JSON_LINES:
+            for row in rows():
+                packed.write(_json(row).encode() + b"\n")
+            return
+        columns = list(types or dict.fromkeys(chain.from_iterable(rows())))
+        cell = _safe_cell if for_people else _cell
+        # JSON may have lone surrogates, which are no UTF-8.
+        writer = csv.writer(codecs.getwriter("utf-8")(packed, "backslashreplace"))
+        writer.writerow(map(cell, columns))
+        writer.writerows([cell(row.get(name)) for name in columns] for row in rows())
+
+
+def _write_parquet(rows: Rows, stream: BinaryIO, types: Mapping[str, str] | None) -> None:
+    library = pyarrow()
+    try:
+        if types is None:
+            found = _inferred(rows())
+        else:
+            found = {name: library.type_for_alias(kind) for name, kind in types.items()}
+        texts = {name for name, kind in found.items() if library.types.is_string(kind)}
+        typed = (
+            {name: _cell(value) if name in texts else value for name, value in row.items()}
+            for row in rows()
+        )
+        write_rows(stream, typed, library.schema(found.items()))
+    except (library.ArrowException, OverflowError, UnicodeError) as error:
+        raise FeedError(f"can't be written as Parquet: {error}") from error
+
+
+def _inferred(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The columns with their types."""
+    types: dict[str, Any] = {}
+    left = iter(rows)
+    while part := list(islice(left, _ROWS)):
+        for name in dict.fromkeys(chain.from_iterable(part)):
+            types[name] = _common_type(types.get(name), [row.get(name) for row in part])
+    return types
+
+
+def _common_type(known: Any, values: Sequence[Any]) -> Any:
+    """The type of a column with further values; that of texts if they have no other in common."""
+    library = pyarrow()
+    try:
+        kind = library.array(values).type
+        if known is not None:
+            schemas = [library.schema({"": one}) for one in (known, kind)]
+            kind = library.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except (library.ArrowException, OverflowError, UnicodeError):
+        return library.string()
+    item = kind.value_type if library.types.is_list(kind) else kind
+    return library.string() if library.types.is_nested(item) else kind
+
+
+def _cell(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return _json(value) if isinstance(value, (dict, list)) else str(value)
+
+
+def _safe_cell(value: Any) -> str | None:
+    """A cell that no spreadsheet runs as a formula; see `quoted` in `report.js`."""
+    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if is_formula else _cell(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=_as_text)
+
+
+def _as_text(value: Any) -> str:
+    """A value of a Parquet table that JSON has no type for."""
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,144 @@
+"""``scrapy simhash dedupe`` from any format to any other, and in pipes."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import sys
+
+import pytest
+from corpora import feed_of, jsonl
+from loopback import prose
+from scrapy.cmdline import execute
+from scrapy.settings import Settings
+
+from scrapy_simhash.feed.open import open_source
+from scrapy_simhash.feed.source import FeedError
+from scrapy_simhash.feed.tables import write_table
+
+ROWS = [
+    {"url": "http://a.test/1", "text": "é ☃", "n": 1, "tags": ["a", "b"], "mixed": 1},
+    {"url": "http://a.test/2", "text": "", "n": None, "deep": {"x": [1]}, "mixed": "one"},
+    {"url": "http://a.test/3", "n": 2.5, "mixed": [1], "deep": {}},
+]
+
+
+def written(rows, path):
+    with path.open("wb") as stream:
+        write_table(lambda: rows, path, stream)
+    source = open_source(path)
+    return [source.item(record) for record in source.records()]
+
+
+def test_rows_in_json_lines_are_the_same(tmp_path):
+    assert written(ROWS, tmp_path / "out.jsonl.gz") == ROWS
+
+
+def test_rows_in_csv_have_texts_and_json(tmp_path):
+    found = written(ROWS, tmp_path / "out.csv")
+    assert list(found[0]) == ["url", "text", "n", "tags", "mixed", "deep"]
+    assert [row["text"] for row in found] == ["é ☃", "", ""]
+    assert [row["mixed"] for row in found] == ["1", "one", "[1]"]
+    assert [row["tags"] for row in found] == ['["a", "b"]', "", ""]
+    assert [row["deep"] for row in found] == ["", '{"x": [1]}', "{}"]
+
+
+def test_rows_in_parquet_have_types_or_json(tmp_path):
+    pytest.importorskip("pyarrow")
+    rows = ROWS * 600  # more than are read or inferred at a time
+    found = written(rows, tmp_path / "out.parquet")
+    assert len(found) == len(rows)
+    assert [row["n"] for row in found[-3:]] == [1, None, 2.5]
+    assert [row["tags"] for row in found[:2]] == [["a", "b"], None]
+    assert [row["mixed"] for row in found[:3]] == ["1", "one", "[1]"]
+    assert [row["deep"] for row in found[:3]] == [None, '{"x": [1]}', "{}"]
+
+
+def test_numbers_that_parquet_can_not_hold_are_texts(tmp_path):
+    pytest.importorskip("pyarrow")
+    rows = [{"n": 10**30, "m": 2**60 + 1}, {"n": 1, "m": 1}]
+    assert written(rows, tmp_path / "a.parquet") == [
+        {"n": str(10**30), "m": 2**60 + 1},
+        {"n": "1", "m": 1},
+    ]
+    with pytest.raises(FeedError, match="can't be written as Parquet"):
+        written([{"text": "\ud800"}], tmp_path / "b.parquet")
+
+
+@pytest.mark.parametrize("output", ["jsonl", "csv.gz", "parquet"])
+@pytest.mark.parametrize("given", ["jsonl.gz", "csv", "parquet"])
+def test_any_format_in_any_format_out(call, tmp_path, given, output):
+    if "parquet" in (given, output):
+        pytest.importorskip("pyarrow")
+    items, kept = feed_of(12)
+    source, target = tmp_path / f"in.{given}", tmp_path / f"out.{output}"
+    written(items, source)
+    code, _, err = call("dedupe", source, "-o", target, "--ignore", "n")
+    assert code == 0, err
+    opened = open_source(target)
+    found = [opened.item(record) for record in opened.records()]
+    assert [int(item["n"]) for item in found] == kept
+    assert [item["text"] for item in found] == [items[number]["text"] for number in kept]
+
+
+def test_an_archive_becomes_items(call, tmp_path):
+    pytest.importorskip("fastwarc")
+    page = f"<title>é</title><p>{prose(1, 90)}".encode()
+    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + page
+    head = (
+        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\n"
+        "Content-Type: application/http; msgtype=response\r\n"
+        f"Content-Length: {len(http)}\r\n\r\n"
+    )
+    (tmp_path / "in.warc").write_bytes(head.encode() + http + b"\r\n\r\n")
+    assert call("dedupe", tmp_path / "in.warc", "-o", tmp_path / "out.jsonl")[0] == 0
+    item = json.loads((tmp_path / "out.jsonl").read_bytes())
+    assert item == {"url": "http://a.test/", "html": page.decode()}
+    code, _, err = call("dedupe", tmp_path / "out.jsonl", "-o", tmp_path / "out.warc")
+    assert code == 2
+    assert "must end in .jsonl, .csv or .parquet" in err
+
+
+@pytest.mark.parametrize("more", [[], ["--format", "jsonl.gz"], ["--format", "csv"]])
+def test_from_standard_input_to_standard_output(tmp_path, monkeypatch, capsysbinary, more):
+    items, kept = feed_of(12)
+    path = tmp_path / f"in.{more[-1] if more else 'jsonl'}"
+    written(items, path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    with pytest.raises(SystemExit) as ended:
+        execute(["scrapy", "simhash", "dedupe", "-", "-o", "-", "--ignore", "n", *more], Settings())
+    out, err = capsysbinary.readouterr()
+    assert ended.value.code == 0
+    assert err == b"12 items read, 8 kept, 4 dropped\n"
+    path.write_bytes(out)
+    source = open_source(path)
+    found = [source.item(record) for record in source.records()]
+    assert [int(item["n"]) for item in found] == kept
+
+
+def test_a_line_of_standard_input_that_can_not_be_read_is_told(call, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"bad\n" + jsonl([{"a": 1}]))))
+    code, out, err = call("dedupe", "-", "-o", "-")
+    assert code == 3
+    assert out == '{"a": 1}\n'
+    assert "dedupe: standard input, line 1: invalid JSON" in err
+
+
+FORMULAS = ["=HYPERLINK(1)", "@x", "=cmd|' /C calc'!A0", "+1", "-1", "\tx", "\rx"]
+
+
+def test_no_cell_of_a_table_of_groups_is_a_formula(call, tmp_path):
+    items = [
+        {"url": url, "text": prose(n, 90)} for n, url in enumerate([*FORMULAS, "http://a.test"])
+    ]
+    items.append(items[-1] | {"=1+1": "x"})
+    items[-2]["=1+1"] = "y"
+    source, groups = tmp_path / "in.jsonl", tmp_path / "groups.csv.gz"
+    source.write_bytes(jsonl(items))
+    assert call("dedupe", source, "-o", tmp_path / "out.jsonl", "--groups", groups)[0] == 0
+    text = gzip.decompress(groups.read_bytes()).decode()
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [row["url"] for row in rows[:-2]] == [f"'{url}" for url in FORMULAS]
+    assert not [cell for row in rows for cell in row.values() if cell[:1] in "=+-@\t\r" and cell]
