@@ -75,7 +75,7 @@ def test_a_name_may_be_as_long_as_the_system_allows(tmp_path) -> None:
     assert path.read_bytes() == b"new"
 
 
-def test_of_two_writers_the_second_is_refused_and_told_who_is_the_first(tmp_path) -> None:
+def test_the_second_of_two_writers_is_refused_with_the_process_of_the_first(tmp_path) -> None:
     path = tmp_path / "file"
 
     def refused(message: str) -> None:

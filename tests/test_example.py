@@ -100,7 +100,7 @@ def test_stories_are_as_long_as_stories_are() -> None:
             assert 150 <= len(TOKEN.findall(" ".join(story.paragraphs))) <= 800
 
 
-def test_other_things_are_told_again_where_the_manifest_says_so() -> None:
+def test_other_things_appear_again_where_the_manifest_has_them() -> None:
     from website.catalogue import catalogue, manifest
 
     pages = catalogue()
@@ -180,7 +180,7 @@ def test_site_is_the_same_in_every_process() -> None:
     assert outputs[0].count(b"/story/") > 200
 
 
-def test_server_serves_every_page_as_its_kind_says() -> None:
+def test_server_serves_every_page_in_the_form_of_its_kind() -> None:
     from website.server import serve
 
     with serve() as (port, pages):

@@ -32,7 +32,7 @@ def run(*arguments: str, cwd: Path) -> str:
 
 
 @pytest.mark.slow
-def test_the_first_page_does_what_it_says(tmp_path):
+def test_the_commands_of_the_first_page_work(tmp_path):
     """A project is begun, and its files are those of the page; the site is another one."""
     run("startproject", "news", ".", cwd=tmp_path)
     links = "".join(f'<a href="/{name}">{name}</a>' for name in ("a", "b", "c", "a-copy"))

@@ -65,7 +65,7 @@ class TestTally:
             (): Tally(copies=3, found=1, visits=6, wrong=2, things=3, lost=1)
         }
 
-    def test_classes_are_counted_apart_and_share_what_was_met(self) -> None:
+    def test_classes_are_counted_apart_and_share_what_was_seen(self) -> None:
         visits = [visit("a"), visit("a", kind="copy"), visit("b", kind="copy")]
         counted = tally(visits, [Judged(None), Judged(0), Judged(None)], ("kind",))
         assert counted[("page",)].copies == 0
@@ -119,7 +119,7 @@ class TestSyndication:
             host = one.url.split("/")[2].removesuffix(".example")
             assert one.half == half_of(one.thing) == half_of(host)
 
-    def test_what_is_fetched_again_says_the_same_and_more(self, visits: list[Visit]) -> None:
+    def test_a_page_fetched_again_has_the_same_text_and_more(self, visits: list[Visit]) -> None:
         again = [one for one in visits if one.kind == "fetched again"]
         original = {one.thing: one for one in visits if one.kind == "original"}
         assert len(again) == len(original) == 8
@@ -296,7 +296,7 @@ def test_tables() -> None:
 
 
 class TestShort:
-    def test_few_shingles_are_met_and_estimated_as_well_as_many(self) -> None:
+    def test_few_shingles_are_found_and_estimated_as_well_as_many(self) -> None:
         few, many = (measure_class(least, 2 * least, 1, 200) for least in (16, 512))
         assert min(few.found, few.near, many.found, many.near) > 0.9
         assert max(few.error, many.error) < 0.03

@@ -64,7 +64,7 @@ def test_trouble_is_one_line_and_an_exit_code(call, tmp_path):
     assert not path.exists()
 
 
-def test_stats_says_whether_the_core_is_compiled(call, database):
+def test_stats_shows_whether_the_core_is_compiled(call, database):
     assert f"core: {native.in_use}" in call("stats", "--database", database)[1]
     assert json.loads(call("stats", "--json", "--database", database)[1])["core"] == native.in_use
 

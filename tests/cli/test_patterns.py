@@ -31,7 +31,7 @@ def seen(tmp_path):
     return path
 
 
-def test_what_says_nothing_is_shown_with_its_counts(call, seen):
+def test_irrelevant_parameters_are_shown_with_their_counts(call, seen):
     code, out, err = call("patterns", "--database", seen, "--least", 4)
     assert (code, err) == (0, "")
     (row,) = [line for line in out.splitlines() if "www.a.test/p/?sid" in line]

@@ -51,7 +51,7 @@ def test_show_what_a_near_duplicate_is_one_of_and_what_changed(call, database):
     assert "{+other0" in out
 
 
-def test_show_says_what_a_page_was_kept_beside_and_why(call, tmp_path):
+def test_show_names_the_page_it_was_kept_beside_and_the_reason(call, tmp_path):
     path = tmp_path / "seen.db"
     with Index(f"sqlite:///{path}") as index:
         for number in (1, 2):

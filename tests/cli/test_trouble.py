@@ -92,7 +92,7 @@ def test_fields_that_are_nested_too_deeply_are_named(call, tmp_path) -> None:
 @pytest.mark.parametrize(
     "url", ["nothing://u:secret@host/name", "mysql+pymysql://u:secret@/name?host=:"]
 )
-def test_a_database_that_can_not_be_read_is_told_without_its_password(call, url: str) -> None:
+def test_an_unreadable_database_is_reported_without_its_password(call, url: str) -> None:
     said = one_line(call("stats", "--database", url))
     assert "host" in said or "driver" in said
     assert "secret" not in said

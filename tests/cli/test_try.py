@@ -148,7 +148,7 @@ def files(folder):
     }
 
 
-def test_it_says_what_would_be_left_out_and_leaves_nothing_behind(project, tried, site):
+def test_it_lists_what_would_be_dropped_and_leaves_nothing_behind(project, tried, site):
     before = files(project)
     code, out, err = tried("shop", "-a", f"site={site}", "-a", "count=10")
     assert code == 0
@@ -242,7 +242,7 @@ REFUSED = [
     ("arguments", "words"),
     [REFUSED[0], *(pytest.param(*one, marks=pytest.mark.slow) for one in REFUSED[1:])],
 )
-def test_what_can_not_be_tried_is_told_in_one_line(project, tried, arguments, words):
+def test_what_can_not_be_tried_is_reported_in_one_line(project, tried, arguments, words):
     before = files(project)
     code, out, err = tried(*arguments)
     assert (code, out) == (2, "")

@@ -115,7 +115,7 @@ def test_a_replay_is_the_same_across_its_parts(monkeypatch):
         assert one.matches == other.matches
 
 
-def test_a_document_among_many_is_held_against_those_of_its_owner_first(monkeypatch):
+def test_a_document_is_compared_with_those_of_its_identity_first(monkeypatch):
     monkeypatch.setattr(tuning, "_MOST", 2)
     monkeypatch.setattr(tuning, "_BATCH", 1)
     # Six that are far from each other, and one that is near to all.
@@ -232,7 +232,7 @@ def test_similarities_are_true_where_texts_are_kept_and_estimated_elsewhere(tmp_
         assert similarity == pytest.approx(jaccard(*shingles), abs=0.15 if estimated else 0)
 
 
-def test_what_was_kept_for_what_it_says_is_kept_in_a_replay(call, tmp_path):
+def test_what_was_kept_for_its_content_is_kept_in_a_replay(call, tmp_path):
     path = tmp_path / "seen.db"
     with Index(f"sqlite:///{path}") as index:
         for number in range(3):

@@ -47,7 +47,7 @@ def test_reset_without_a_question(call, database):
     assert call("reset", "--yes", "--database", database)[0] == 0
 
 
-def test_reset_all_begins_anew_whatever_version_made_the_tables(call, tmp_path):
+def test_reset_all_starts_again_whatever_version_made_the_tables(call, tmp_path):
     path = tmp_path / "old.db"
     with Index(f"sqlite:///{path}", namespace="news") as index:
         index.confirm(index.claim("a text of an older version of the tables", key="a"))

@@ -247,7 +247,7 @@ def test_files_of_several_forms_are_refused(call, tmp_path):
         assert "different formats" in err
 
 
-def test_where_there_is_nothing_to_read_it_is_said(call, tmp_path):
+def test_an_input_without_documents_is_reported(call, tmp_path):
     (tmp_path / "empty").mkdir()
     for given_ in ("none.jsonl", "empty", "*.jsonl"):
         code, _, err = call("dedupe", tmp_path / given_, "-o", tmp_path / "out.jsonl")
@@ -290,7 +290,7 @@ def test_the_table_of_groups(call, tmp_path, form):
     assert rows[3]["differs"] == "title"
 
 
-def test_a_table_of_groups_says_its_form(call, tmp_path):
+def test_a_table_of_groups_names_its_format(call, tmp_path):
     source = tmp_path / "in.jsonl"
     source.write_bytes(jsonl(feed_of(2)[0]))
     groups = tmp_path / "groups.txt"

@@ -69,7 +69,7 @@ def test_rows_are_decided_on_as_on_one_machine(session, count, prefer):
     assert all(row.group == (row.id if row.kept else row.match) for row in rows)
 
 
-def test_what_can_not_be_asked_of_a_frame_is_said(session):
+def test_what_a_frame_does_not_support_is_reported(session):
     from scrapy_simhash.spark import deduplicate
 
     df = frame(session, [{"text": "a"}])

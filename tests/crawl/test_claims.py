@@ -153,7 +153,7 @@ async def test_what_has_claimed_nothing_is_settled_by_nothing():
 
 @pytest.mark.parametrize("stored", [True, False])
 @deferred_f_from_coro_f
-async def test_a_twin_waits_for_the_outcome_of_the_first_and_takes_its_place_if_need_be(stored):
+async def test_an_in_flight_duplicate_waits_for_the_first_and_takes_its_place_if_need_be(stored):
     crawl, first, second = Crawl(unique(1), duplicate_of(1), unique(2)), subject(), subject()
     await crawl.claim(first)
     twin = await started(crawl.claim(second))
@@ -166,7 +166,7 @@ async def test_a_twin_waits_for_the_outcome_of_the_first_and_takes_its_place_if_
 
 
 @deferred_f_from_coro_f
-async def test_a_claim_of_the_same_number_in_another_namespace_is_no_twin():
+async def test_a_claim_of_the_same_number_in_another_namespace_is_no_duplicate():
     crawl = Crawl(unique(1), duplicate_of(1, run=OTHER_RUN))
     await crawl.claim(subject("m"))
     assert (await crawl.claim(subject("n"))).kind == "duplicate"

@@ -72,7 +72,7 @@ async def test_a_page_without_items_is_never_claimed(settings):
 
 
 @deferred_f_from_coro_f
-async def test_a_drop_says_why_and_is_announced(settings):
+async def test_a_drop_has_a_reason_and_is_announced(settings):
     with serve({"/a": article(1), "/b": article(1)}) as site:
         done = await crawl(
             PageSpider, settings | {"CONCURRENT_REQUESTS": 1}, [f"{site}/a", f"{site}/b"]
@@ -242,7 +242,7 @@ async def test_items_replaced_by_an_earlier_pipeline_pass_with_a_warning(setting
 
 
 @deferred_f_from_coro_f
-async def test_report_stores_everything_and_says_what_is_a_duplicate(settings):
+async def test_report_stores_everything_and_marks_duplicates(settings):
     settings = settings | {"SIMHASH_ON_DUPLICATE": "report", "CONCURRENT_REQUESTS": 1}
     with serve({"/a": article(1), "/b": article(1)}) as site:
         done = await crawl(PageSpider, settings, [f"{site}/a", f"{site}/b"])
@@ -465,7 +465,7 @@ async def test_meta_leaves_a_page_alone_or_puts_it_in_another_namespace(settings
 
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "x" * 300])
 @deferred_f_from_coro_f
-async def test_a_namespace_of_meta_that_can_not_be_stored_is_told_and_its_items_are_kept(
+async def test_a_namespace_of_meta_that_can_not_be_stored_is_reported_and_its_items_are_kept(
     settings, caplog, name
 ):
     pages = {f"/{path}": article(1) for path in "abc"}

@@ -14,7 +14,7 @@ HOSTILE = "http://ann:hush-hush@a.test/\x1b[2J\r\nCRITICAL: all is lost\u202e"
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_a_drop_is_told_in_one_harmless_line(exact):
+def test_a_drop_is_logged_in_one_harmless_line(exact):
     document = Document(Sketch(1, 9, None), HOSTILE, HOSTILE, exact=exact)
     match = Match(HOSTILE, HOSTILE, 0, 1.0, datetime.now(UTC), 1, 1, pending=False)
     said = _message("duplicate", document, match)

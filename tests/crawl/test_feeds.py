@@ -228,9 +228,7 @@ class Stores:
     ids=["nothing", "a pipeline before", "a pipeline after", "a feed", "disabled"],
 )
 @deferred_f_from_coro_f
-async def test_a_crawl_with_nothing_that_stores_is_told_so(
-    settings, urls, caplog, with_what, warns
-):
+async def test_a_crawl_that_stores_nothing_is_warned(settings, urls, caplog, with_what, warns):
     await crawl(PageSpider, settings | with_what, urls[:1])
     said = [line for line in caplog.messages if line.startswith("Nothing stores")]
     assert len(said) == warns

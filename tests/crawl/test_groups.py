@@ -150,7 +150,7 @@ async def test_items_of_every_kind_carry_it(settings, kind):
 
 @pytest.mark.parametrize("kind", [Bare, BareData, BareAttrs, Frozen])
 @deferred_f_from_coro_f
-async def test_what_can_not_carry_it_is_stored_without_and_that_is_said_once(
+async def test_items_that_can_not_carry_it_are_stored_without_and_reported_once(
     settings, kind, caplog
 ):
     hosts, urls = hosts_of(3)

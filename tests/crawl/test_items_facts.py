@@ -54,7 +54,7 @@ URLS = [NEWS + path for path in pages()]
 
 @pytest.mark.parametrize("form", FETCH_TIMES)
 @deferred_f_from_coro_f
-async def test_when_an_item_was_fetched_is_nothing_that_it_says(settings, form):
+async def test_when_an_item_was_fetched_is_not_part_of_its_content(settings, form):
     with serve_hosts({"news.example": pages()}) as through:
         await crawl_twice(
             StorySpider,
@@ -181,7 +181,7 @@ async def test_fields_that_are_named_and_no_others_say_what_an_item_is(settings)
     ids=lambda wrong: next(iter(wrong)),
 )
 @deferred_f_from_coro_f
-async def test_what_a_setting_allows_is_said_where_it_is_wrong(settings, wrong, caplog):
+async def test_an_invalid_setting_is_answered_with_its_valid_values(settings, wrong, caplog):
     ((name, value),) = wrong.items()
     await crawl(PageSpider, settings | wrong)
     (line,) = critical_lines(caplog)

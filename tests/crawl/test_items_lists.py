@@ -161,7 +161,7 @@ def quote(number: int, turned: bool) -> str:
 
 @on_both_engines
 @deferred_f_from_coro_f
-async def test_quotes_that_are_met_again_on_the_pages_of_their_tags_are_dropped(settings):
+async def test_quotes_that_appear_again_on_the_pages_of_their_tags_are_dropped(settings):
     """They have no address; and a list of tags says the same in any order."""
     pages = {
         f"/page/{page}": layout(
@@ -202,7 +202,7 @@ def table(rows: list[tuple[str, str]], heading: str = "Staff") -> bytes:
 
 @on_both_engines
 @deferred_f_from_coro_f
-async def test_equal_rows_are_dropped_wherever_they_are_met(settings):
+async def test_equal_rows_are_dropped_wherever_they_appear(settings):
     """One of them on the page of another, and on a page of its own."""
     people = [(person(n), "clerk" if n % 2 else "driver") for n in range(8)]
     pages = {

@@ -61,7 +61,7 @@ class PositionSpider(PageSpider):
 
 @on_both_engines
 @deferred_f_from_coro_f
-async def test_open_positions_outlive_what_the_employer_says_of_itself(settings):
+async def test_open_positions_outlive_the_employers_text_about_itself(settings):
     def listed(page: int) -> bytes:
         rows = "".join(
             f"<tr class='job'><td><a href='/jobs/{n}'>{title(n, 3)}</a></td>"
@@ -213,7 +213,7 @@ class GroupSpider(PageSpider):
 
 @on_both_engines
 @deferred_f_from_coro_f
-async def test_twins_listed_on_one_page_are_recognised_again_by_their_fields(settings):
+async def test_equal_entries_listed_on_one_page_are_recognised_again_by_their_fields(settings):
     def twin(group: int, number: int) -> str:
         words = sentences(f"group {group}", 220).split()
         words[number * 40] = f"other{'abcde'[number]}"

@@ -73,7 +73,9 @@ KINDS = ["generator", "async_generator", "returned", "awaited", "nothing_between
 @pytest.mark.parametrize(("count", "kept"), [(1, 1), (2, 4), (3, 6)])
 @pytest.mark.parametrize("kind", KINDS)
 @deferred_f_from_coro_f
-async def test_a_page_with_one_item_is_told_from_one_with_several(settings, kind, count, kept):
+async def test_a_page_with_one_item_is_distinguished_from_one_with_several(
+    settings, kind, count, kept
+):
     with serve_hosts({"site.example": PAGES | {"/links": PAGE}}) as through:
         await crawl_twice(
             CountedSpider, settings | through, URLS, count=count, kind=kind, kept=kept
@@ -92,7 +94,7 @@ async def test_a_single_item_that_is_returned_bare_is_an_item(settings):
 
 @pytest.mark.parametrize(("count", "kept"), [(1, 1), (2, 4)])
 @deferred_f_from_coro_f
-async def test_the_items_of_a_rule_are_told_apart_as_well(settings, count, kept):
+async def test_the_items_of_a_rule_are_distinguished_as_well(settings, count, kept):
     class Spider(CrawlSpider):
         name = "rules"
         start_urls = (f"{SITE}/",)

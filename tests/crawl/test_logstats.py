@@ -7,7 +7,7 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 
 
 @deferred_f_from_coro_f
-async def test_the_log_says_what_was_kept_and_dropped(tmp_path, caplog):
+async def test_the_log_counts_what_was_kept_and_dropped(tmp_path, caplog):
     caplog.set_level(logging.INFO, "scrapy_simhash.crawl.logstats")
     options = {
         "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",

@@ -27,7 +27,7 @@ def test_a_wrong_value_is_named_with_what_is_allowed(name):
     assert "object" not in words
 
 
-def test_all_names_that_no_setting_has_are_told_with_the_nearest():
+def test_unknown_settings_are_all_reported_with_the_nearest_name():
     words = said({"SIMHASH_SIMILARTY": 1, "SIMHASH_ON_DUPLICATES": 1, "SIMHASH_Q": 1})
     assert "SIMHASH_SIMILARTY (did you mean SIMHASH_SIMILARITY?)" in words
     assert "nor SIMHASH_ON_DUPLICATES (did you mean SIMHASH_ON_DUPLICATE?)" in words

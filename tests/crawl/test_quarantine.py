@@ -225,7 +225,7 @@ async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(tmp_path,
 
 
 @deferred_f_from_coro_f
-async def test_what_is_pushed_out_of_the_quarantine_is_counted_and_said(tmp_path, caplog):
+async def test_what_is_pushed_out_of_the_quarantine_is_counted_and_logged(tmp_path, caplog):
     class Spider(PageSpider):
         def parse(self, response):
             noise = random.Random(response.url).randbytes(400).hex()

@@ -251,7 +251,7 @@ def use_feeds():
         (lambda: keep_old_feeds(crawler_with()), "may replace earlier feeds"),
     ],
 )
-def test_what_is_missing_costs_one_feature_and_is_said_once(use, feature, lost):
+def test_what_is_missing_costs_one_feature_and_one_warning(use, feature, lost):
     for _ in range(2):
         use()
     (line,) = lost()

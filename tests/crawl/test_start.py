@@ -34,9 +34,7 @@ def fetched(done):
 
 
 @deferred_f_from_coro_f
-async def test_the_first_line_says_where_the_index_is_and_what_it_holds(
-    database, settings, urls, caplog
-):
+async def test_the_first_line_names_the_index_and_its_contents(database, settings, urls, caplog):
     caplog.set_level("INFO", "scrapy_simhash.crawl.start")
     await crawl(PageSpider, settings, urls)
     await crawl(PageSpider, settings | {"SIMHASH_ON_DUPLICATE": "report"})
@@ -130,7 +128,7 @@ UNUSABLE = [corrupt, damaged, read_only, without_folder, a_folder, no_driver]
 
 @pytest.mark.parametrize("make", UNUSABLE, ids=lambda make: make.__name__)
 @deferred_f_from_coro_f
-async def test_an_index_that_will_never_answer_is_said_in_one_line_and_nothing_is_fetched(
+async def test_an_index_that_will_never_answer_is_reported_in_one_line_and_nothing_is_fetched(
     database, make, urls, caplog
 ):
     url = make(database)
@@ -151,7 +149,7 @@ async def test_an_index_that_will_never_answer_is_said_in_one_line_and_nothing_i
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300], ids=["nul", "lone", "long"])
 @deferred_f_from_coro_f
-async def test_a_spider_whose_name_can_be_no_namespace_is_refused_and_told_why(
+async def test_a_spider_whose_name_can_be_no_namespace_is_refused_with_the_reason(
     settings, urls, caplog, name
 ):
     class Named(PageSpider):
@@ -170,7 +168,7 @@ async def test_a_spider_whose_name_can_be_no_namespace_is_refused_and_told_why(
 
 
 @deferred_f_from_coro_f
-async def test_an_engine_option_that_is_not_known_is_said_once(settings, urls, caplog):
+async def test_an_unknown_engine_option_is_reported_once(settings, urls, caplog):
     done = await crawl(PageSpider, settings | {"SIMHASH_ENGINE_OPTIONS": {"no_such": 1}}, urls)
     assert done.reason == "simhash_index_unusable"
     (line,) = critical_lines(caplog)
@@ -215,7 +213,7 @@ async def test_another_scheme_refuses_the_crawl_and_names_the_command_that_helps
 
 
 @deferred_f_from_coro_f
-async def test_without_an_answer_that_is_said_before_the_first_page_is_asked_for(urls):
+async def test_a_missing_answer_is_reported_before_the_first_request(urls):
     done = await crawl(Watched, NOBODY_THERE | STORES, urls)
     assert done.crawler.spider.said == {"ERROR": 1}
 

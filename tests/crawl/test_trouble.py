@@ -186,7 +186,7 @@ async def test_a_commit_whose_answer_is_lost_makes_no_page_its_own_duplicate(
 
 
 @deferred_f_from_coro_f
-async def test_a_namespace_that_is_reset_meanwhile_begins_anew(database, settings, urls):
+async def test_a_namespace_that_is_reset_meanwhile_starts_again(database, settings, urls):
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.upkeep import reset_namespace
 
@@ -240,7 +240,7 @@ def another_crawl(settings, on_crash="release"):
 
 @pytest.mark.parametrize("outcome", ["confirm", "release"])
 @deferred_f_from_coro_f
-async def test_a_twin_of_what_pends_elsewhere_is_kept_and_becomes_an_orphan_if_it_is_released(
+async def test_a_duplicate_of_what_pends_elsewhere_is_kept_and_becomes_an_orphan_if_it_is_released(
     database, settings, site, outcome
 ):
     with Index(settings["SIMHASH_DATABASE_URL"], namespace="pages") as index:

@@ -26,7 +26,7 @@ async def crawled(settings, caplog, pages=1, **given):
 @pytest.mark.parametrize("pages", [1, 30])
 @pytest.mark.parametrize("setting", ["SIMHASH_FIELDS", "SIMHASH_IGNORE_FIELDS", "SIMHASH_KEY"])
 @deferred_f_from_coro_f
-async def test_a_field_that_no_item_has_is_said_once(settings, caplog, setting, pages):
+async def test_a_field_that_no_item_has_is_reported_once(settings, caplog, setting, pages):
     (line,) = await crawled(settings, caplog, pages, **{setting: ["ur1"]})
     assert line == (
         f"{setting} names fields that none of the first items has: 'ur1'; did you mean 'url'? "
@@ -36,5 +36,5 @@ async def test_a_field_that_no_item_has_is_said_once(settings, caplog, setting, 
 
 @pytest.mark.parametrize("given", [["url"], ["url.path"], {"scrapy.Item": ["ur1"]}])
 @deferred_f_from_coro_f
-async def test_nothing_is_said_of_fields_that_are_there_or_of_other_items(settings, caplog, given):
+async def test_nothing_is_logged_about_fields_in_use_or_other_items(settings, caplog, given):
     assert await crawled(settings, caplog, SIMHASH_IGNORE_FIELDS=given) == []

@@ -387,7 +387,7 @@ async def test_one_that_can_not_be_claimed_does_not_harm_the_others(worker, sess
 
 
 @deferred_f_from_coro_f
-async def test_a_mismatch_is_said_to_each_and_not_taken_for_an_outage(worker, session):
+async def test_a_mismatch_is_reported_to_each_and_not_taken_for_an_outage(worker, session):
     session.fail = lambda claims: SchemeMismatch("another scheme") if claims else None
     for _ in range(2):
         with pytest.raises(SchemeMismatch):

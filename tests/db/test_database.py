@@ -210,7 +210,7 @@ def test_no_error_shows_a_password_or_leaves_a_file(
 
 
 @on_servers
-def test_a_refused_login_is_told_at_once_and_without_its_password(engine: str) -> None:
+def test_a_refused_login_is_reported_at_once_and_without_its_password(engine: str) -> None:
     url = server(engine).set(username="nobody_known", password="hunter2", database="nothing")
     with pytest.raises(IndexUnavailable, match=r"nobody_known:\*\*\*") as error:
         Database(url)
@@ -232,7 +232,7 @@ def conflict(db: Database) -> OperationalError:
 
 
 @on_every_engine
-def test_a_conflict_is_tried_again_and_the_work_is_told(db: Database) -> None:
+def test_a_conflict_is_tried_again_and_the_work_is_notified(db: Database) -> None:
     seen: list[bool] = []
 
     def work(_connection: Connection, retried: bool) -> str:
@@ -324,7 +324,7 @@ def test_no_statement_outlasts_the_timeout(db: Database) -> None:
 
 
 @on_every_engine
-def test_a_connection_that_was_cut_is_made_anew(db: Database) -> None:
+def test_a_connection_that_was_cut_is_opened_again(db: Database) -> None:
     index = Index(db)
     index.claim("some words of a text", key="a")
     with db.engine.connect() as connection:

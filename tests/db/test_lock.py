@@ -86,7 +86,7 @@ def test_who_waited_for_the_lock_goes_on_from_what_the_others_left(db: Database)
 
 
 @on_postgresql
-def test_who_asks_for_another_isolation_begins_anew_where_others_were_first(db: Database) -> None:
+def test_another_isolation_starts_again_where_others_were_first(db: Database) -> None:
     """All that it reads after it has waited was there before: it must not be decided on."""
     index = Index(db)
     writers = 4
@@ -179,7 +179,9 @@ def test_a_long_reader_makes_no_transaction_pass_what_others_left(
 
 
 @on_postgresql
-def test_a_wait_for_one_after_the_other_is_told_from_a_database_that_hangs(db: Database) -> None:
+def test_a_wait_for_one_after_the_other_is_distinguished_from_a_database_that_hangs(
+    db: Database,
+) -> None:
     index, hasty = Index(db), text("SET LOCAL statement_timeout = 100")
     with db.engine.begin() as holder, db.engine.connect() as connection:
         lock(holder, index.id)

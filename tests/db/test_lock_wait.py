@@ -199,7 +199,7 @@ def test_what_a_server_will_always_refuse_is_not_waited_for(
         ),
     ],
 )
-def test_what_postgresql_says_without_a_code(said: str, is_worth_it: bool) -> None:
+def test_messages_of_postgresql_without_a_code(said: str, is_worth_it: bool) -> None:
     driver = pytest.importorskip("psycopg")
     error = OperationalError("", None, driver.OperationalError(said))
     assert is_transient(error) == is_worth_it
@@ -241,7 +241,7 @@ def connect_arguments(url: str, **given: Any) -> dict[str, Any]:
     ]
 
 
-def test_a_host_that_vanishes_is_noticed_unless_told_otherwise() -> None:
+def test_a_host_that_vanishes_is_noticed_by_default() -> None:
     pytest.importorskip("psycopg")
     usual = connect_arguments("postgresql+psycopg://a/b")
     assert usual["keepalives"] == 1
@@ -265,7 +265,7 @@ def test_the_hour_that_comes_twice_is_no_trouble_to_the_clock(index: Index) -> N
 @pytest.mark.parametrize(
     ("code", "is_worth_it"), [(1684, True), (2013, True), (1045, False), (1698, False)]
 )
-def test_what_mariadb_says_counts_by_its_code(
+def test_errors_of_mariadb_count_by_their_codes(
     code: int, is_worth_it: bool, state: dict[str, str]
 ) -> None:
     driver = pytest.importorskip("pymysql")

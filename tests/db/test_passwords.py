@@ -50,7 +50,7 @@ def test_a_database_that_does_not_answer_is_named_without_its_password(url):
     [{"password": HIDDEN}, {"ssl": {"key_password": HIDDEN}}, {"conninfo": [HIDDEN]}],
     ids=["plain", "inside", "dsn"],
 )
-def test_what_a_driver_says_is_shown_without_the_password_and_so_is_its_cause(
+def test_messages_of_a_driver_and_their_causes_are_shown_without_the_password(
     monkeypatch, connect_args
 ):
     def fail(*arguments, **options):
@@ -70,7 +70,7 @@ def test_what_a_driver_says_is_shown_without_the_password_and_so_is_its_cause(
     assert HIDDEN not in told(raised.value)
 
 
-def test_a_cause_that_says_nothing_stays():
+def test_a_cause_without_a_message_stays():
     secrets = Passwords(make_url(f"x://ann:{QUOTED}@host/name"), {})
     clean, dirty = ValueError("no answer"), ValueError("no answer")
     dirty.__context__ = KeyError(HIDDEN)
@@ -128,7 +128,7 @@ def test_neither_the_settings_nor_the_url_show_it(caplog):
     assert shown[1] == "postgresql://ann:***@host/name?sslmode=require&sslpassword=***"
 
 
-def test_an_option_that_does_not_exist_is_told_without_the_others():
+def test_an_unknown_option_is_reported_without_the_others():
     options = {"connect_args": {"password": HIDDEN}, "nonsense": HIDDEN}
     with pytest.raises(ValueError, match="nonsense") as raised:
         Index("sqlite://", engine_options=options)

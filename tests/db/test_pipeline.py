@@ -92,7 +92,7 @@ def test_what_is_asked_is_answered_in_any_order(db: Database, waits: list[str]) 
 
 
 @pytest.mark.parametrize("is_awaited", [True, False])
-def test_what_is_refused_in_a_pipeline_is_said_and_nothing_is_left(
+def test_what_is_refused_in_a_pipeline_is_reported_and_nothing_is_left(
     db: Database, is_awaited: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     def work(connection: Connection, _retried: bool) -> None:

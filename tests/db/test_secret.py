@@ -166,7 +166,7 @@ def test_an_index_takes_a_secret_and_a_database_that_was_made_with_it(url: str) 
             Index(database, secret="short")
 
 
-def test_an_index_whose_database_was_made_anew_does_not_mix_the_two(url: str) -> None:
+def test_an_index_whose_database_was_recreated_does_not_mix_the_two(url: str) -> None:
     """`reset --all` under a crawl: what that has made ready is made with the old one."""
     with closing(Database(url)) as old:
         index = Index(old)

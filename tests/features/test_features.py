@@ -21,7 +21,7 @@ MASK = (1 << 64) - 1
 
 
 def reference_tokens(text: str) -> list[list[int]]:
-    """The tokens of a text, character by character, as the documentation says."""
+    """The tokens of a text, character by character, as the documentation defines."""
     codes = reference_codes(text)
     without = [0 if code & fold_table.SYMBOL else code for code in codes]
     codes = without if any(without) else codes
@@ -96,7 +96,7 @@ secrets = st.one_of(st.just(b""), st.binary(min_size=1, max_size=64))
 
 
 @given(texts, secrets)
-def test_shingles_are_what_the_definition_says(text: str, secret: bytes) -> None:
+def test_shingles_follow_the_definition(text: str, secret: bytes) -> None:
     assert shingles(text, secret).tolist() == reference_shingles(text, secret)
 
 
@@ -154,7 +154,7 @@ def test_fold_table_is_frozen() -> None:
     assert zlib.crc32(table.astype("<u4").tobytes()) == 0xE42516AE
 
 
-def test_fold_table_is_what_it_says() -> None:
+def test_fold_table_follows_unicode() -> None:
     """Characters that Unicode added after the frozen version are separators."""
     table, built = features.fold_table(), fold_table.build()
     differing = np.flatnonzero(table != built)
@@ -252,12 +252,12 @@ def test_memory_of_a_long_text_is_bounded(text: str) -> None:
 
 @given(st.integers(8, 120), st.data())
 def test_how_much_one_word_is_of_a_short_text(size: int, data: st.DataObject) -> None:
-    """What docs/duplicates.md says of texts of few shingles, at a similarity of .9."""
+    """The figures of docs/duplicates.md for texts of few shingles, at a similarity of .9."""
     words = [f"w{number}x" for number in range(size + 1)]
     place = data.draw(st.integers(1, size - 1))
     replaced = [*words[:place], "another", *words[place + 1 :]]
     text, other, longer = (
-        shingles(" ".join(said)) for said in (words, replaced, [*words, "another"])
+        shingles(" ".join(some)) for some in (words, replaced, [*words, "another"])
     )
     assert text.size == size
     assert (jaccard(text, other) >= 0.9) == (size >= 38)

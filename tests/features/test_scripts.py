@@ -134,7 +134,7 @@ def test_emoji_between_words_count_nothing(decorated: str) -> None:
     assert shingles(decorated).tolist() == shingles("one two three").tolist()
 
 
-def test_texts_of_emoji_alone_are_told_apart() -> None:
+def test_texts_of_emoji_alone_are_distinguished() -> None:
     one, other = "😀😁😂🤣😃😄😅😆😉😊😋😎😍", "🚀🛰🌍🌕🌖🌗🌘🌑🌒🌓🌔🌙🌚"
     assert shingles(one).size == shingles(other).size == 12
     assert jaccard(shingles(one), shingles(other)) == 0

@@ -92,7 +92,7 @@ def dedupe_items(call, tmp_path):
     return run
 
 
-def test_what_says_nothing_is_kept_and_counted(dedupe_items):
+def test_documents_without_content_are_kept_and_counted(dedupe_items):
     kept, counts = dedupe_items([{"text": "short"}] * 3 + [{"text": ""}] * 2, "--fields", "text")
     assert kept == [0, 3, 4]
     assert counts == {"read": 5, "kept": 3, "dropped": 2, "unchecked": 2} | NO_REJECTS
@@ -177,7 +177,7 @@ def test_an_item_that_can_not_be_read_to_its_end_is_kept(dedupe_items):
         (b'{"text": "a"}\n', ["--fields", ""], "--fields"),
     ],
 )
-def test_dedupe_says_what_is_wrong(call, tmp_path, content, arguments, message):
+def test_dedupe_reports_what_is_wrong(call, tmp_path, content, arguments, message):
     source = tmp_path / "in.jsonl"
     source.write_bytes(content)
     code, _, err = call(

@@ -19,7 +19,7 @@ def read():
     return lambda html=None, text=None: reader.document(WarcPage(URL, html, text), 7)
 
 
-def test_a_page_is_compared_by_its_main_text_with_what_it_says_of_itself(read):
+def test_a_page_is_compared_by_its_main_text_and_its_declared_facts(read):
     found = read(article("a").replace(b"<body>", b"<head><title>The title</title></head><body>"))
     assert (found.text, found.key, found.url) == (prose("a"), "item:7", URL)
     assert "page:title" in found.facts.names.values()
@@ -54,5 +54,5 @@ def test_what_a_crawl_would_not_compare_has_no_document(read, html):
 
 
 @pytest.mark.parametrize("text", [None, "", " \n", "Four words of text", prose("a", 900)])
-def test_neither_has_a_text_that_says_too_little_or_is_too_long(read, text):
+def test_neither_has_a_text_that_is_too_short_or_too_long(read, text):
     assert read(text=text) is None

@@ -102,7 +102,7 @@ def test_documents_have_what_decides_on_them(index) -> None:
     assert [duplicate > 0 for _, duplicate in found.places] == [False, True, False]
 
 
-def test_a_duplicate_of_its_own_owner_is_of_the_same_visit(index) -> None:
+def test_a_duplicate_of_its_own_identity_is_of_the_same_visit(index) -> None:
     """Of another visit it would have been the same thing again."""
     claim(index, 0, visit=7)
     document = index.document(prose(1), key="0", visit=7)

@@ -67,7 +67,7 @@ def test_one_page_that_is_another_contradicts(patterns_of):
     assert (found["a.test/p/?sid"].contradicted, found["a.test/p/?sid"].repeats) == (1, 0)
 
 
-def test_a_parameter_that_says_which_one_it_is_contradicts_itself(patterns_of):
+def test_a_parameter_that_identifies_the_page_is_contradicted(patterns_of):
     found = patterns_of(
         [(f"http://a.test/p?id={number}&sid={number}", number) for number in (1, 2)]
     )
@@ -92,7 +92,7 @@ def test_the_same_name_elsewhere_is_another_part(patterns_of):
     assert (found["a.test/p/?sid"].repeats, found["a.test/q/?sid"].repeats) == (2, 0)
 
 
-def test_an_address_that_was_met_often_counts_once(patterns_of):
+def test_an_address_that_was_seen_often_counts_once(patterns_of):
     found = patterns_of(3 * sessions(2))["a.test/p/?sid"]
     assert (found.pages, found.compared, found.repeats) == (2, 2, 1)
 
@@ -103,7 +103,7 @@ def test_a_calendar_repeats_at_the_end_of_its_path(patterns_of):
     assert (found.compared, found.repeats) == (12, 11)
 
 
-def test_what_nothing_stands_for_says_nothing(tmp_path):
+def test_what_nothing_stands_for_is_no_evidence(tmp_path):
     with Index(f"sqlite:///{tmp_path / 'seen.db'}", namespace="n") as index:
         document = index.document(prose(1), key="1", url="http://a.test/p?sid=1")
         (first,) = index.execute(claims=[document])

@@ -295,7 +295,7 @@ trees = st.recursive(
 
 
 @given(trees)
-def test_the_article_is_what_the_definition_says(html: str) -> None:
+def test_the_article_follows_the_definition(html: str) -> None:
     blocks, spans = walk(parse_html(html), CONTENT)
     scores = [density._score(block, marked=False) for block in blocks]
     assert density._article(spans, scores) == article_by_definition(spans, scores)

@@ -16,7 +16,7 @@ from scrapy_simhash.simhash.shingles import Shingles
 # The cases of the docstring
 
 
-def test_a_twin_in_the_batch_is_a_duplicate_of_the_first() -> None:
+def test_a_copy_in_the_same_batch_is_a_duplicate_of_the_first() -> None:
     seen = Seen()
     first, second = seen.meet(Thing("a"), Thing("b"))
     assert (first.kind, first.match, first.claims) == ("unique", None, True)
@@ -25,7 +25,7 @@ def test_a_twin_in_the_batch_is_a_duplicate_of_the_first() -> None:
     assert len(seen.claims) == 1
 
 
-def test_a_twin_of_what_was_not_claimed_is_compared_with_the_claims_alone() -> None:
+def test_a_copy_of_what_was_not_claimed_is_compared_with_the_claims_alone() -> None:
     """Near is not transitive: the third is near the second, which stands for nothing."""
     assert kinds(Seen(), Thing("a", 10), Thing("b", 12), Thing("c", 14)) == [
         "unique",
@@ -49,7 +49,7 @@ def test_a_version_that_is_not_known_to_be_stored_is_claimed_again() -> None:
     assert one(seen, Thing("a").again()) == ("same", True, None)
 
 
-def test_another_thing_with_the_same_text_is_unique_and_it_is_said_why() -> None:
+def test_another_thing_with_the_same_text_is_unique_and_the_reason_is_given() -> None:
     seen = Seen()
     seen.meet(Thing("a", facts=(("price", "€1"), ("title", "one"))))
     (decision,) = seen.meet(Thing("b", facts=(("price", "€2"), ("title", "one"))))
@@ -151,7 +151,7 @@ def test_where_there_is_no_visit_of_the_web_own_versions_come_first() -> None:
     assert (decision.kind, decision.match.claim.key) == ("same", "a")
 
 
-def test_what_this_visit_has_met_wins_over_an_own_earlier_claim() -> None:
+def test_what_this_visit_has_seen_wins_over_an_own_earlier_claim() -> None:
     """Or a recrawl with new prices would keep each product and its session copy for good."""
     seen = Seen()
     old, copy = Thing("a", facts=(("price", "€1"),)), Thing("b", facts=(("price", "€2"),))

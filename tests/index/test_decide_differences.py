@@ -71,7 +71,7 @@ def test_where_one_thing_lacks_a_fact_a_second_visit_keeps_what_a_first_in_its_o
         ("never", [None, None], [None, None]),
     ],
 )
-def test_facts_count_on_one_site_prices_everywhere_unless_it_is_said_otherwise(
+def test_facts_count_on_one_site_and_prices_everywhere_by_default(
     mode: str, here: list[str | None], there: list[str | None]
 ) -> None:
     facts = {"title": "one", "price": "€1"}

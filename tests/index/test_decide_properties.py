@@ -87,7 +87,7 @@ def test_of_equal_things_of_a_visit_one_is_kept_whatever_came_before(visits, bat
 
 
 @given(crawls(texts=APART, kinds=(*KINDS, "listed")), batches, st.randoms())
-def test_on_one_site_everything_that_is_said_is_kept_once_in_whatever_order(things, batch, chance):
+def test_on_one_site_all_content_is_kept_once_in_any_order(things, batch, chance):
     chance.shuffle(things)
     kept = contents(Seen().kept(*things, batch=batch))
     assert len(kept) == len(set(kept))

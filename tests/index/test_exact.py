@@ -71,7 +71,7 @@ def test_an_equal_one_is_found_and_one_that_differs_in_a_bit_is_not(
     assert kinds(index, other) == ["unique"]
 
 
-def test_twins_in_a_batch_are_one_and_many_batches_are_like_one(
+def test_copies_in_a_batch_are_one_and_many_batches_are_like_one(
     open_: Callable[..., Index],
 ) -> None:
     index = open_()
@@ -135,7 +135,7 @@ def test_what_a_dead_run_did_not_store_is_still_claimed_by_who_stored_it(db: Dat
     assert kinds(alive, row(1, key="b", visit=2)) == ["duplicate"]
 
 
-def test_those_not_met_again_expire(open_: Callable[..., Index]) -> None:
+def test_those_not_seen_again_expire(open_: Callable[..., Index]) -> None:
     index = open_()
     database, now = index.database, index.database.now()
     index.confirm(*ask(index, row(1), row(2)))
@@ -162,7 +162,7 @@ def test_a_duplicate_is_remembered_as_what_it_is(open_: Callable[..., Index]) ->
     assert stored.minhash is None
 
 
-def test_a_crowd_that_shares_all_its_bands_hides_none(db: Database) -> None:
+def test_hot_keys_shared_by_all_hide_none(db: Database) -> None:
     """Texts of a crowd stand where these do: under their fingerprint alone."""
     index = Index(db)
     shingles = index.scheme.sketch(article(0)).shingles
@@ -176,7 +176,7 @@ def test_a_crowd_that_shares_all_its_bands_hides_none(db: Database) -> None:
     assert copy.match.key == f"page {last}"
 
 
-def test_more_equal_ones_than_make_a_crowd_are_all_found(db: Database) -> None:
+def test_more_equal_ones_than_make_a_hot_key_are_all_found(db: Database) -> None:
     """The same row on many pages that it names."""
     index = Index(db)
     pages = [f"/{number}" for number in range(CROWD + 40)]

@@ -113,7 +113,7 @@ def test_who_knows_the_secret_hides_an_article_from_its_copies() -> None:
 
 
 @pytest.mark.parametrize("secret", [None, "what the forger has not been told"])
-def test_without_the_secret_nothing_is_crowded(secret: str | None) -> None:
+def test_without_the_secret_no_key_becomes_hot(secret: str | None) -> None:
     kinds, hot_keys = crowded_copies(secret)
     assert hot_keys == 0
     assert set(kinds) == {"duplicate"}

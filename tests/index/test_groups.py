@@ -62,7 +62,7 @@ def test_who_makes_a_claim_again_makes_it_in_its_group(index: Index) -> None:
     assert copy.group == first.group
 
 
-def test_what_is_near_and_says_something_else_is_a_group_of_its_own(index: Index) -> None:
+def test_a_similar_text_with_other_facts_is_a_group_of_its_own(index: Index) -> None:
     documents = [document(index, article(1), str(number), number) for number in (1, 2)]
     for number, one in enumerate(documents):
         # Two things that one page lists.

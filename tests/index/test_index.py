@@ -86,7 +86,7 @@ def test_releasing_twice_is_releasing_once(db: Database) -> None:
     assert index.claim(article(2), key="c").match.claim == second.claim.id
 
 
-def test_a_match_says_whether_it_is_stored(db: Database) -> None:
+def test_a_match_tells_whether_it_is_stored(db: Database) -> None:
     index = Index(db)
     first = index.claim(article(1), key="a")
     assert index.claim(article(1), key="b").match.pending

@@ -100,7 +100,7 @@ def test_nothing_is_foreseen_of_what_counts_no_more(db: Database) -> None:
     assert index.foresee(page("b")).kind == "unique"
 
 
-def test_equal_items_that_count_no_more_are_not_met(db: Database) -> None:
+def test_invalidated_equal_items_are_not_found(db: Database) -> None:
     run, index = Run.open(db), Index(db)
 
     def item(key: str) -> Document:
@@ -113,7 +113,7 @@ def test_equal_items_that_count_no_more_are_not_met(db: Database) -> None:
     assert index.execute([item("b")])[0].kind == "unique"
 
 
-def test_a_band_is_not_crowded_by_what_counts_no_more(db: Database) -> None:
+def test_invalidated_claims_make_no_key_hot(db: Database) -> None:
     """Or the pages of a crawl that died would not be told apart when they are crawled again."""
     run = Run.open(db)
     dead = Index(db, run=run)

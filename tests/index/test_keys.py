@@ -46,7 +46,7 @@ def test_a_template_does_not_make_every_claim_read_all_of_its_pages(db: Database
     assert index.lookup.counts.candidates - before <= most
 
 
-def test_an_exact_copy_of_a_page_in_a_crowd_is_found(db: Database) -> None:
+def test_an_exact_copy_of_a_page_with_hot_keys_is_found(db: Database) -> None:
     index, documents = same_template(db, CROWD + 60)
     for number in (0, CROWD - 1, CROWD + 20, CROWD + 59):
         copy = Document(documents[number].sketch, f"copy {number}")
@@ -55,7 +55,7 @@ def test_an_exact_copy_of_a_page_in_a_crowd_is_found(db: Database) -> None:
         assert verdict.match.key == f"page {number}"
 
 
-def test_a_released_page_of_a_crowd_leaves_no_trace(db: Database) -> None:
+def test_a_released_page_with_hot_keys_leaves_no_trace(db: Database) -> None:
     index, documents = same_template(db, CROWD + 20)
     shared_bands = [Claim(row.id, row) for row in stored_claims(db)]
     index.execute(release=shared_bands)
@@ -67,7 +67,7 @@ def stored_claims(db: Database) -> list[Any]:
     return db.read(lambda connection: list(connection.execute(select(schema.claims))))
 
 
-def test_what_has_a_band_of_its_own_is_still_found_in_a_crowd(db: Database) -> None:
+def test_a_page_with_one_band_of_its_own_is_still_found_among_hot_keys(db: Database) -> None:
     index, _ = same_template(db, CROWD + 20)
     own = f"{article(0)} {article(1, 25)}"
     assert index.claim(own, key="own").kind == "unique"
@@ -75,7 +75,7 @@ def test_what_has_a_band_of_its_own_is_still_found_in_a_crowd(db: Database) -> N
     assert index.claim(edited(own), key="copy").match.key == "own"
 
 
-def test_similarity_1_goes_on_finding_what_is_equal_where_its_only_band_is_crowded(
+def test_similarity_1_goes_on_finding_what_is_equal_where_its_only_band_is_hot(
     db: Database,
 ) -> None:
     """Texts that differ in a few words of hundreds share their one band of 16 rows."""
@@ -116,7 +116,7 @@ def test_bands_for_more_alike_pages_are_taken_with_a_warning(
     assert "Reset the namespace" in caplog.text
 
 
-def test_more_candidates_than_planned_are_told_once(
+def test_more_candidates_than_planned_are_reported_once(
     db: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scrapy_simhash.index.lookup._ENOUGH_CLAIMS", 300)

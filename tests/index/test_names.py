@@ -75,7 +75,7 @@ def test_what_strangers_name_is_claimed_dropped_and_kept_like_anything(
     assert db.read(lambda connection: list(connection.scalars(differing))) == [storable(odd, 255)]
 
 
-def test_owners_that_are_stored_alike_are_two(db: Database) -> None:
+def test_identities_that_are_stored_alike_are_two(db: Database) -> None:
     index = Index(db)
     one, other = (index.document(article(1), key=key, visit=1) for key in ("a\ud800", "a\ud801"))
     index.confirm(*index.execute(claims=[one]))

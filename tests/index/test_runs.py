@@ -130,7 +130,7 @@ def test_a_run_that_ends_while_it_is_judged_keeps_what_it_has(
     assert kind(Index(db, run=run), TEXT) == "duplicate"
 
 
-def test_a_run_that_gives_a_heartbeat_while_it_is_judged_lives(
+def test_a_run_that_sends_a_heartbeat_while_it_is_checked_is_alive(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     living = Run.open(db)

@@ -57,7 +57,7 @@ def test_where_texts_are_kept_a_match_has_the_true_similarity(db: Database) -> N
 
 
 @on_every_engine
-def test_where_no_text_is_kept_it_is_an_estimate_and_said_to_be_one(db: Database) -> None:
+def test_where_no_text_is_kept_it_is_an_estimate_and_marked_as_one(db: Database) -> None:
     index = Index(db, similarity=0.8, text_budget=0)
     text = article(0, 300)
     index.claim(text, key="a")
@@ -105,7 +105,7 @@ def product(index: Index, number: int, key: str = "") -> Document:
 
 
 @on_every_engine
-def test_things_with_one_text_are_told_apart_in_a_crowd_and_their_copies_are_found(
+def test_things_with_one_text_and_hot_keys_are_distinguished_and_their_copies_found(
     db: Database,
 ) -> None:
     """All their keys are hot; only their equal text finds them."""
@@ -197,7 +197,7 @@ def test_a_text_is_read_once_and_one_that_is_not_kept_estimated() -> None:
     assert estimate == pytest.approx(true, abs=0.1)
 
 
-def test_nothing_is_said_of_what_nothing_is_known_of() -> None:
+def test_unknown_pairs_have_no_similarity() -> None:
     cache = SimilarityCache(SCHEME)
     mine = document_of(article(1))
     row = row_of(mine, 0)
@@ -207,7 +207,7 @@ def test_nothing_is_said_of_what_nothing_is_known_of() -> None:
     assert cache.similarity(None, bare, row) == (None, False)
 
 
-def test_what_was_met_least_lately_is_forgotten_and_read_again(
+def test_the_least_recently_used_is_evicted_and_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(similarity_cache, "_MOST", 500)

@@ -20,7 +20,7 @@ from scrapy_simhash.index.verdict import Duplicate
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 
-def test_claims_older_than_asked_expire_unless_they_were_met_again(db: Database) -> None:
+def test_claims_older_than_asked_expire_unless_they_were_seen_again(db: Database) -> None:
     index = Index(db, run=Run.open(db))
     now = db.now()
     index.confirm(claim_version(index, article(1), key="old"))

@@ -19,7 +19,7 @@ from scrapy_simhash.item.folding import TEXT, Folded
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 
-def test_an_owners_own_version_is_the_same_and_not_a_duplicate(db: Database) -> None:
+def test_an_identitys_own_version_is_the_same_and_not_a_duplicate(db: Database) -> None:
     index = Index(db)
     first = claim_version(index, article(1), visit=1)
     index.confirm(first)
@@ -137,7 +137,7 @@ def test_a_changed_thing_of_a_list_leaves_the_claim_of_the_old_one(
     assert len(index) == 2
 
 
-def test_visits_of_two_owners_have_nothing_to_do_with_each_other(db: Database) -> None:
+def test_visits_of_two_identities_are_independent(db: Database) -> None:
     index = Index(db)
     assert claim_version(index, article(1), key="a", visit=1).kind == "unique"
     assert claim_version(index, article(1), key="b", visit=1).kind == "duplicate"

@@ -30,7 +30,7 @@ def words(count: int, seed: int = 0) -> str:
 PROSE, PROSE_2 = words(60), words(50, 1)
 
 
-def said(item: Any, page_url: str = PAGE, **options: Any) -> ItemContent:
+def read(item: Any, page_url: str = PAGE, **options: Any) -> ItemContent:
     return read_item(item, page_url=page_url, since=SINCE, now=SINCE + 3600, **options)
 
 
@@ -58,7 +58,7 @@ items = st.dictionaries(st.sampled_from(["url", "title", "link", "body"]) | st.t
 
 
 def test_long_values_are_the_text_and_short_ones_the_facts() -> None:
-    one = said({"title": "A kettle", "body": PROSE, "price": 20, "summary": PROSE_2})
+    one = read({"title": "A kettle", "body": PROSE, "price": 20, "summary": PROSE_2})
     assert one.text == f"{PROSE}\n{PROSE_2}"
     assert names(one) == ["price", "title"]
 
@@ -66,14 +66,14 @@ def test_long_values_are_the_text_and_short_ones_the_facts() -> None:
 def test_32_shingles_are_prose_and_31_are_not() -> None:
     long, short = words(MIN_PROSE + 1), words(MIN_PROSE)
     assert (len(shingles(long)), len(shingles(short))) == (32, 31)
-    assert said({"body": long}).text == long
-    assert said({"body": short}).text == ""
-    assert names(said({"body": short})) == ["body"]
+    assert read({"body": long}).text == long
+    assert read({"body": short}).text == ""
+    assert names(read({"body": short})) == ["body"]
 
 
 @given(st.text(st.sampled_from("ab. 中é\n"), max_size=400))
 def test_prose_is_what_has_enough_shingles(text: str) -> None:
-    assert bool(said({"body": text}).text) == (len(shingles(text)) >= MIN_PROSE)
+    assert bool(read({"body": text}).text) == (len(shingles(text)) >= MIN_PROSE)
 
 
 @given(
@@ -95,48 +95,48 @@ def test_a_glance_at_what_may_be_prose_finds_no_more_than_a_longer_look(
 
 def test_prose_that_repeats_itself_at_first_is_prose() -> None:
     text = "la " * 2000 + PROSE
-    assert said({"body": text}).text == text
+    assert read({"body": text}).text == text
 
 
 def test_chinese_prose_needs_no_spaces() -> None:
     text = "台风在海南登陆以后继续向西北方向移动，预计明天上午进入广西，沿海地区有大到暴雨。"
-    one = said({"标题": "台风登陆海南", "正文": text})
+    one = read({"标题": "台风登陆海南", "正文": text})
     assert one.text == text
     assert names(one) == ["标题"]
 
 
 def test_the_text_depends_neither_on_names_nor_on_order() -> None:
-    one = said({"body": PROSE, "summary": PROSE_2})
-    other = said({"abstract": PROSE_2, "zz": {"text": PROSE}})
+    one = read({"body": PROSE, "summary": PROSE_2})
+    other = read({"abstract": PROSE_2, "zz": {"text": PROSE}})
     assert one.text == other.text
 
 
 def test_a_value_that_stands_twice_counts_once() -> None:
-    assert said({"body": PROSE, "description": PROSE}).text == PROSE
+    assert read({"body": PROSE, "description": PROSE}).text == PROSE
 
 
 def test_paragraphs_are_prose_together_and_tags_are_not() -> None:
     paragraphs = [words(14, seed) for seed in range(5)]
     tags = [f"tag{i}" for i in range(60)]
-    one = said({"body": paragraphs, "tags": tags})
+    one = read({"body": paragraphs, "tags": tags})
     assert one.text.split("\n") == paragraphs
     assert names(one) == ["tags"]
 
 
 def test_a_short_line_among_long_paragraphs_is_no_fact() -> None:
-    one = said({"body": [PROSE, "Yes.", "No.", "Oh."]})
+    one = read({"body": [PROSE, "Yes.", "No.", "Oh."]})
     assert one.text == f"{PROSE}\nYes.\nNo.\nOh."
     assert names(one) == []
 
 
 def test_prose_inside_a_list_of_mappings_is_text_and_the_rest_of_them_a_fact() -> None:
     posts = [{"author": "Ann", "text": PROSE}, {"author": "Bob", "text": PROSE_2}]
-    one = said({"posts": posts})
+    one = read({"posts": posts})
     assert one.text == f"{PROSE}\n{PROSE_2}"
     assert names(one) == ["posts"]
-    other = said({"posts": [posts[0], {**posts[1], "author": "Cid"}]})
+    other = read({"posts": [posts[0], {**posts[1], "author": "Cid"}]})
     assert conflict(other.facts, one.facts, same_site=True) == "posts"
-    near = said({"posts": [posts[0], {**posts[1], "text": PROSE_2 + " more"}]})
+    near = read({"posts": [posts[0], {**posts[1], "text": PROSE_2 + " more"}]})
     assert conflict(near.facts, one.facts, same_site=True) is None
 
 
@@ -151,36 +151,36 @@ def test_prose_inside_a_list_of_mappings_is_text_and_the_rest_of_them_a_fact() -
     ],
 )
 def test_markup_addresses_and_data_are_no_prose(value: Any) -> None:
-    assert said({"title": "x", "a": value}).text == ""
+    assert read({"title": "x", "a": value}).text == ""
 
 
 @pytest.mark.parametrize("value", [f"<div><p>{PROSE}</p></div>", PROSE.encode(), [PROSE.encode()]])
 def test_markup_and_bytes_are_text_in_a_field_that_is_asked_for(value: Any) -> None:
-    assert said({"title": "x", "a": value}, fields=["a"]).text == PROSE
+    assert read({"title": "x", "a": value}, fields=["a"]).text == PROSE
 
 
 def test_fields_alone_say_what_the_item_is() -> None:
     item = {"title": "A kettle", "body": PROSE, "price": 20, "offer": {"sku": "X", "stock": 3}}
-    one = said(item, fields=["title", "body", "offer.sku"])
+    one = read(item, fields=["title", "body", "offer.sku"])
     assert one.text == PROSE
     assert names(one) == ["offer.sku", "title"]
-    assert one.digest == said({**item, "price": 21}, fields=["title", "body", "offer.sku"]).digest
-    assert names(said(item, fields=["offer"])) == ["offer.sku", "offer.stock"]
+    assert one.digest == read({**item, "price": 21}, fields=["title", "body", "offer.sku"]).digest
+    assert names(read(item, fields=["offer"])) == ["offer.sku", "offer.stock"]
 
 
 def test_ignored_fields_say_nothing_at_any_level() -> None:
     item = {"title": "x", "rank": 1, "offer": {"id": 1, "sku": "X"}, "rows": [{"id": 1, "n": 2}]}
     ignore = ["rank", "offer.id", "rows.id"]
     other = {**item, "rank": 2, "offer": {"id": 2, "sku": "X"}, "rows": [{"id": 2, "n": 2}]}
-    assert said(item, ignore=ignore) == said(other, ignore=ignore)
-    assert names(said(item, ignore=ignore)) == ["offer.sku", "rows", "title"]
-    assert names(said(item, ignore=["offer", "rows"])) == ["rank", "title"]
+    assert read(item, ignore=ignore) == read(other, ignore=ignore)
+    assert names(read(item, ignore=ignore)) == ["offer.sku", "rows", "title"]
+    assert names(read(item, ignore=["offer", "rows"])) == ["rank", "title"]
 
 
 @pytest.mark.parametrize("option", ["fields", "ignore", "key"])
 def test_names_are_given_as_a_list(option: str) -> None:
     with pytest.raises(TypeError, match="list of names"):
-        said({"title": "x"}, **{option: "title"})
+        read({"title": "x"}, **{option: "title"})
 
 
 # The address
@@ -215,7 +215,7 @@ def test_names_are_given_as_a_list(option: str) -> None:
     ],
 )
 def test_the_own_address_of_an_item(item: dict[str, Any], address: str | None) -> None:
-    assert said(item).address == address
+    assert read(item).address == address
 
 
 @pytest.mark.parametrize(
@@ -238,15 +238,15 @@ def test_a_key_identifies_an_item(key: list[str], address: str | None) -> None:
         "link": "https://shop.example/p/2",
         "offer": {"id": 7, "sku": 8},
     }
-    assert said(item, key=key).address == address
+    assert read(item, key=key).address == address
 
 
 # All of it
 
 
-def test_equal_items_have_equal_digests_wherever_they_are_met() -> None:
-    one = said({"name": "Ann", "tags": ["a", "b"], "link": PAGE})
-    other = said({"tags": ["b", "a", "a"], "link": "/p/2", "name": "Ann"}, page_url=PAGE[:-1] + "2")
+def test_equal_items_have_equal_digests_on_any_page() -> None:
+    one = read({"name": "Ann", "tags": ["a", "b"], "link": PAGE})
+    other = read({"tags": ["b", "a", "a"], "link": "/p/2", "name": "Ann"}, page_url=PAGE[:-1] + "2")
     assert one.digest == other.digest is not None
     assert len(one.digest or b"") == 16
 
@@ -267,7 +267,7 @@ def test_equal_items_have_equal_digests_wherever_they_are_met() -> None:
     ],
 )
 def test_any_other_value_or_type_is_another_digest(other: dict[str, Any]) -> None:
-    assert said(other).digest != said({"name": "Ann", "n": 3}).digest
+    assert read(other).digest != read({"name": "Ann", "n": 3}).digest
 
 
 LISTS = [
@@ -286,10 +286,10 @@ LISTS = [
 
 
 def test_lists_have_one_digest_only_where_they_hold_the_same() -> None:
-    digests = {said({"x": value, "y": 1}).digest for value in LISTS}
-    # What is empty says nothing.
+    digests = {read({"x": value, "y": 1}).digest for value in LISTS}
+    # Empty values count for nothing.
     assert len(digests) == len(LISTS) - 1
-    assert said({"x": ["b", "a", "b"], "y": 1}).digest == said({"x": ["a", "b"], "y": 1}).digest
+    assert read({"x": ["b", "a", "b"], "y": 1}).digest == read({"x": ["a", "b"], "y": 1}).digest
 
 
 @given(
@@ -310,7 +310,7 @@ def test_lists_have_one_digest_only_where_they_hold_the_same() -> None:
         ),
     )
 )
-def test_the_facts_of_a_page_are_those_of_an_item_that_says_the_same(
+def test_the_facts_of_a_page_are_those_of_an_item_with_the_same_content(
     values: dict[str, str],
 ) -> None:
     more: dict[str, Any] = {"page_url": "https://a.test/b", "since": 1.7e9, "now": 1.8e9}
@@ -321,29 +321,29 @@ def test_the_facts_of_a_page_are_those_of_an_item_that_says_the_same(
 def test_items_of_another_class_are_other_items() -> None:
     author = make_dataclass("Author", [("name", str)])
     publisher = make_dataclass("Publisher", [("name", str)])
-    assert said(author("Ann")).digest != said(publisher("Ann")).digest
+    assert read(author("Ann")).digest != read(publisher("Ann")).digest
 
 
 def test_a_fetch_time_makes_no_other_item_and_an_id_or_a_rank_does() -> None:
     fetched = [dt.datetime.fromtimestamp(SINCE + s, dt.UTC).isoformat() for s in (10, 70)]
-    one, other = (said({"name": "Ann", "fetched": time}) for time in fetched)
+    one, other = (read({"name": "Ann", "fetched": time}) for time in fetched)
     assert one == other
     for name in ("id", "rank"):
-        other = said({"name": "Ann", name: 2})
-        one = said({"name": "Ann", name: 1})
+        other = read({"name": "Ann", name: 2})
+        one = read({"name": "Ann", name: 1})
         assert one.digest != other.digest
         assert conflict(other.facts, one.facts, same_site=True) == name
 
 
 def test_empty_values_say_nothing() -> None:
-    assert said({"a": 1}) == said({"a": 1, "b": None, "c": "", "d": [], "e": {"f": [None]}})
+    assert read({"a": 1}) == read({"a": 1, "b": None, "c": "", "d": [], "e": {"f": [None]}})
 
 
 def test_an_item_names_its_page_or_not() -> None:
-    assert said({"url": PAGE + "#top"}).names_page
-    assert said({"a": [{"link": "/p/1/"}]}).names_page
-    assert not said({"url": "https://a.example/"}).names_page
-    assert not said({"text": "p/1"}).names_page
+    assert read({"url": PAGE + "#top"}).names_page
+    assert read({"a": [{"link": "/p/1/"}]}).names_page
+    assert not read({"url": "https://a.example/"}).names_page
+    assert not read({"text": "p/1"}).names_page
 
 
 class Broken:
@@ -352,9 +352,9 @@ class Broken:
 
 
 def test_an_item_that_cannot_be_read_to_its_end_is_equal_to_none() -> None:
-    assert said({"title": "x", "a": Broken()}).digest is None
-    assert said(dict.fromkeys(map(str, range(100_000)), "x")).digest is None
-    assert names(said({"title": "x", "a": Broken()})) == ["title"]
+    assert read({"title": "x", "a": Broken()}).digest is None
+    assert read(dict.fromkeys(map(str, range(100_000)), "x")).digest is None
+    assert names(read({"title": "x", "a": Broken()})) == ["title"]
 
 
 # Whatever is in it
@@ -387,11 +387,11 @@ class AttrsItem:
 
 
 @pytest.mark.parametrize("kind", [ScrapyItem, PydanticItem, DataclassItem, AttrsItem])
-def test_every_kind_of_item_says_what_a_dict_says(kind: type[Any]) -> None:
+def test_every_kind_of_item_has_the_content_of_a_dict(kind: type[Any]) -> None:
     fields: dict[str, Any] = {"title": "A kettle", "price": "€20", "body": PROSE}
-    one, other = said(kind(**fields)), said(fields)
+    one, other = read(kind(**fields)), read(fields)
     assert (one.text, one.facts) == (other.text, other.facts)
-    nested = said({"a": kind(**fields)})
+    nested = read({"a": kind(**fields)})
     assert nested.text == PROSE
     assert names(nested) == ["a.price", "a.title"]
 
@@ -399,23 +399,23 @@ def test_every_kind_of_item_says_what_a_dict_says(kind: type[Any]) -> None:
 @pytest.mark.parametrize("item", ["x", 3, None, [("title", "x")]])
 def test_what_is_no_item_is_refused(item: Any) -> None:
     with pytest.raises(TypeError, match="an item is a dict"):
-        said(item)
+        read(item)
 
 
 @given(items, st.none() | st.lists(st.sampled_from(["url", "title", "a"])))
-def test_any_item_says_the_same_twice_and_conflicts_not_with_itself(
+def test_any_item_has_the_same_content_twice_and_no_conflict_with_itself(
     item: dict[str, Any], chosen: list[str] | None
 ) -> None:
-    one, other = (said(item, fields=chosen, key=chosen) for _ in range(2))
+    one, other = (read(item, fields=chosen, key=chosen) for _ in range(2))
     assert one == other
     assert one.digest is not None
     assert conflict(one.facts, other.facts, same_site=True) is None
 
 
 @given(items, st.randoms(use_true_random=False))
-def test_the_order_of_fields_says_nothing(item: dict[str, Any], chance: random.Random) -> None:
+def test_the_order_of_fields_does_not_matter(item: dict[str, Any], chance: random.Random) -> None:
     pairs = chance.sample(list(item.items()), len(item))
-    one, other = said(item), said(dict(pairs))
+    one, other = read(item), read(dict(pairs))
     assert (one.text, one.facts, one.digest) == (other.text, other.facts, other.digest)
 
 
@@ -436,7 +436,7 @@ def test_the_order_of_fields_says_nothing(item: dict[str, Any], chance: random.R
 )
 def test_hostile_values_are_read(value: Any) -> None:
     item = {"title": "x", "url": value, "value": value, "price": value}
-    assert {"title", "(others)"} & set(names(said(item)))
+    assert {"title", "(others)"} & set(names(read(item)))
 
 
 # As they are in the wild: (new, stored, what differs on one site, what differs across sites)
@@ -527,7 +527,7 @@ PAIRS: list[tuple[str, dict[str, Any], dict[str, Any], str | None, str | None]] 
 def test_items_as_they_are_in_the_wild(
     new: dict[str, Any], changes: dict[str, Any], one_site: str | None, other_site: str | None
 ) -> None:
-    one, stored = said(new), said({**new, **changes})
+    one, stored = read(new), read({**new, **changes})
     assert one.text == stored.text == PROSE
     assert conflict(one.facts, stored.facts, same_site=True) == one_site
     assert conflict(one.facts, stored.facts, same_site=False) == other_site
@@ -566,7 +566,7 @@ PIECES = [
     st.lists(st.sampled_from(PIECES), max_size=7).map("".join),
 )
 def test_a_short_cut_never_misses_the_address_of_the_page(page: str, address: str) -> None:
-    """Most links of a page are told from its address by the end of its path alone."""
+    """For most links of a page the end of the path alone shows that they are not its address."""
     slowly = addresses._place(addresses._absolute(address, page)) == addresses._place(page)
     assert addresses.is_page(address, page) == (address == page or slowly)
 

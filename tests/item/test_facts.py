@@ -77,8 +77,8 @@ def test_facts_come_back_from_their_bytes(item: dict[str, Any]) -> None:
 
 
 def test_the_bytes_of_facts_stay_what_they_are() -> None:
-    said = facts({"title": "Ferry", "price": "€19.99", "pages": 3}).with_numbers("7 of 9")
-    assert said.packed().hex() == (
+    page_facts = facts({"title": "Ferry", "price": "€19.99", "pages": 3}).with_numbers("7 of 9")
+    assert page_facts.packed().hex() == (
         "acf8587a02a2100b22c8b69c"  # (numbers)
         "94e5ad930131d5cc73ec3974"  # pages
         "829515ee00a31e95cc98be87"  # title
@@ -93,8 +93,8 @@ def test_the_bytes_of_facts_stay_what_they_are() -> None:
 
 @pytest.mark.parametrize("packed", [b"x", bytes(RECORD_SIZE + 1)])
 def test_other_bytes_are_no_facts(packed: bytes) -> None:
-    said = f"^facts take {RECORD_SIZE} bytes a field, not {len(packed)} bytes$"
-    with pytest.raises(ValueError, match=said):
+    message = f"^facts take {RECORD_SIZE} bytes a field, not {len(packed)} bytes$"
+    with pytest.raises(ValueError, match=message):
         Facts.unpack(packed)
 
 
@@ -148,8 +148,8 @@ def test_the_first_of_several_names_is_given_and_the_numbers_of_the_text_last() 
     assert conflict(Facts.unpack(new.packed()), Facts(), same_site=True) is not None
 
 
-def test_what_only_the_page_of_the_new_one_says_is_no_conflict() -> None:
-    one, other = (Facts.of({"page:title": Folded(TEXT, said)}) for said in ("Ferry", "Bridge"))
+def test_what_only_the_new_page_declares_is_no_conflict() -> None:
+    one, other = (Facts.of({"page:title": Folded(TEXT, title)}) for title in ("Ferry", "Bridge"))
     assert conflict(one, Facts(), same_site=True) is None
     assert conflict(one, other, same_site=True) == "page:title"
 
@@ -409,9 +409,9 @@ def test_names_are_the_same_in_every_spelling() -> None:
 
 def test_of_very_many_fields_none_is_lost() -> None:
     many = {f"field {i:03}": f"value {i}" for i in range(200)} | {"z price": 20}
-    said = facts(many).with_numbers("1")
-    assert len(said.records) == MAX_FIELDS
-    assert "(others)" in said.names.values()
+    page_facts = facts(many).with_numbers("1")
+    assert len(page_facts.records) == MAX_FIELDS
+    assert "(others)" in page_facts.names.values()
     for i in range(200):
         changed = many | {f"field {i:03}": "x"}
         assert on_one_site(changed, many) in (f"field {i:03}", "(others)")
@@ -419,9 +419,9 @@ def test_of_very_many_fields_none_is_lost() -> None:
 
 
 def test_the_number_of_fields_just_within_the_limit_has_no_others() -> None:
-    said = facts({f"field {i:03}": i for i in range(MAX_FIELDS - 1)}).with_numbers("1")
-    assert len(said.records) == MAX_FIELDS
-    assert "(others)" not in said.names.values()
+    page_facts = facts({f"field {i:03}": i for i in range(MAX_FIELDS - 1)}).with_numbers("1")
+    assert len(page_facts.records) == MAX_FIELDS
+    assert "(others)" not in page_facts.names.values()
     one_more = facts({f"field {i:03}": i for i in range(MAX_FIELDS)}).with_numbers("1")
     assert len(one_more.records) == MAX_FIELDS
     assert "(others)" in one_more.names.values()
@@ -429,9 +429,9 @@ def test_the_number_of_fields_just_within_the_limit_has_no_others() -> None:
 
 def test_each_of_very_many_fields_is_in_one_fact() -> None:
     many = {f"field {i:03}": f"value {i}" for i in range(2 * MAX_FIELDS)}
-    said = facts(many)
+    page_facts = facts(many)
     for name in many:
-        assert len({*facts(many | {name: "x"}).records} - {*said.records}) == 1
+        assert len({*facts(many | {name: "x"}).records} - {*page_facts.records}) == 1
 
 
 @pytest.mark.parametrize(
@@ -484,12 +484,12 @@ def test_any_text_has_its_numbers(text: str) -> None:
 
 
 def test_the_numbers_of_another_text_replace_the_first() -> None:
-    said = facts({"title": "Ferry"}).with_numbers("3 of 4")
-    assert said.with_numbers("5") == facts({"title": "Ferry"}).with_numbers("5")
-    assert said.with_numbers("none") == facts({"title": "Ferry"})
-    assert conflict(said, said.with_numbers("4 of 3"), same_site=True) is None
-    assert conflict(said, said.with_numbers("4 of 4"), same_site=True) == "(numbers)"
-    assert conflict(said, said.with_numbers("4 of 4"), same_site=False) is None
+    page_facts = facts({"title": "Ferry"}).with_numbers("3 of 4")
+    assert page_facts.with_numbers("5") == facts({"title": "Ferry"}).with_numbers("5")
+    assert page_facts.with_numbers("none") == facts({"title": "Ferry"})
+    assert conflict(page_facts, page_facts.with_numbers("4 of 3"), same_site=True) is None
+    assert conflict(page_facts, page_facts.with_numbers("4 of 4"), same_site=True) == "(numbers)"
+    assert conflict(page_facts, page_facts.with_numbers("4 of 4"), same_site=False) is None
 
 
 def test_facts_of_an_item_and_of_its_page_are_those_of_both():
@@ -497,4 +497,4 @@ def test_facts_of_an_item_and_of_its_page_are_those_of_both():
     joined = item.joined(page)
     assert joined == facts({"price": "€1.00", "title": "Jacket"})
     assert sorted(joined.names.values()) == ["price", "title"]
-    assert item.joined(item) == item, "what both say is said once"
+    assert item.joined(item) == item, "what both contain is stored once"

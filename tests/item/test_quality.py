@@ -16,7 +16,7 @@ from scrapy_simhash.item.quality import QualitySignals, address_of, better_by, c
 ADDRESS = "https://news.test/a"
 
 
-def said(item: Any) -> ItemContent:
+def read(item: Any) -> ItemContent:
     return read_item(item, page_url=ADDRESS, since=0.0, now=0.0)
 
 
@@ -47,13 +47,13 @@ MOMENT = int(datetime(2030, 3, 1, 10, tzinfo=UTC).timestamp())
 )
 def test_when_something_was_published_is_read_of_items_of_any_kind(value, moment):
     for item in ({"published": value}, {"date_posted": value, "n": 1}, Story(value)):
-        assert said(item).published == moment
+        assert read(item).published == moment
 
 
 def test_the_first_of_several_dates_counts_and_those_of_what_is_nested_do_not():
     item = {"published": "2030-03-02", "datePosted": "2030-03-01", "title": "2029-01-01"}
     item["comment"] = {"published": "2020-01-01"}
-    assert said(item).published == MOMENT - 10 * 3600
+    assert read(item).published == MOMENT - 10 * 3600
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_the_first_of_several_dates_counts_and_those_of_what_is_nested_do_not():
         ({"url": ADDRESS}, False),
     ],
 )
-def test_what_says_that_its_address_is_the_canonical_one(item, canonical):
-    assert said(item).canonical is canonical
+def test_items_that_declare_their_address_canonical(item, canonical):
+    assert read(item).canonical is canonical
 
 
 @given(
@@ -81,7 +81,7 @@ def test_what_says_that_its_address_is_the_canonical_one(item, canonical):
         st.booleans(),
     )
 )
-def test_merits_come_back_as_they_were_packed(quality):
+def test_quality_is_unpacked_as_it_was_packed(quality):
     assert QualitySignals.unpack(quality.packed(), quality.url) == quality
 
 
@@ -89,7 +89,7 @@ def test_what_can_not_be_unpacked_speaks_for_nothing():
     assert QualitySignals.unpack(b"x", "u") == QualitySignals("u")
 
 
-def test_an_owner_key_is_an_address_where_it_is_one():
+def test_an_identity_key_that_is_an_address_is_recognised():
     assert address_of("https://a.test/1", "http://list.test/") == "https://a.test/1"
     assert address_of("5f2e", "http://page.test/") == "http://page.test/"
 

@@ -170,7 +170,7 @@ class BrokenField:
         partial(dict, [(1, "a"), ("1", "b")]),
     ],
 )
-def test_a_value_that_cannot_be_read_is_said_to_be_missing(make: Callable[[], Any]) -> None:
+def test_an_unreadable_value_counts_as_missing(make: Callable[[], Any]) -> None:
     tree, complete = read_fields({"title": "Ferry", "value": make()})
     assert tree["title"] == "Ferry"
     assert not complete
@@ -251,8 +251,8 @@ def test_plain_items_are_read_without_scrapy() -> None:
         "import sys\n"
         "from scrapy_simhash.item import conflict, item_text, read_item\n"
         "item = {'title': 'Ferry', 'offers': [{'price': 3}], 'url': 'https://a.example/'}\n"
-        "said = read_item(item, page_url='https://a.example/', since=0, now=0)\n"
-        "conflict(said.facts, said.facts, same_site=True)\n"
+        "content = read_item(item, page_url='https://a.example/', since=0, now=0)\n"
+        "conflict(content.facts, content.facts, same_site=True)\n"
         "item_text(item, ['title', 'offers'])\n"
         "heavy = {'scrapy', 'twisted', 'sqlalchemy', 'itemadapter', 'lxml', 'jieba'}\n"
         "print(*sorted(heavy & set(sys.modules)))\n"

@@ -143,19 +143,19 @@ def test_the_rows_of_a_band_do_not_stand_for_each_other() -> None:
 @pytest.mark.parametrize(
     ("size", "pairs"), [(8, 1500), (14, 1500), (31, 1500), (200, 600), (2000, 200)]
 )
-def test_texts_meet_as_often_as_their_similarity_says(bands, size, pairs) -> None:
+def test_texts_share_keys_as_often_as_their_similarity_predicts(bands, size, pairs) -> None:
     """1 - (1 - J^r)^b, within four standard errors and the .015 that very short texts may lose."""
     random = np.random.default_rng(size)
     for similarity in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95):
         common = round(2 * size * similarity / (1 + similarity))
-        met = 0
+        shared = 0
         for _ in range(pairs):
             union = random.integers(0, 1 << 64, 2 * size - common, np.uint64)
             one, other = text(union[:size]), text(union[size - common :])
-            met += bool((bands.keys(one) == bands.keys(other)).any())
+            shared += bool((bands.keys(one) == bands.keys(other)).any())
         expected = bands.recall(common / (2 * size - common))
         error = 4 * sqrt(max(expected * (1 - expected), 1 / pairs) / pairs)
-        assert abs(met / pairs - expected) <= error + 0.015, similarity
+        assert abs(shared / pairs - expected) <= error + 0.015, similarity
 
 
 def test_recall() -> None:
@@ -293,11 +293,11 @@ def test_small_distances_need_not_search_every_block() -> None:
 def test_the_expected_candidates_are_those_of_random_fingerprints() -> None:
     blocks, size = Blocks((16, 16, 16, 16)), 400_000
     stored = np.random.default_rng(5).integers(0, 1 << 64, size, np.uint64)
-    met = 0
+    shared = 0
     for number, probes in enumerate(probes_of(blocks, bare(0x5EED_0123_4567_89AB), 8)):
         keys = (stored >> np.uint64(16 * number)).astype(np.uint16)
-        met += int(np.isin(keys, probes.astype(np.uint16)).sum())
-    assert met == pytest.approx(blocks.candidates(8, size), rel=0.1)
+        shared += int(np.isin(keys, probes.astype(np.uint16)).sum())
+    assert shared == pytest.approx(blocks.candidates(8, size), rel=0.1)
 
 
 def test_absurd_distances_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Keys for a scheme of one's own, by what it says of itself."""
+"""Keys for a scheme of one's own, by its description of itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_scheme_of_ones_own_with_shingles_has_bands() -> None:
         assert index.claim(text, key="2").kind == "duplicate"
 
 
-def test_a_scheme_that_says_nothing_of_shingles_has_blocks() -> None:
+def test_a_scheme_without_shingles_has_blocks() -> None:
     scheme = WithoutShingles()
     assert choose_keys(scheme, 0.9, None, "auto").id.startswith("blocks ")
     with pytest.raises(ValueError, match="need a scheme that has shingles"):

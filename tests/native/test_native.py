@@ -63,7 +63,7 @@ characters = st.one_of(
     st.characters(categories=["Cs", "Mn", "So"]),
 )
 texts = st.text(characters, max_size=80)
-# Long enough for crowded buckets, several windows and a released lock.
+# Long enough for full buckets, several windows and a released lock.
 long_texts = st.builds(
     lambda parts, times, end: "".join(parts) * times + end,
     st.lists(texts, min_size=1, max_size=4),
@@ -322,7 +322,7 @@ def test_what_is_known_of_the_core_is_what_the_pure_path_makes():
 
 
 def started(**environment):
-    """What a new process has in use, and says of it."""
+    """What a new process uses, and its output."""
     code = "from scrapy_simhash import native; print(native.in_use)"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -354,9 +354,7 @@ def test_the_environment_turns_it_off():
         {"shingles": lambda text, table: b""},
     ],
 )
-def test_a_core_that_does_something_else_is_not_used_and_one_line_says_so(
-    broken, monkeypatch, caplog
-):
+def test_a_core_with_other_results_is_not_used_and_one_line_reports_it(broken, monkeypatch, caplog):
     monkeypatch.delenv("SIMHASH_NATIVE", raising=False)
     assert native._load() is COMPILED
     assert caplog.records == []
@@ -368,7 +366,7 @@ def test_a_core_that_does_something_else_is_not_used_and_one_line_says_so(
     assert "Python code is" in record.getMessage()
 
 
-def test_a_core_that_can_not_be_loaded_is_not_used_and_one_line_says_so(monkeypatch, caplog):
+def test_a_core_that_can_not_be_loaded_is_not_used_and_one_line_reports_it(monkeypatch, caplog):
     def fail(name):
         raise ImportError(f"{name}: wrong architecture")
 

@@ -58,14 +58,14 @@ def test_a_huge_text_has_the_same_numbers():
 
 
 def test_where_the_core_sees_no_digits_there_are_none():
-    """A newer Unicode might have some; the core knows no tables, so it has to be told."""
+    """A newer Unicode might have some; the core has no tables and depends on Python for them."""
     digits = [point for point in range(0x80, 0x110000) if chr(point).isdecimal()]
     left = [point for point in digits if COMPILED.numbers(f"{chr(point)} days ago") is None]
     assert left == digits
 
 
 @pytest.mark.parametrize("text", numbering._SIGNS_OF_THAT)
-def test_what_says_when_a_page_was_made_anew_is_left_to_the_pure_path(text):
+def test_relative_dates_are_left_to_the_pure_path(text):
     assert COMPILED.numbers(f"{text} 1".encode()) is None
     assert COMPILED.numbers(f"{text[1:]} 1".encode()) == ["1"]
 

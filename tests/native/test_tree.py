@@ -347,7 +347,7 @@ def test_what_is_no_element_is_refused(root):
         lambda: COMPILED.page(root, RULES),
         lambda: COMPILED.body(root, VISIBLE.packed),
         lambda: COMPILED.markup(root, markup._PACKED, BOUNDS),
-        # Nobody else says what an element is.
+        # The caller can't choose the type that counts as an element.
         lambda: COMPILED.page(type(root), root, RULES),
         lambda: COMPILED.body(type(root), root, VISIBLE.packed),
         lambda: COMPILED.markup(type(root), root, None, markup._PACKED, BOUNDS),

@@ -115,13 +115,13 @@ def test_the_id_shows_little_of_the_secret() -> None:
     assert key_part(ONE)[4:] not in ONE.hex()
 
 
-def test_facts_and_digest_of_an_item_hang_on_it() -> None:
+def test_facts_and_digest_of_an_item_depend_on_it() -> None:
     item = {"title": "Ferry", "price": "19.99 EUR", "text": prose(1), "pages": 3}
 
-    def said(secret: bytes):
+    def read(secret: bytes):
         return read_item(item, page_url="", since=0, now=0, secret=secret)
 
-    one, again, other, public = map(said, (ONE, ONE, OTHER, b""))
+    one, again, other, public = map(read, (ONE, ONE, OTHER, b""))
     assert (one.facts, one.digest, one.text) == (again.facts, again.digest, other.text)
     assert conflict(one.facts, again.facts, same_site=True) is None
     values = [{value for _, _, value in facts.facts.records} for facts in (one, other, public)]
@@ -129,5 +129,5 @@ def test_facts_and_digest_of_an_item_hang_on_it() -> None:
     assert len({one.digest, other.digest, public.digest}) == 3
     names = [[name for name, _, _ in facts.facts.records] for facts in (one, other, public)]
     assert names[0] == names[1] == names[2]
-    numbers = {said.facts.with_numbers("7 of 9", s) for said, s in ((one, ONE), (one, OTHER))}
+    numbers = {content.facts.with_numbers("7 of 9", s) for content, s in ((one, ONE), (one, OTHER))}
     assert len(numbers) == 2

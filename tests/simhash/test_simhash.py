@@ -37,7 +37,7 @@ def reference_majority(values: list[int]) -> int:
 
 
 def breaker(values: list[int], bit: int) -> int:
-    """What a bit with an even sum is: its own 128th of the range says whose."""
+    """The bit that decides an even sum: of the first value in its own 128th of the range."""
     from_there = [value for value in values if value % 2**64 >= bit << 57]
     return (from_there or values)[0] >> 64 + bit % 64 & 1
 
@@ -187,6 +187,6 @@ def test_limits_fall_as_the_similarity_rises(a: float, b: float) -> None:
 
 
 @pytest.mark.parametrize("value", [0.69, 1.01, float("nan"), -1])
-def test_limits_refuse_what_cannot_be_told_apart(value: float) -> None:
+def test_limits_refuse_what_cannot_be_distinguished(value: float) -> None:
     with pytest.raises(ValueError, match=r"from 0\.7 to 1"):
         limits(value)

@@ -75,10 +75,10 @@ def test_the_text_is_that_of_page_text_whatever_the_page(html: str) -> None:
         return
     before = etree.tostring(root)
     for name in EXTRACTORS:
-        says = read_page(root, load_extractor(name))
-        assert says.text == page_text(root, extractor=name)
-        assert 0 <= says.main_width <= says.visible_width
-        assert containment(says.page_sketch, says.page_sketch) in (0.0, 1.0)
+        content = read_page(root, load_extractor(name))
+        assert content.text == page_text(root, extractor=name)
+        assert 0 <= content.main_width <= content.visible_width
+        assert containment(content.page_sketch, content.page_sketch) in (0.0, 1.0)
     assert all(value and len(value) <= 256 for value in page_facts(root).values())
     assert etree.tostring(root) == before
 
@@ -98,19 +98,19 @@ def test_all_that_is_visible_counts_and_scripts_do_not(extractor: str) -> None:
         "<html><body><nav><ul><li>North<script>var x</script></li><li>South</li></ul></nav>"
         "<p>East of here</p><button>West</button><style>p {}</style><footer>Up</footer></body>"
     )
-    says = read(html, extractor)
-    assert says.visible_width == len("North South East of here West Up")
-    assert struct.unpack_from("<I", says.page_sketch) == (6,)
+    content = read(html, extractor)
+    assert content.visible_width == len("North South East of here West Up")
+    assert struct.unpack_from("<I", content.page_sketch) == (6,)
 
 
 def test_a_footer_as_main_text_does_not_speak_for_a_table_of_contents() -> None:
     """Its few words are less than a fifth of what the page shows."""
-    says = read(
+    content = read(
         f"<body><div><ul>{chapters(60)}</ul></div><div><p>Copyright by the knotters, all rights are"
         " reserved. Made with a program that turns hemp into pages.</p></div></body>"
     )
-    assert says.text.startswith("Copyright")
-    assert not says.is_representative
+    assert content.text.startswith("Copyright")
+    assert not content.is_representative
 
 
 def test_an_empty_page_does_not_speak() -> None:
@@ -118,20 +118,20 @@ def test_an_empty_page_does_not_speak() -> None:
 
 
 def test_a_short_text_speaks_where_little_stands_around_it() -> None:
-    says = read(page("<p>The ferry does not run today, for the captain has a cold.</p>"))
-    assert says.is_representative
-    assert not read(page(f"<p>{says.text}</p>", beside=50)).is_representative
+    content = read(page("<p>The ferry does not run today, for the captain has a cold.</p>"))
+    assert content.is_representative
+    assert not read(page(f"<p>{content.text}</p>", beside=50)).is_representative
 
 
 def test_a_long_text_speaks_whatever_its_share() -> None:
-    says = read(page(f"<article>{STORY}</article>", beside=900))
-    assert says.main_width < 0.1 * says.visible_width
-    assert says.is_representative
+    content = read(page(f"<article>{STORY}</article>", beside=900))
+    assert content.main_width < 0.1 * content.visible_width
+    assert content.is_representative
 
 
 def test_an_extractor_of_ones_own_is_read_beside_the_visible_text() -> None:
-    says = read_page(tree(page(STORY)), lambda root: "the goats")
-    assert (says.text, says.main_width, says.is_representative) == ("the goats", 9, False)
+    content = read_page(tree(page(STORY)), lambda root: "the goats")
+    assert (content.text, content.main_width, content.is_representative) == ("the goats", 9, False)
 
 
 def test_an_extractor_that_gives_no_text_is_an_error() -> None:

@@ -38,7 +38,7 @@ def test_a_title_that_holds_the_heading_is_the_heading(title: str) -> None:
     assert found == {"page:title": "Goats at sea", "page:heading": "Goats at sea"}
 
 
-def test_a_title_that_says_something_else_than_the_heading_stays() -> None:
+def test_a_title_that_differs_from_the_heading_stays() -> None:
     found = facts("<h1>Goat</h1>", "<title>Goats at sea</title>")
     assert found == {"page:title": "Goats at sea", "page:heading": "Goat"}
 
@@ -151,7 +151,7 @@ def test_monthly_minutes_differ_in_their_time_only() -> None:
         [{"@type": "Organization", "sku": 1}, {"mainEntity": {"sku": ["12"], "price": "7.50"}}],
     ],
 )
-def test_linked_data_says_what_a_thing_is(thing: object) -> None:
+def test_linked_data_gives_the_facts_of_a_thing(thing: object) -> None:
     found = facts("<h1>Rope</h1>", linked_data(thing))
     assert (found["page:sku"], found["page:price"]) == ("12", "7.5")
 

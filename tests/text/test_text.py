@@ -363,11 +363,11 @@ def test_forms_and_captions_are_no_part_of_the_article() -> None:
     assert page_text(f"<body><div>{article}{form}{figure}</div></body>") == "\n".join(ENGLISH)
 
 
-def test_a_form_around_the_whole_page_says_nothing() -> None:
+def test_a_form_around_the_whole_page_makes_no_difference() -> None:
     assert page_text(f"<body><form>{paragraphs(ENGLISH)}</form>") == "\n".join(ENGLISH)
 
 
-def test_a_line_of_copyright_is_not_what_a_list_of_links_says() -> None:
+def test_a_line_of_copyright_is_not_the_text_of_a_list_of_links() -> None:
     titles = [f"Chapter {n}: how the ferry of the year {1900 + n} was built" for n in range(12)]
     entries = "".join(f"<li><a href='/{n}'>{title}</a></li>" for n, title in enumerate(titles))
     note = f"<div class='copyright'>{' '.join(ENGLISH[:3])}</div>"
@@ -383,12 +383,14 @@ def test_a_sidebar_of_docbook_belongs_to_the_text() -> None:
     assert "Bells" not in page_text(f"<body><div>{article}{box.format('')}</div></body>")
 
 
-def test_a_short_box_is_not_the_text_of_a_page_that_says_more() -> None:
+def test_a_short_box_is_not_the_text_of_a_longer_page() -> None:
     """The menu costs the page so much that its best element is the declaration."""
     menu = "".join(f"<li><a href='/{n}'>Section {n}</a></li>" for n in range(24))
     declaration = "int ferry_set_course(unsigned long harbour, void *wind); " * 5
-    said = paragraphs(ENGLISH * 2)
-    page = f"<ul>{menu}</ul><h1>Ferry</h1><blockquote><pre>{declaration}</pre></blockquote>{said}"
+    main_text = paragraphs(ENGLISH * 2)
+    page = (
+        f"<ul>{menu}</ul><h1>Ferry</h1><blockquote><pre>{declaration}</pre></blockquote>{main_text}"
+    )
     found = page_text(page)
     assert declaration.strip() in found
     assert all(sentence in found for sentence in ENGLISH)
@@ -399,6 +401,6 @@ def test_the_slogan_of_a_menu_is_no_text_of_a_short_page() -> None:
     """Its print view has neither."""
     menu = "".join(f"<li><a href='/{n}'>Section {n}</a></li>" for n in range(12))
     head = f"<div><div>Dry. Safe. Often on time.</div><ul>{menu}</ul></div>"
-    said = f"<h2>Fares</h2><p>{ENGLISH[0]}</p>"
-    assert page_text(f"<body>{head}{said}</body>") == page_text(f"<body>{said}</body>")
-    assert ENGLISH[0] in page_text(f"<body>{said}</body>")
+    main_text = f"<h2>Fares</h2><p>{ENGLISH[0]}</p>"
+    assert page_text(f"<body>{head}{main_text}</body>") == page_text(f"<body>{main_text}</body>")
+    assert ENGLISH[0] in page_text(f"<body>{main_text}</body>")
