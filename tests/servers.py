@@ -35,6 +35,7 @@ from scrapy_simhash.db.transactions import Database
 _INSTALL = {
     "postgresql": "apt-get install postgresql",
     "mariadb": "apt-get install mariadb-server",
+    "pgbouncer": "apt-get install pgbouncer",
     "galera": "apt-get install mariadb-server galera-4 rsync",
 }
 _GALERA = ("/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so")
@@ -86,11 +87,11 @@ def _shared(engine: str) -> URL:
 
 
 @contextmanager
-def database_on(server: URL) -> Iterator[URL]:
-    """An empty database on a server."""
+def database_on(server: URL, how: str = "") -> Iterator[URL]:
+    """An empty database on a server; `how` are further words of the statement that makes it."""
     name = f"simhash_test_{os.getpid()}_{next(_numbers)}"
     force = " WITH (FORCE)" if server.get_backend_name() == "postgresql" else ""
-    _execute(server, f"CREATE DATABASE {name}")
+    _execute(server, f"CREATE DATABASE {name} {how}")
     try:
         yield server.set(database=name)
     finally:
@@ -110,6 +111,35 @@ def server(engine: str) -> URL:
         "mariadb": ("mariadb+pymysql://root@127.0.0.1:3306/", _mariadb),
     }[engine]
     return make_url(usual) if _answers(make_url(usual)) else start().url
+
+
+@contextmanager
+def pgbouncer(url: URL) -> Iterator[URL]:
+    """A database through pgbouncer, which gives each transaction one of two connections."""
+    (program,) = _need("pgbouncer", "pgbouncer")
+    directory, (port,) = _directory(), free_ports(1)
+    configuration = directory / "pgbouncer.ini"
+    configuration.write_text(
+        f"""
+        [databases]
+        * = host={url.host} port={url.port or 5432} user={url.username}
+        [pgbouncer]
+        listen_addr = 127.0.0.1
+        listen_port = {port}
+        unix_socket_dir =
+        auth_type = any
+        pool_mode = transaction
+        default_pool_size = 2
+        """.replace("  ", ""),
+        encoding="utf-8",
+    )
+    pooled = url.set(host="127.0.0.1", port=port)
+    process = _start([program, str(configuration)], directory / "log")
+    try:
+        _wait(lambda: _answers(pooled), process)
+        yield pooled
+    finally:
+        _stop(process)
 
 
 @cache

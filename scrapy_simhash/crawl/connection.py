@@ -128,6 +128,8 @@ class CrawlDatabase:
         Raises:
             IndexUnavailable: it is not.
         """
+        # First: the database may not know this run any more.
+        self.run.send_heartbeat()
         self.run.recovery.look()
         for index in self._indexes.values():
             # Raised after a reset by somebody else; the index handles that when it is used.

@@ -133,6 +133,31 @@ def session_settings(dialect: str, timeout: float, makes_tables: bool) -> list[s
     return []
 
 
+def is_pooled(connection: Any) -> bool:
+    """Whether a connection to PostgreSQL leads to a pooler, such as pgbouncer.
+
+    A pooler makes up a process number, as it uses other processes of the server in turn.
+    """
+    cursor = connection.cursor()
+    cursor.execute("SELECT pg_backend_pid()")
+    ((number,),) = cursor.fetchall()
+    connection.rollback()
+    return bool(number != connection.info.backend_pid)
+
+
+def transaction_settings(timeout: float) -> str:
+    """The statement that begins each transaction behind a pooler.
+
+    The settings of a session would stay on the server's connection, which other applications use.
+    """
+    limits = {"statement_timeout": timeout, "lock_timeout": timeout / SLICES}
+    settings = (
+        f"set_config('{name}', '{max(1, int(seconds * 1000))}', true)"
+        for name, seconds in limits.items()
+    )
+    return f"SELECT {', '.join(settings)}"
+
+
 def clock(connection: Connection) -> float:
     """Seconds since the epoch by the server's clock."""
     match connection.dialect.name:

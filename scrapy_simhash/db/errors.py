@@ -28,16 +28,19 @@ _READ_ONLY_STATES = frozenset({"25006"})
 _READ_ONLY_ERRNOS = frozenset({1047, 1290, 1836})
 
 # The server closes the connection because it shuts down, is asked to, or is still starting.
-_ENDED_STATES = frozenset({"57P01", "57P02", "57P03"})
+# The last three are its time limits: idle in a transaction, for a transaction, idle at all.
+_ENDED_STATES = frozenset({"57P01", "57P02", "57P03", "25P03", "25P04", "57P05"})
+# A prepared statement exists, or does not: a pooler has changed the connection in between.
+_PREPARED_STATES = frozenset({"42P05", "26000"})
 # 53300: too many connections.
-_TRANSIENT_STATES = _BUSY_STATES | _READ_ONLY_STATES | _ENDED_STATES | {"53300"}
+_TRANSIENT_STATES = _BUSY_STATES | _READ_ONLY_STATES | _ENDED_STATES | _PREPARED_STATES | {"53300"}
 # Shutdown, too many connections, table being created, and errors of the connection itself.
 _TRANSIENT_ERRNOS = (
     _BUSY_ERRNOS | _READ_ONLY_ERRNOS | {1053, 1040, 1203, 1684, 2002, 2003, 2006, 2013, 2055}
 )
 
-# Unknown user, unknown database, permission denied.
-_PERMANENT_STATES = frozenset({"28000", "28P01", "3D000", "42501"})
+# Unknown user, unknown database, no schema to create tables in, permission denied.
+_PERMANENT_STATES = frozenset({"28000", "28P01", "3D000", "3F000", "42501"})
 _PERMANENT_ERRNOS = frozenset({1044, 1045, 1049, 1142, 1698})
 # Read-only, damaged, can't be opened, not a database.
 _PERMANENT_SQLITE = frozenset({8, 11, 14, 26})
@@ -100,6 +103,11 @@ def note_end(context: ExceptionContext) -> None:
 def is_read_only(error: DBAPIError) -> bool:
     """Whether this server can't be written to, while another host may be."""
     return _state(error) in _READ_ONLY_STATES or _errno(error) in _READ_ONLY_ERRNOS
+
+
+def is_prepared_elsewhere(error: SQLAlchemyError) -> bool:
+    """Whether a statement was prepared on another connection of PostgreSQL, behind a pooler."""
+    return isinstance(error, DBAPIError) and _state(error) in _PREPARED_STATES
 
 
 def is_transient(error: BaseException) -> bool:

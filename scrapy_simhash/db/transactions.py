@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, create_engine, event, insert, inspect, select
 from sqlalchemy.engine import URL
-from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
@@ -24,15 +23,23 @@ from scrapy_simhash.db.engine import (
     check_url,
     clock,
     engine_options,
+    is_pooled,
     missing_driver,
     session_settings,
     sqlite_file,
+    transaction_settings,
 )
-from scrapy_simhash.db.errors import is_creation_race, is_read_only, note_end, unavailable
+from scrapy_simhash.db.errors import (
+    is_creation_race,
+    is_prepared_elsewhere,
+    is_read_only,
+    note_end,
+    unavailable,
+)
 from scrapy_simhash.db.lock import ON_LOCK
 from scrapy_simhash.db.lock_wait import Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords, shown_url
-from scrapy_simhash.db.pipeline import pipelined
+from scrapy_simhash.db.pipeline import execute, pipelined
 from scrapy_simhash.db.secret import read_secret, secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (
@@ -104,11 +111,15 @@ class Database:
         if (path := sqlite_file(self.url)) is not None:
             # SQLite gives the files it adds beside it the same mode.
             make_private(path)
-        event.listen(self.engine, "connect", self._on_connect)
+        # Before SQLAlchemy's own, which fails in a database without an encoding.
+        event.listen(self.engine, "connect", self._on_connect, insert=True)
+        event.listen(self.engine, "begin", self._on_begin)
         event.listen(self.engine, "handle_error", note_end)
         self.dialect = self.engine.dialect.name
         self._offset = 0.0
         self._is_durable = False
+        #: Whether a pooler gives each transaction another connection of PostgreSQL.
+        self._is_pooled = False
         try:
             self._prepare(wanted)
             self.check_secret(wanted)
@@ -207,6 +218,10 @@ class Database:
                         connection.info[ON_LOCK] = wait.note_lock
                         done = _attempt(work, connection, retried=attempt > 0)
                 except SQLAlchemyError as error:
+                    if is_prepared_elsewhere(error):
+                        # A pooler that was not recognised: connect again.
+                        self._is_pooled = True
+                        self.engine.dispose()
                     if not wait.tries_again(error):
                         raised = unavailable(str(self), error, self._passwords)
                         raise raised from self._passwords.cause(error)
@@ -273,11 +288,29 @@ class Database:
             f"with version {schema.VERSION}; {advice}, or use another database"
         )
 
-    def _on_connect(self, connection: DBAPIConnection, _record: object) -> None:
+    def _on_connect(self, connection: Any, _record: object) -> None:
+        driver = self.engine.dialect.driver
+        if driver in {"psycopg", "psycopg2"}:
+            if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+                connection.close()
+                raise IndexUnusable(
+                    f"{self}: the database's encoding is SQL_ASCII, and must be UTF8: create "
+                    "another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+                )
+            self._is_pooled |= is_pooled(connection)
+        if self._is_pooled:
+            if driver == "psycopg":
+                # Statements that are prepared on one connection are missing on the others.
+                connection.prepare_threshold = None
+            return
         cursor = connection.cursor()
         for statement in session_settings(self.dialect, self.timeout, self._makes_tables):
             cursor.execute(statement)
         cursor.close()
+
+    def _on_begin(self, connection: Connection) -> None:
+        if self._is_pooled:
+            execute(connection, transaction_settings(self.timeout), None, replans=True)
 
 
 def _attempt(work: Callable[[Connection, bool], T], connection: Connection, *, retried: bool) -> T:

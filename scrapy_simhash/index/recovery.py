@@ -25,8 +25,9 @@ logger = logging.getLogger(__name__)
 #: Seconds between two heartbeats of a run.
 HEARTBEAT = 10.0
 
-#: A run on another host without a heartbeat for LEASE seconds is suspected, and declared dead if it
-#: has none for WATCH more: when a clock is set, all runs look silent, but not for both.
+#: A run on another host whose last heartbeat is more than LEASE seconds away is suspected, and
+#: declared dead if it has none for WATCH more: when a clock is set, all runs look silent, but not
+#: for both. A heartbeat far in the future proves nothing: a clock was ahead when it was written.
 LEASE, WATCH = 60.0, 2.5 * HEARTBEAT
 
 #: Seconds that one step of deleting should take; other writers wait meanwhile.
@@ -99,9 +100,9 @@ class Recovery:
     def _is_dead(self, run: Row[Any], now: float) -> bool:
         if run.host == host_id():
             return not is_alive(run.process)
-        if now - run.heartbeat <= LEASE:
+        if abs(now - run.heartbeat) <= LEASE:
             return False
-        if run.suspected is None:
+        if run.suspected is None or run.suspected > now:
             self._change(run, suspected=now)
             return False
         return bool(now - run.suspected >= WATCH)

@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Literal, Self
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import NONE_INVALIDATED, PENDING_INVALIDATED, TEXT_LENGTH
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.process import host_id, register, unregister
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery, fate
 from scrapy_simhash.index.verdict import Claimant
@@ -37,6 +37,8 @@ class Run:
 
     Attributes:
         id: its number.
+        process: its name, see :func:`register`. A database restored from a backup may give the
+            number of a run to another one, but not its name.
         epoch: its crawl epoch: the smallest number of the runs that were open together.
         recovery: handles runs that died.
     """
@@ -44,10 +46,11 @@ class Run:
     def __init__(self, database: Database, number: int, process: str, on_crash: str) -> None:
         self.database = database
         self.id = number
+        self.process = process
         self.epoch = number
         self.recovery = Recovery(database, number)
         self._on_crash = on_crash
-        self._closed = False
+        self._closed = self._is_gone = False
         self._last_heartbeat = time.time()
         # A run that is garbage collected can't close any more.
         self._unregister = weakref.finalize(self, unregister, process)
@@ -106,8 +109,26 @@ class Run:
 
     @property
     def claimant(self) -> Claimant:
-        """This run and its epoch, for the rows of claims."""
+        """This run and its epoch, for the rows of claims.
+
+        Raises:
+            IndexUnusable: the database was reset or restored, and does not know this run.
+        """
+        self._check()
         return Claimant(self.id, self.epoch)
+
+    @property
+    def _mine(self) -> ColumnElement[bool]:
+        return and_(schema.runs.c.id == self.id, schema.runs.c.process == self.process)
+
+    def _check(self, found: object = True) -> None:
+        """Raise an error, now and from now on, if the row of this run was not found."""
+        self._is_gone |= not found
+        if self._is_gone:
+            raise IndexUnusable(
+                f"{self.database} was reset or restored from a backup during this crawl, and does "
+                f"not know its run {self.id} any more: start the crawl again to use the index"
+            )
 
     def _join(self, connection: Connection) -> int:
         """Find the epoch of the runs that are open now. This update serializes the runs."""
@@ -116,20 +137,19 @@ class Run:
             .where(schema.meta.c.name == "version")
             .values(value=schema.meta.c.value)
         )
-        row = schema.runs.c
+        row, now = schema.runs.c, self.database.clock(connection)
         epoch = connection.scalar(
             select(func.min(row.epoch)).where(
                 row.settled.is_(False),
                 row.recovered.is_(None),
-                # A run on another host without a heartbeat may be dead.
-                row.heartbeat > self.database.clock(connection) - LEASE,
+                # A run on another host may be dead, unless it had a heartbeat.
+                or_(row.host == host_id(), row.heartbeat.between(now - LEASE, now + LEASE)),
                 row.epoch > 0,
                 row.id != self.id,
             )
         )
         epoch = min(self.id, epoch or self.id)
-        mine = update(schema.runs).where(row.id == self.id).values(epoch=epoch)
-        connection.execute(mine)
+        connection.execute(update(schema.runs).where(self._mine).values(epoch=epoch))
         return epoch
 
     def send_heartbeat(self) -> None:
@@ -139,8 +159,10 @@ class Run:
         claims that are left, so it must be called before each claim.
 
         Raises:
-            IndexUnavailable: the database did not answer in time.
+            IndexUnavailable: the database did not answer in time; IndexUnusable, it does not know
+                this run any more.
         """
+        self._check()
         # The wall clock, which includes the time that a machine sleeps. If it is set back, a
         # heartbeat is due at once.
         if self._closed or 0 <= time.time() - self._last_heartbeat < HEARTBEAT:
@@ -159,14 +181,12 @@ class Run:
     def _write_heartbeat(self, connection: Connection) -> float | None:
         """Write a heartbeat; returns when the run was declared dead, if it was."""
         row = schema.runs.c
-        mine = row.id == self.id
-        found = connection.execute(select(row.recovered).where(mine)).one_or_none()
-        if found is None:
-            raise IndexUnavailable(f"{self.database}: run {self.id} is gone: all was reset")
+        found = connection.execute(select(row.recovered).where(self._mine)).one_or_none()
+        self._check(found)
         now = self.database.clock(connection)
         connection.execute(
             update(schema.runs)
-            .where(mine)
+            .where(self._mine)
             .values(
                 heartbeat=now,
                 heartbeats=row.heartbeats + 1,
@@ -175,8 +195,7 @@ class Run:
                 invalidated=NONE_INVALIDATED,
             )
         )
-        recovered: float | None = found.recovered
-        return recovered
+        return None if found is None else found.recovered
 
     def close(self, *, settled: bool, reason: str, stats: Mapping[str, Any] | None = None) -> None:
         """Close the run; its pending claims are released.
@@ -219,6 +238,6 @@ class Run:
         self._unregister()
 
     def mark(self, **columns: Any) -> None:
-        """Set columns of the run's row."""
-        change = update(schema.runs).where(schema.runs.c.id == self.id).values(columns)
-        self.database.transact(lambda connection: connection.execute(change))
+        """Set columns of the run's row; raises IndexUnusable if it is gone."""
+        change = update(schema.runs).where(self._mine).values(columns)
+        self._check(self.database.transact(lambda one: one.execute(change).rowcount))

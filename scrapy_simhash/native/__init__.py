@@ -128,9 +128,14 @@ def _load() -> Core | None:
     """The core, if it was built, is not turned off, and returns what it should."""
     if os.environ.get("SIMHASH_NATIVE") == "0":
         return None
+    wrong: str | None = None
     try:
         found = cast("Core", import_module("scrapy_simhash.native._core"))
-        wrong = None if _made(found) == _KNOWN else "its results differ from those of Python"
+        names = [name for name in (*vars(Core), *Core.__annotations__) if name[0] != "_"]
+        if missing := [name for name in names if not hasattr(found, name)]:
+            wrong = f"it was built from another version, without {', '.join(missing)}"
+        elif _made(found) != _KNOWN:
+            wrong = "its results differ from those of Python"
     except ModuleNotFoundError:
         return None
     except Exception as error:  # noqa: BLE001 - everything works without the core

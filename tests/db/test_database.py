@@ -5,21 +5,30 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from servers import ENGINES, cleared_database, empty_database, free_ports, server
-from sqlalchemy import Connection, select, text, update
+from servers import (
+    ENGINES,
+    cleared_database,
+    database_on,
+    empty_database,
+    free_ports,
+    server,
+)
+from sqlalchemy import Connection, create_engine, select, text, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.statements import CompiledStatement
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch
+from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
 from scrapy_simhash.index.index import Index
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -31,6 +40,16 @@ def db(engine: str, tmp_path: Path) -> Iterator[Database]:
     opened = Database(cleared_database(engine, tmp_path), timeout=2)
     yield opened
     opened.close()
+
+
+ONE = CompiledStatement(select(text("1")))
+
+
+def execute(url: URL, statement: str) -> None:
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
 
 
 def version(db: Database) -> str | None:
@@ -217,7 +236,51 @@ def test_a_refused_login_is_reported_at_once_and_without_its_password(engine: st
     assert "hunter2" not in str(error.value)
 
 
+@pytest.mark.parametrize("engine", ["postgresql"])
+def test_a_database_without_a_schema_for_the_tables_is_unusable(
+    engine: str, tmp_path: Path
+) -> None:
+    with empty_database(engine, tmp_path) as url:
+        execute(url, "DROP SCHEMA public")
+        with pytest.raises(IndexUnusable, match="no schema has been selected"):
+            Database(url)
+
+
+@pytest.mark.slow
+def test_a_database_without_an_encoding_is_refused_with_what_to_do() -> None:
+    with (
+        database_on(
+            server("postgresql"), "ENCODING SQL_ASCII LOCALE 'C' TEMPLATE template0"
+        ) as url,
+        pytest.raises(IndexUnusable, match=r"encoding is SQL_ASCII, and must be UTF8") as error,
+    ):
+        Database(url)
+    assert "bytes-like" not in str(error.value)
+
+
 # Transactions
+
+
+@pytest.mark.parametrize("engine", ["postgresql"])
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_a_transaction_that_the_server_ends_because_it_was_idle_is_tried_again(
+    engine: str, tmp_path: Path, in_pipeline: bool
+) -> None:
+    with empty_database(engine, tmp_path) as url:
+        db = Database(url)
+        execute(url, f"ALTER DATABASE {url.database} SET idle_in_transaction_session_timeout = 100")
+        db.engine.dispose()
+        seen: list[bool] = []
+
+        def work(connection: Connection, retried: bool) -> None:
+            seen.append(retried)
+            assert list(ONE.ask(connection, {}).rows) == [(1,)]
+            time.sleep(0 if retried else 0.5)
+            assert list(ONE.ask(connection, {}).rows) == [(1,)]
+
+        db.transact_once(work, in_pipeline=in_pipeline)
+        assert seen == [False, True]
+        db.close()
 
 
 def conflict(db: Database) -> OperationalError:

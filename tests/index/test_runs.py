@@ -15,7 +15,7 @@ from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index import process, runs
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, WATCH
@@ -36,7 +36,9 @@ def crashed(db: Database, *, on_crash: Any = "release", **columns: Any) -> Index
     index = Index(db, run=run)
     index.confirm(index.claim(TEXT, key="confirmed"))
     index.claim(OTHER, key="pending")
-    run.mark(**{"process": GONE, **columns})
+    given = {"process": GONE, **columns}
+    run.mark(**given)
+    run.process = given["process"]
     return index
 
 
@@ -160,6 +162,47 @@ def test_a_run_on_another_host_is_dead_once_it_was_silent_twice(
     # Another run may take the second look.
     assert Run.open(db).recovery.runs == [index.run.id]
     assert len(index) == 0
+
+
+@pytest.mark.parametrize("ahead", [LEASE + 20, 600.0, 86400.0])
+def test_a_dead_run_whose_clock_was_ahead_is_found_dead(db: Database, ahead: float) -> None:
+    """Its heartbeat lies in the future, and so may the time since when it is suspected."""
+    index = crashed(db, host="elsewhere", heartbeat=db.now() + ahead, suspected=db.now() + ahead)
+    run = Run.open(db)
+    assert run.recovery.runs == []
+    assert run.epoch == run.id, "it may be dead"
+    found = row(db, index.run).suspected
+    assert found <= db.now()
+    index.run.mark(suspected=found - WATCH)
+    assert Run.open(db).recovery.runs == [index.run.id]
+    assert len(index) == 0
+
+
+def test_a_heartbeat_slightly_in_the_future_is_one(db: Database) -> None:
+    index = crashed(db, host="elsewhere", heartbeat=db.now() + LEASE / 2)
+    assert Run.open(db).epoch == index.run.epoch
+    assert row(db, index.run).suspected is None
+
+
+def test_a_run_whose_number_another_one_has_now_leaves_that_one_alone(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database restored from a backup gives the numbers since the backup again."""
+    older = Index(db, run=Run.open(db))
+    verdict = older.claim(TEXT, key="a")
+    newer = Run.open(db)
+    newer.mark(host="elsewhere", heartbeats=7)
+    before = row(db, newer)
+    older.run.id = newer.id
+    monkeypatch.setattr(older.run, "_last_heartbeat", 0.0)
+    with pytest.raises(IndexUnusable, match="restored from a backup"):
+        older.run.send_heartbeat()
+    for call in (older.run.send_heartbeat, lambda: older.confirm(verdict)):
+        with pytest.raises(IndexUnusable):
+            call()
+    with pytest.raises(IndexUnusable):
+        older.run.close(settled=True, reason="finished")
+    assert row(db, newer) == before
 
 
 def test_a_heartbeat_renews_the_lease(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -366,6 +366,15 @@ def test_a_core_with_other_results_is_not_used_and_one_line_reports_it(broken, m
     assert "Python code is" in record.getMessage()
 
 
+@pytest.mark.parametrize("name", ["LIBXML_VERSION", "knows", "page", "markup", "numbers"])
+def test_a_core_that_was_built_from_an_older_checkout_is_not_used(name, monkeypatch, caplog):
+    monkeypatch.delenv("SIMHASH_NATIVE", raising=False)
+    monkeypatch.delattr(COMPILED, name)
+    assert native._load() is None
+    (record,) = caplog.records
+    assert f"built from another version, without {name}" in record.getMessage()
+
+
 def test_a_core_that_can_not_be_loaded_is_not_used_and_one_line_reports_it(monkeypatch, caplog):
     def fail(name):
         raise ImportError(f"{name}: wrong architecture")
