@@ -36,9 +36,9 @@ docs: $(READY)
 test-lowest: $(READY)
 	$(BIN)/nox -s lowest
 
-# PostgreSQL, MariaDB and a Galera cluster, from Debian's packages.
+# PostgreSQL, pgbouncer, MariaDB and a Galera cluster, from Debian's packages.
 test-databases: $(READY)
-	apt-get install --yes --no-install-recommends postgresql mariadb-server galera-4 rsync
+	apt-get install --yes --no-install-recommends postgresql pgbouncer mariadb-server galera-4 rsync
 	$(BIN)/pytest -m "" tests/db tests/index
 
 # Crashes, signals, servers and clocks, at full length: most of an hour.

@@ -91,12 +91,17 @@ def has_waited_for_several(error: DBAPIError) -> bool:
     return _state(error) == _TIMEOUT_STATE and (error.statement or "").endswith(_LOCK)
 
 
+def has_ended(error: BaseException) -> bool:
+    """Whether the server announces that it closes the connection."""
+    return getattr(error, "sqlstate", None) in _ENDED_STATES
+
+
 def note_end(context: ExceptionContext) -> None:
     """Mark a connection as disconnected as soon as the server announces that it closes it.
 
     The driver may not have noticed yet; SQLAlchemy would then try to roll back and log a failure.
     """
-    if getattr(context.original_exception, "sqlstate", None) in _ENDED_STATES:
+    if has_ended(context.original_exception):
         context.is_disconnect = True
 
 

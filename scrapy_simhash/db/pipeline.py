@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
+from scrapy_simhash.db.errors import has_ended
+
 if TYPE_CHECKING:
     import psycopg
 
@@ -122,7 +124,7 @@ def _wrapped(connection: Connection, statement: str, error: Any) -> DBAPIError:
     """A driver's error as SQLAlchemy would raise it."""
     dialect = connection.dialect
     driver = connection.connection.dbapi_connection
-    is_lost = dialect.is_disconnect(error, driver, None)
+    is_lost = has_ended(error) or dialect.is_disconnect(error, driver, None)
     wrapped = DBAPIError.instance(
         statement,
         None,

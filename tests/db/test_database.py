@@ -308,6 +308,24 @@ def test_a_conflict_is_tried_again_and_the_work_is_notified(db: Database) -> Non
     assert seen == [False, True, True, True]
 
 
+@pytest.mark.parametrize("state", ["25P03", "25P04", "57P05"])
+def test_what_another_connection_mends_is_tried_again(state: str, tmp_path: Path) -> None:
+    """The time limits of PostgreSQL."""
+    error = sqlite3.OperationalError("terminated")
+    error.sqlstate = state  # type: ignore[attr-defined]
+    seen: list[bool] = []
+
+    def work(_connection: Connection, retried: bool) -> None:
+        seen.append(retried)
+        if not retried:
+            raise OperationalError("SELECT", None, error)
+
+    db = Database(f"sqlite:///{tmp_path}/seen.db")
+    db.transact_once(work)
+    db.close()
+    assert seen == [False, True]
+
+
 @on_every_engine
 def test_a_conflict_without_end_is_given_up_in_time(engine: str, tmp_path: Path) -> None:
     db = Database(cleared_database(engine, tmp_path), timeout=0.3)
