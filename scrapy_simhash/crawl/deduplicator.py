@@ -201,17 +201,19 @@ class Deduplicator:
         packed, kind = None, None
         budget = self._settings.quarantine
         with self._errors:
-            if item is not None and action != "report" and budget:
-                try:
+            try:
+                if item is not None and action != "report" and budget:
                     packed, kind = pack(item, largest(budget))
-                except TooLarge:
-                    self._stats.count("quarantine/too_large")
-                    if action == "same":
-                        return False
-                    # It could not be restored, so it is stored.
-                    action = "report"
-            duplicate = Duplicate(document, match, action, packed, kind)
-            await self._worker.remember(subject.page.namespace, duplicate)
+                duplicate = Duplicate(document, match, action, packed, kind)
+                await self._worker.remember(subject.page.namespace, duplicate)
+            except TooLarge:
+                self._stats.count("quarantine/too_large")
+                if action == "same":
+                    return False
+                # It could not be restored, so it is stored.
+                action = "report"
+                duplicate = Duplicate(document, match, action)
+                await self._worker.remember(subject.page.namespace, duplicate)
             return action != "report"
         self._stats.count("quarantine/failed")
         return False

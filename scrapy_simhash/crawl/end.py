@@ -90,7 +90,7 @@ class CrawlEnd:
             logger.warning(
                 "The quarantine is limited to %s bytes (SIMHASH_QUARANTINE). Dropped items that "
                 "can't be restored any more: %d (orphans: %d). Duplicates larger than an eighth "
-                "of it, stored instead of dropped: %d",
+                "of it, or too large for the database, stored instead of dropped: %d",
                 f"{self.settings.quarantine:,}",
                 pushed_out,
                 orphans,

@@ -15,6 +15,9 @@ from scrapy_simhash.db.lock_wait import SLICES
 from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.exceptions import IndexUnusable
 
+#: The bytes of a row in a statement, at most, and of all items in one transaction.
+LARGEST_ROW = 128 << 20
+
 
 def check_url(url: str | URL) -> URL:
     """Parse a database URL.
@@ -131,6 +134,14 @@ def session_settings(dialect: str, timeout: float, makes_tables: bool) -> list[s
                 statements.append("SET SESSION in_predicate_conversion_threshold = 0")
             return statements
     return []
+
+
+def largest_row(connection: Any) -> int:
+    """The bytes of a statement that a connection to MariaDB accepts, less what one row needs."""
+    cursor = connection.cursor()
+    cursor.execute("SELECT @@max_allowed_packet")
+    ((packet,),) = cursor.fetchall()
+    return min(LARGEST_ROW, int(packet) - int(packet) // 16)
 
 
 def is_pooled(connection: Any) -> bool:

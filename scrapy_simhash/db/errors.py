@@ -39,6 +39,10 @@ _TRANSIENT_ERRNOS = (
     _BUSY_ERRNOS | _READ_ONLY_ERRNOS | {1053, 1040, 1203, 1684, 2002, 2003, 2006, 2013, 2055}
 )
 
+# More than the server takes in one statement.
+_LIMIT_STATE, _PACKET_ERRNO = "54000", 1153
+_CUT_ERRNOS = frozenset({2006, 2013})
+
 # Unknown user, unknown database, no schema to create tables in, permission denied.
 _PERMANENT_STATES = frozenset({"28000", "28P01", "3D000", "3F000", "42501"})
 _PERMANENT_ERRNOS = frozenset({1044, 1045, 1049, 1142, 1698})
@@ -113,6 +117,23 @@ def is_read_only(error: DBAPIError) -> bool:
 def is_prepared_elsewhere(error: SQLAlchemyError) -> bool:
     """Whether a statement was prepared on another connection of PostgreSQL, behind a pooler."""
     return isinstance(error, DBAPIError) and _state(error) in _PREPARED_STATES
+
+
+def was_cut(error: SQLAlchemyError) -> bool:
+    """Whether MariaDB closed the connection; it does so too if it is sent too much."""
+    return isinstance(error, DBAPIError) and _errno(error) in _CUT_ERRNOS
+
+
+def is_too_large(error: SQLAlchemyError, *, cuts: int) -> bool:
+    """Whether the server refuses the size of what it is sent.
+
+    `cuts` are the earlier attempts that :func:`was_cut` is true for after they had taken the lock:
+    if it happens again, the server works otherwise.
+    """
+    if not isinstance(error, DBAPIError):
+        return False
+    is_refused = _state(error) == _LIMIT_STATE or _errno(error) == _PACKET_ERRNO
+    return is_refused or (cuts > 0 and was_cut(error))
 
 
 def is_transient(error: BaseException) -> bool:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.errors import has_waited_for_several, is_busy, is_transient
+from scrapy_simhash.db.errors import has_waited_for_several, is_busy, is_transient, was_cut
 from scrapy_simhash.db.lock import current_usage
 
 #: A wait for a lock is interrupted this many times per timeout, to see whether others get through.
@@ -45,6 +45,10 @@ class LockWait:
 
     It gives up after `timeout` seconds in which nobody got through. On a server, that can be
     observed only if the namespace is known; SQLite has one lock for all.
+
+    Attributes:
+        has_lock: whether the present attempt has taken the lock.
+        cuts: attempts so far whose connection was lost after that.
     """
 
     def __init__(
@@ -57,6 +61,8 @@ class LockWait:
         self._since = time.monotonic()
         self._deadline = self._since + timeout
         self._attempts = 0
+        self.has_lock = False
+        self.cuts = 0
         self._seen: int | None = None
         self._watch: Connection | None = None
 
@@ -72,6 +78,7 @@ class LockWait:
         if not is_transient(error):
             return False
         now = time.monotonic()
+        self.cuts += self.has_lock and was_cut(error)
         if is_busy(error):
             self._liveness.waited += now - self._since
             if isinstance(error, DBAPIError) and has_waited_for_several(error):
@@ -92,6 +99,7 @@ class LockWait:
         self._liveness.waited += now - self._since
         self._since = now
         self._liveness.note()
+        self.has_lock = True
 
     def _look(self) -> None:
         """Extend the wait if others got through since the last look."""

@@ -20,10 +20,12 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import (
+    LARGEST_ROW,
     check_url,
     clock,
     engine_options,
     is_pooled,
+    largest_row,
     missing_driver,
     session_settings,
     sqlite_file,
@@ -33,6 +35,7 @@ from scrapy_simhash.db.errors import (
     is_creation_race,
     is_prepared_elsewhere,
     is_read_only,
+    is_too_large,
     note_end,
     unavailable,
 )
@@ -48,6 +51,7 @@ from scrapy_simhash.exceptions import (
     SchemaMismatch,
     SchemeMismatch,
 )
+from scrapy_simhash.text.packed import TooLarge
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -72,6 +76,7 @@ class Database:
     Attributes:
         secret: the 16 bytes that all hashes stored in it depend on. With them, texts can be made
             whose fingerprint is near that of another text.
+        largest_row: bytes that a row may take in a statement.
 
     Raises:
         ValueError: the URL can't be read, its driver is not installed, or the secret is too short.
@@ -120,6 +125,7 @@ class Database:
         self._is_durable = False
         #: Whether a pooler gives each transaction another connection of PostgreSQL.
         self._is_pooled = False
+        self.largest_row = LARGEST_ROW
         try:
             self._prepare(wanted)
             self.check_secret(wanted)
@@ -205,6 +211,7 @@ class Database:
 
         Raises:
             IndexUnavailable, IndexUnusable: as :meth:`transact`.
+            TooLarge: the server works, but refuses the size of what it is sent.
         """
         with LockWait(self.engine, self.timeout, self.liveness, namespace) as wait:
             for attempt in count():
@@ -214,6 +221,7 @@ class Database:
                         pipelined(connection) if in_pipeline else nullcontext(),
                         connection.begin(),
                     ):
+                        wait.has_lock = False
                         self._set_durability(connection)
                         connection.info[ON_LOCK] = wait.note_lock
                         done = _attempt(work, connection, retried=attempt > 0)
@@ -222,6 +230,9 @@ class Database:
                         # A pooler that was not recognised: connect again.
                         self._is_pooled = True
                         self.engine.dispose()
+                    if is_too_large(error, cuts=wait.cuts):
+                        reason = unavailable(str(self), error, self._passwords)
+                        raise TooLarge(str(reason)) from self._passwords.cause(error)
                     if not wait.tries_again(error):
                         raised = unavailable(str(self), error, self._passwords)
                         raise raised from self._passwords.cause(error)
@@ -303,6 +314,8 @@ class Database:
                 # Statements that are prepared on one connection are missing on the others.
                 connection.prepare_threshold = None
             return
+        if driver == "pymysql":
+            self.largest_row = largest_row(connection)
         cursor = connection.cursor()
         for statement in session_settings(self.dialect, self.timeout, self._makes_tables):
             cursor.execute(statement)

@@ -152,6 +152,14 @@ def document_row(
     )
 
 
+def statement_size(key: str, url: str | None, item: bytes | None = None) -> int:
+    """The bytes that a row with these values takes in a statement, at most.
+
+    Characters take up to four, and a byte two if it is escaped.
+    """
+    return 4 * (len(key) + len(url or "")) + 2 * len(item or b"")
+
+
 def digest_of(document: Document) -> bytes | None:
     """Equal for equal items; for a document compared as a whole, its fingerprint."""
     if document.exact and document.digest is None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from scrapy_simhash.db.engine import LARGEST_ROW
 from scrapy_simhash.db.lock import ask_lock
 from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.statements import storable
@@ -19,6 +20,7 @@ from scrapy_simhash.index.batch import (
     fingerprint_key,
     pack_keys,
     packed_text,
+    statement_size,
 )
 from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of
@@ -27,6 +29,7 @@ from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.queries import Found, Hits
 from scrapy_simhash.index.verdict import Claim, Claimant, Document, Duplicate, Row, Verdict
 from scrapy_simhash.index.writer import Writer, ask_present, ask_to_confirm, deletion_row
+from scrapy_simhash.text.packed import TooLarge
 
 
 class _Asked(NamedTuple):
@@ -50,6 +53,7 @@ class Work:
     Attributes:
         lookup: of the namespace.
         budgets: bytes of texts and of items that it may store.
+        largest_row: see :class:`Database`.
         now: seconds since the epoch, the same for each attempt.
         batch: the documents to be claimed, if any.
         confirm: rows of claims.
@@ -59,6 +63,7 @@ class Work:
 
     lookup: Lookup
     budgets: tuple[float, float]
+    largest_row: int
     now: float
     batch: Batch | None
     confirm: Sequence[Row]
@@ -73,6 +78,7 @@ class Work:
         # Releasing comes first, and depends on the answer to the lock.
         asked = None if self.release else self._ask(connection)
         writer = Writer(connection, namespace, locking(), self.budgets)
+        writer.usage.largest_text = min(writer.usage.largest_text, self.largest_row // 2)
         writer.delete([deletion_row(row) for row in self.release], orphaned=True)
         asked = asked or self._ask(connection)
         if writer.make_again(self.confirm, asked.confirmed):
@@ -140,6 +146,7 @@ class Work:
 def prepare(
     lookup: Lookup,
     budgets: tuple[float, float],
+    largest_row: int,
     claimant: Claimant,
     now: float,
     *,
@@ -148,7 +155,11 @@ def prepare(
     release: Sequence[Claim],
     duplicates: Sequence[Duplicate],
 ) -> Work:
-    """Prepare the work of one transaction; see :meth:`Index.execute`."""
+    """Prepare the work of one transaction; see :meth:`Index.execute`.
+
+    Raises:
+        TooLarge: a duplicate, or all of them together.
+    """
     keeps = budgets[0] > 0
     namespace = lookup.namespace
 
@@ -165,14 +176,19 @@ def prepare(
             row["claim"] = 0
         return row, packed_text(duplicate.document) if keeps else None
 
+    rows = list(map(recorded, duplicates))
+    sizes = [statement_size(row["key"], row["url"], row["item"]) for row, _ in rows]
+    if max(sizes, default=0) > largest_row or sum(sizes) > LARGEST_ROW:
+        raise TooLarge(f"duplicates of {sum(sizes):,} bytes; a row may have {largest_row:,}")
     return Work(
         lookup,
         budgets,
+        largest_row,
         now,
         lookup.batch(documents, claimant, now=now, keep_texts=keeps) if documents else None,
         mine(confirm),
         mine(release),
-        list(map(recorded, duplicates)),
+        rows,
     )
 
 

@@ -18,8 +18,8 @@ from sqlalchemy.engine import URL
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import NamespaceGone
-from scrapy_simhash.index.batch import Batch, bare_sketch
+from scrapy_simhash.exceptions import IndexUnavailable, NamespaceGone
+from scrapy_simhash.index.batch import Batch, bare_sketch, statement_size
 from scrapy_simhash.index.claiming import prepare
 from scrapy_simhash.index.comparing import foresee, nearest_claims
 from scrapy_simhash.index.lookup import Lookup
@@ -37,6 +37,7 @@ from scrapy_simhash.index.verdict import (
 )
 from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, keyed, load_scheme
+from scrapy_simhash.text.packed import TooLarge
 
 logger = logging.getLogger(__name__)
 
@@ -272,8 +273,12 @@ class Index:
     ) -> list[Verdict]:
         """Release, confirm, claim, and record duplicates, in this order and in one transaction.
 
-        Returns the verdicts on `claims`, in their order. If it raises IndexUnavailable, none of it
-        is known to have been done.
+        Returns the verdicts on `claims`, in their order.
+
+        Raises:
+            IndexUnavailable: none of it is known to have been done.
+            TooLarge: nothing was done; a claim or a duplicate is too large for the database, or
+                all of them together.
         """
         given = {"confirm": confirm, "release": release, "duplicates": duplicates}
         if not (claims or any(given.values())):
@@ -290,13 +295,29 @@ class Index:
             return self._execute(claims, **given)
 
     def _execute(self, claims: Sequence[Document], **given: Any) -> list[Verdict]:
-        wanted = [document for document in claims if document.sketch.fingerprint is not None]
-        claimant, now = self.run.claimant, self.database.now()
-        work = prepare(self.lookup, self._budgets, claimant, now, documents=wanted, **given)
-        decided, usage = self.database.transact_once(work.execute, self.id, in_pipeline=True)
+        reasons = list(map(self._reason_to_skip, claims))
+        wanted = [document for document, reason in zip(claims, reasons, strict=True) if not reason]
+        database, now = self.database, self.database.now()
+        work = prepare(
+            *(self.lookup, self._budgets, database.largest_row, self.run.claimant, now),
+            documents=wanted,
+            **given,
+        )
+        try:
+            decided, usage = database.transact_once(work.execute, self.id, in_pipeline=True)
+        except TooLarge as error:
+            if claims or given["duplicates"]:
+                raise
+            # Outcomes are small: it must be something else, and they must not be lost.
+            raise IndexUnavailable(str(error)) from error.__cause__
         self.lookup.note(len(wanted), usage)
         answers = iter(decided)
-        skipped = Verdict("skipped", reason="no_text")
         return [
-            skipped if document.sketch.fingerprint is None else next(answers) for document in claims
+            Verdict("skipped", reason=reason) if reason else next(answers) for reason in reasons
         ]
+
+    def _reason_to_skip(self, document: Document) -> str | None:
+        if document.sketch.fingerprint is None:
+            return "no_text"
+        is_too_large = statement_size(document.key, document.url) > self.database.largest_row
+        return "too_large" if is_too_large else None

@@ -195,8 +195,13 @@ async def test_what_can_not_be_kept_is_not_dropped(tmp_path, monkeypatch):
 
 
 @deferred_f_from_coro_f
-async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(tmp_path, caplog):
+@pytest.mark.parametrize("limit", ["quarantine", "database"])
+async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(
+    tmp_path, caplog, monkeypatch, limit
+):
     """An eighth of the budget is allowed: one more byte could not be given back."""
+    if limit == "database":
+        monkeypatch.setattr("scrapy_simhash.db.transactions.LARGEST_ROW", 3000)
 
     class Spider(PageSpider):
         def parse(self, response):
@@ -206,7 +211,7 @@ async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(tmp_path,
     database = tmp_path / "index.db"
     settings = {
         "SIMHASH_DATABASE_URL": f"sqlite:///{database}",
-        "SIMHASH_QUARANTINE": 8 * 1000,
+        "SIMHASH_QUARANTINE": 8 * 1000 if limit == "quarantine" else 1 << 30,
         "SIMHASH_FACTS": "never",
         "CONCURRENT_REQUESTS": 1,
     }
@@ -216,7 +221,7 @@ async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(tmp_path,
             if path == "/large":
                 assert done.urls == ["/large"]
                 assert done.stats["quarantine/too_large"] == 1
-                assert "larger than an eighth of it, stored instead of dropped: 1" in caplog.text
+                assert "or too large for the database, stored instead of dropped: 1" in caplog.text
     assert done.urls == []
     assert [(action, item is not None) for action, _, item, *_ in kept(database)] == [
         ("report", False),

@@ -1,0 +1,93 @@
+"""What is larger than the database takes costs itself alone."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from claims import article, rows
+from servers import ENGINES
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.text.packed import TooLarge
+
+LARGE = random.Random(1).randbytes(17 << 20)
+
+
+def duplicate(index: Index, number: int, item: bytes) -> Duplicate:
+    index.claim(article(0), key="a")
+    match = index.claim(article(0), key="b").match
+    assert match
+    return Duplicate(index.document(article(0), key=f"copy {number}"), match, "drop", item, "dict")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_document_that_is_too_large_is_skipped_alone(db: Database) -> None:
+    db.largest_row = 5000
+    with Index(db) as index:
+        long = f"https://example.com/{'x' * 5000}"
+        texts = [{"text": article(n), "key": str(n)} for n in range(3)]
+        verdicts = index.claim_many([*texts[:2], {"text": article(9), "key": long}, texts[2]])
+        assert [(verdict.kind, verdict.reason) for verdict in verdicts] == [
+            ("unique", None),
+            ("unique", None),
+            ("skipped", "too_large"),
+            ("unique", None),
+        ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_text_that_is_too_large_is_not_stored_and_its_document_is_claimed(db: Database) -> None:
+    db.largest_row = 3000
+    with Index(db) as index:
+        assert index.claim(article(1, words=3000), key="a").kind == "unique"
+        assert index.claim(article(2), key="b").kind == "unique"
+        assert rows(db, schema.texts) == 1
+        assert index.claim(article(1, words=3000), key="c").kind == "duplicate"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_duplicates_that_are_too_large_one_by_one_or_together_are_refused(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Index(db) as index:
+        copies = [duplicate(index, number, b"x" * 1000) for number in range(3)]
+        monkeypatch.setattr("scrapy_simhash.index.claiming.LARGEST_ROW", 5000)
+        with pytest.raises(TooLarge):
+            index.execute(duplicates=copies)
+        index.execute(duplicates=copies[:2])
+        db.largest_row = 2000
+        with pytest.raises(TooLarge):
+            index.execute(duplicates=copies[2:])
+        assert rows(db, schema.duplicates) == 2
+
+
+@pytest.mark.parametrize("engine", ["mariadb"])
+def test_the_limit_of_mariadb_is_known(db: Database) -> None:
+    with Index(db) as index:
+        copy = duplicate(index, 0, LARGE)
+        # Each byte escaped: what is allowed always fits.
+        fits = duplicate(index, 1, b"'" * (db.largest_row // 2 - 1000))
+        with pytest.raises(TooLarge):
+            index.execute(duplicates=[copy])
+        index.execute(duplicates=[fits])
+        assert rows(db, schema.duplicates) == 1
+
+
+@pytest.mark.parametrize("engine", ["mariadb"])
+def test_what_mariadb_refuses_for_its_size_is_told_apart_from_an_outage(db: Database) -> None:
+    """The limit may be lower on the way, or have been changed: the server hangs up."""
+    db.largest_row = 1 << 40
+    with Index(db) as index:
+        copy = duplicate(index, 0, LARGE)
+        verdict = index.claim(article(1), key="c")
+        started = time.monotonic()
+        with pytest.raises(TooLarge):
+            index.execute(duplicates=[copy], confirm=[verdict.claim] if verdict.claim else ())
+        assert time.monotonic() - started < 5
+        index.confirm(verdict)
+        assert index.claim(article(1), key="d").kind == "duplicate"
