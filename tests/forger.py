@@ -46,13 +46,13 @@ class Forger:
         """A page of other words that has a band, the sketch and the fingerprint of a text."""
         return _Page(self, text, bands).forge()
 
-    def crowding(self, text: str, bands: Bands, count: int) -> list[str]:
+    def with_hot_keys(self, text: str, bands: Bands, count: int) -> list[str]:
         """Pages with nothing in common but the words that all the bands of a text are made of."""
         least = _least(shingles(text, self._secret), bands)
         copied = self._named(text, least[least > 0])
-        return [self._crowd(copied, least, bands) for _ in range(count)]
+        return [self._with_pairs(copied, least, bands) for _ in range(count)]
 
-    def _crowd(
+    def _with_pairs(
         self, copied: Sequence[tuple[str, str]], least: NDArray[np.uint64], bands: Bands
     ) -> str:
         """The pairs in any order, with words between them that lead to no lower hash."""

@@ -19,7 +19,12 @@ SEVERAL = re.compile(
 
 # Where there are always many: the units of limits of files and texts, and a message that is
 # logged from twenty on (`crawl.end`).
-MANY = ("№ characters", "№ bytes", "items were kept although their text is similar to another's")
+MANY = (
+    "№ characters",
+    "№ bytes",
+    "№ values",
+    "items were kept although their text is similar to another's",
+)
 
 
 def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:

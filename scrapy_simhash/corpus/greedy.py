@@ -20,7 +20,7 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.index.batch import fingerprint_key
 from scrapy_simhash.index.decide import Decision, Met, apart, decide, met_with
-from scrapy_simhash.index.queries import CROWD
+from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.simhash.measure import hamming, jaccard, similarity_at
 
@@ -159,7 +159,7 @@ class _Greedy:
 
     def _is_hot(self, key: tuple[int, int]) -> bool:
         can_be_hot = self._plan.keys.needs_shingles or key[0] == self._plan.keys.slots
-        return can_be_hot and len(self._by_key.get(key, ())) >= CROWD
+        return can_be_hot and len(self._by_key.get(key, ())) >= HOT_KEY
 
     def _near(self, place: int, keys: Iterable[tuple[int, int]]) -> list[int]:
         """Kept documents with a key of its text and a close enough fingerprint."""

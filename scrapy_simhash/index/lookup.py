@@ -29,7 +29,7 @@ from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.namespace import OpenNamespace
 from scrapy_simhash.index.queries import (
     BY_IDENTITY,
-    CROWD,
+    HOT_KEY,
     Details,
     Found,
     Hits,
@@ -236,7 +236,7 @@ class Lookup:
         _, hits, exactly = first
         slots = self.keys.slots
         hot_keys = frozenset[KeyRow]()
-        if self.keys.needs_shingles and len(hits) >= CROWD:
+        if self.keys.needs_shingles and len(hits) >= HOT_KEY:
             hot_keys = self._hot_keys(connection, hits)
             alone = [
                 number
@@ -254,7 +254,7 @@ class Lookup:
                 asked, asker = asked[order], asker[order]
                 beyond = int(np.searchsorted(asked, slots << 32))
                 exactly = self.hits(self._ask(connection, (), asked[beyond:])).exactly
-        if len(exactly) >= CROWD:
+        if len(exactly) >= HOT_KEY:
             # Equal items on pages with other texts.
             hot_keys |= (many := self._hot_keys(connection, exactly))
             known = np.array([slotted(row.slot, np.array([row.key]))[0] for row in many])
@@ -285,7 +285,7 @@ class Lookup:
         """Pairs of a document and a valid claim, with their distances."""
         details = Details({}, {})
         wanted = set(pairs[:, 1].tolist())
-        if self.keys.needs_shingles and len(wanted) <= CROWD:
+        if self.keys.needs_shingles and len(wanted) <= HOT_KEY:
             # Most claims that share a band are near enough to be compared: read all at once.
             details = self.details(connection, wanted)
             stored = {number: row.fingerprint for number, row in details.rows.items()}

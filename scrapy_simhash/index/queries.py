@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: A band shared by this many claims is hot: no more are stored under it. Otherwise a template that
 #: is on every page of a site would make each claim read all of them.
-CROWD = 100
+HOT_KEY = 100
 
 #: The slot number of rows found by identity.
 BY_IDENTITY = -1
@@ -91,7 +91,7 @@ def shared(hits: NDArray[np.int64]) -> NDArray[np.int64]:
     """The keys that led to too many claims."""
     asked = distinct(np.sort(hits[:, 0]))
     count = np.bincount(np.searchsorted(asked, hits[:, 0]))
-    return asked[count >= CROWD]
+    return asked[count >= HOT_KEY]
 
 
 def joined(

@@ -35,7 +35,7 @@ def page(text: str, title: str, rest: str = "") -> str:
 
 @pytest.fixture
 def compare_pages(call, tmp_path):
-    """Compare two pages; gives what is said of them, as JSON and as a text."""
+    """Compare two pages; gives the result as JSON and as a text."""
 
     def compare(*pages):
         paths = []
@@ -49,10 +49,10 @@ def compare_pages(call, tmp_path):
 
 def test_pages_that_say_other_things_of_themselves_are_different_things(compare_pages):
     text = prose(1, 300)
-    said, shown = compare_pages(page(text, "Minutes of May"), page(text, "Minutes of June"))
-    assert said["verdict"] == "different things: `page:heading` differs"
-    assert said["similarity"] > 0.95
-    assert [one["facts"]["page:title"] for one in said["texts"]] == [
+    result, shown = compare_pages(page(text, "Minutes of May"), page(text, "Minutes of June"))
+    assert result["verdict"] == "different things: `page:heading` differs"
+    assert result["similarity"] > 0.95
+    assert [one["facts"]["page:title"] for one in result["texts"]] == [
         "Minutes of May",
         "Minutes of June",
     ]
@@ -62,42 +62,42 @@ def test_pages_that_say_other_things_of_themselves_are_different_things(compare_
 
 def test_pages_with_other_numbers_in_their_texts_are_different_things(compare_pages):
     text = prose(1, 300)
-    said, shown = compare_pages(page(f"{text} 17", "Daily"), page(f"{text} 18", "Daily"))
-    assert said["verdict"] == "different things: the numbers in the text differ"
+    result, shown = compare_pages(page(f"{text} 17", "Daily"), page(f"{text} 18", "Daily"))
+    assert result["verdict"] == "different things: the numbers in the text differ"
     assert "numbers in the text" in shown
 
 
 def test_pages_that_say_the_same_are_near_duplicates(compare_pages):
     text = prose(1, 300)
-    said, shown = compare_pages(page(text, "Minutes"), page(changed(text, 2), "Minutes"))
-    assert said["verdict"] == "near-duplicates"
-    assert said["page_sketch"] > 0.65
-    assert f"{said['similarity']:.2f} (threshold 0.9)" in shown
-    assert f"{said['distance']} bits (similarity about {said['estimate']:.2f})" in shown
+    result, shown = compare_pages(page(text, "Minutes"), page(changed(text, 2), "Minutes"))
+    assert result["verdict"] == "near-duplicates"
+    assert result["page_sketch"] > 0.65
+    assert f"{result['similarity']:.2f} (threshold 0.9)" in shown
+    assert f"{result['distance']} bits (similarity about {result['estimate']:.2f})" in shown
 
 
 def test_the_rest_of_two_pages_is_compared(compare_pages):
     text = prose(1, 100)
     menus = [f"<nav><ul><li>{prose(number, 500)}</ul></nav>" for number in (2, 3)]
-    said, _ = compare_pages(*(page(text, "Manual", menu) for menu in menus))
-    assert said["page_sketch"] < 0.65
-    assert said["verdict"] == "different things: the rest of the page differs"
+    result, _ = compare_pages(*(page(text, "Manual", menu) for menu in menus))
+    assert result["page_sketch"] < 0.65
+    assert result["verdict"] == "different things: the rest of the page differs"
 
 
 def test_a_page_whose_main_text_is_a_footer_is_not_compared(compare_pages):
     footer = f"<p>{prose(1, 40)}</p>"
     links = "".join(f'<li><a href="/{n}">{prose(n, 12)}</a>' for n in range(2, 40))
-    said, _ = compare_pages(page(prose(1, 300), "Page"), f"<html><ul>{links}</ul>{footer}</html>")
-    assert said["verdict"] == "not compared: the main text of B is a footer"
+    result, _ = compare_pages(page(prose(1, 300), "Page"), f"<html><ul>{links}</ul>{footer}</html>")
+    assert result["verdict"] == "not compared: the main text of B is a footer"
 
 
 def test_a_page_and_a_text_are_compared_by_their_texts_alone(call, tmp_path):
     text = prose(1, 300)
     (tmp_path / "a.html").write_text(page(text, "Minutes of May"))
     (tmp_path / "b.txt").write_text(f"Minutes of June\n{text} 17")
-    said = json.loads(call("compare", tmp_path / "a.html", tmp_path / "b.txt", "--json")[1])
-    assert said["verdict"] == "near-duplicates"
-    assert (said["page_sketch"], said["texts"][1]["facts"]) == (None, None)
+    result = json.loads(call("compare", tmp_path / "a.html", tmp_path / "b.txt", "--json")[1])
+    assert result["verdict"] == "near-duplicates"
+    assert (result["page_sketch"], result["texts"][1]["facts"]) == (None, None)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What `compare` says of two texts is what a crawl would have decided."""
+"""`compare` gives two texts the verdict that a crawl would give."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def call(capsys):
 
 @pytest.fixture
 def compare(call, tmp_path):
-    """Compare two texts; gives what is said of them, as JSON."""
+    """Compare two texts; gives the result as JSON."""
 
     def compare(a: str, b: str, **given):
         for name, text in (("a", a), ("b", b)):
@@ -43,16 +43,18 @@ def compare(call, tmp_path):
 
 def test_a_text_below_the_least_features_is_not_compared(compare) -> None:
     long = f"{NUMBERS} eight nine ten"
-    said = compare(long, NUMBERS)
-    assert said["verdict"] == "not compared: B has 6 features, fewer than SIMHASH_MIN_FEATURES = 8"
-    assert said["distance"] is not None
-    said = compare(long, long, SIMHASH_MIN_FEATURES=10)
-    assert said["verdict"].startswith("not compared: A has 9 features")
+    result = compare(long, NUMBERS)
+    assert (
+        result["verdict"] == "not compared: B has 6 features, fewer than SIMHASH_MIN_FEATURES = 8"
+    )
+    assert result["distance"] is not None
+    result = compare(long, long, SIMHASH_MIN_FEATURES=10)
+    assert result["verdict"].startswith("not compared: A has 9 features")
 
 
 def test_a_text_above_the_most_characters_is_not_compared(compare) -> None:
-    said = compare(NUMBERS, f"{NUMBERS} eight", SIMHASH_MAX_TEXT=35, SIMHASH_MIN_FEATURES=1)
-    assert "B has 39 characters, more than SIMHASH_MAX_TEXT = 35" in said["verdict"]
+    result = compare(NUMBERS, f"{NUMBERS} eight", SIMHASH_MAX_TEXT=35, SIMHASH_MIN_FEATURES=1)
+    assert "B has 39 characters, more than SIMHASH_MAX_TEXT = 35" in result["verdict"]
 
 
 @pytest.mark.parametrize(
@@ -65,8 +67,8 @@ def test_a_text_above_the_most_characters_is_not_compared(compare) -> None:
     ids=["tags", "bytes", "text"],
 )
 def test_a_page_that_a_crawl_does_not_look_at_is_not_compared(compare, page, excess) -> None:
-    said = compare("<p>a b c d e f g h i j", page, SIMHASH_MAX_TEXT=60)
-    assert said["verdict"] == f"not compared: B has more {excess} than a crawl accepts"
+    result = compare("<p>a b c d e f g h i j", page, SIMHASH_MAX_TEXT=60)
+    assert result["verdict"] == f"not compared: B has more {excess} than a crawl accepts"
 
 
 def test_a_text_without_a_fingerprint_is_not_compared(compare) -> None:
@@ -75,19 +77,19 @@ def test_a_text_without_a_fingerprint_is_not_compared(compare) -> None:
 
 @pytest.mark.parametrize("changes", range(5))
 def test_compare_decides_as_the_index_does(compare, changes: int) -> None:
-    """Also on texts of so few features that a distance says nothing."""
+    """Also on texts with too few features for a distance to mean anything."""
     for words in (5, 8, 9, 30):
         a = [f"w{random.Random(number).randrange(10**6)}" for number in range(words)]
         b = [f"other{number}" if number < changes else word for number, word in enumerate(a)]
         one, other = " ".join(a), " ".join(b)
         # At a similarity of 0.7 words in other places are near enough.
-        said = compare(one, other, SIMHASH_SIMILARITY=0.7, SIMHASH_MIN_FEATURES=1)
+        result = compare(one, other, SIMHASH_SIMILARITY=0.7, SIMHASH_MIN_FEATURES=1)
         # Which of the barely similar pairs blocks miss depends on the secret.
         options = {"candidates": "blocks", "secret": "compare and the index"}
         with Index("sqlite://", similarity=0.7, **options) as index:
             index.claim(one, key="1")
             kind = index.claim(other, key="2").kind
-        assert said["verdict"] == {"duplicate": "near-duplicates", "unique": "different"}[kind]
+        assert result["verdict"] == {"duplicate": "near-duplicates", "unique": "different"}[kind]
 
 
 @pytest.mark.parametrize(

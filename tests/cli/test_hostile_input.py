@@ -1,4 +1,4 @@
-"""Files and databases of others: one line says what is wrong and where, and all stays as it was."""
+"""Foreign files and databases: one line names the error and its place; they are left unchanged."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def bomb(start=b"", repeated=b"0") -> bytes:
     return gzip.compress(start + repeated * ((80 << 20) // len(repeated)))
 
 
-def one_line(answer, *said) -> str:
+def one_line(answer, *message) -> str:
     code, _, err = answer
     assert code == 2, err
     assert err.startswith("scrapy simhash ")
     assert err.count("\n") == 1
     assert not set("\x1b\u202e") & set(err)
-    for words in said:
+    for words in message:
         assert words in err
     return err
 
@@ -37,7 +37,7 @@ GOOD = b'{"text": "a"}\n'
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("in.jsonl", GOOD + b'{"text": ' + b"[" * 100_000, "line 2: nested too deeply"),
         ("in.jsonl", GOOD + b'{"text": "\xff"}\n', "line 2: invalid JSON"),
@@ -61,17 +61,17 @@ GOOD = b'{"text": "a"}\n'
     ],
     ids=range(14),
 )
-def test_a_feed_that_is_none_is_named_with_the_line(call, tmp_path, name, content, said) -> None:
+def test_a_feed_that_is_none_is_named_with_the_line(call, tmp_path, name, content, message) -> None:
     path = tmp_path / name
     content = content if isinstance(content, bytes) else content()
     path.write_bytes(content)
     output = tmp_path / name.replace("in.", "out.")
-    one_line(call("dedupe", path, "-o", output), str(path), said)
+    one_line(call("dedupe", path, "-o", output), str(path), message)
     assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda _: None, "does not exist"),
         (os.mkdir, "no file of a known format"),
@@ -79,10 +79,10 @@ def test_a_feed_that_is_none_is_named_with_the_line(call, tmp_path, name, conten
     ],
     ids=["nothing", "folder", "pipe"],
 )
-def test_what_is_no_file_is_no_feed(call, tmp_path, make, said) -> None:
+def test_what_is_no_file_is_no_feed(call, tmp_path, make, message) -> None:
     path = tmp_path / "in.jsonl"
     make(path)
-    one_line(call("dedupe", path, "-o", tmp_path / "out.jsonl"), str(path), said)
+    one_line(call("dedupe", path, "-o", tmp_path / "out.jsonl"), str(path), message)
 
 
 def test_an_empty_feed_is_one(call, tmp_path) -> None:
@@ -139,10 +139,10 @@ def test_the_largest_numbers_are_numbers(call, database) -> None:
 # Databases
 
 
-def assert_untouched(call, path, *said) -> None:
+def assert_untouched(call, path, *message) -> None:
     before = path.read_bytes()
     for command in (["stats"], ["show", "x"], ["tune"], ["restore"], ["prune", "--older-than", 1]):
-        one_line(call(*command, "--database", path), path.name, *said)
+        one_line(call(*command, "--database", path), path.name, *message)
     assert path.read_bytes() == before
 
 

@@ -56,8 +56,8 @@ def test_restore_orphans_once_their_claim_is_released(call, tmp_path):
     with Index(f"sqlite:///{path}") as index:
         verdict = index.claim(prose(1), key="1")
         copy = index.document(prose(1), key="2")
-        (twin,) = index.execute(claims=[copy])
-        index.execute(duplicates=[Duplicate(copy, twin.match, "drop", *pack({"n": 2}))])
+        (duplicate,) = index.execute(claims=[copy])
+        index.execute(duplicates=[Duplicate(copy, duplicate.match, "drop", *pack({"n": 2}))])
         index.release(verdict)
     assert json.loads(call("restore", "--orphans", "--database", path)[1]) == {"n": 2}
 

@@ -30,7 +30,7 @@ def test_stats(call, database):
     code, out, _ = call("stats", "--database", database)
     assert "news" in out
     assert "shingles/2" in out
-    # Those that were only reported, or met unchanged, are in this figure, too.
+    # This figure includes those only reported and those seen again unchanged.
     assert re.search(r"│ 1 .*│ +3 │ +0 │ +2 │ +0 │", out)
     assert "similar or same" in out
 
@@ -118,6 +118,6 @@ def test_equal_texts_leave_no_tail_and_long_ones_are_cut_at_words(call, database
     assert "The texts are equal" in out
     out = call("show", "http://b.test/2", "--database", database)[1]
     words = set(prose(1, 200).split())
-    (told,) = [line for line in out.splitlines() if "[…]" in line]
-    parts = re.sub(r"\[-.*?-\]|\{\+.*?\+\}|\[…\]", " ", told).split()
+    (shown_line,) = [line for line in out.splitlines() if "[…]" in line]
+    parts = re.sub(r"\[-.*?-\]|\{\+.*?\+\}|\[…\]", " ", shown_line).split()
     assert set(parts) <= words

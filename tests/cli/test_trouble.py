@@ -1,4 +1,4 @@
-"""Trouble as it is told: in one line where it lies with the user, as a bug where it is ours."""
+"""How errors are reported: the user's in one line, ours as a bug."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def test_fields_that_are_nested_too_deeply_are_named(call, tmp_path) -> None:
     "url", ["nothing://u:secret@host/name", "mysql+pymysql://u:secret@/name?host=:"]
 )
 def test_an_unreadable_database_is_reported_without_its_password(call, url: str) -> None:
-    said = one_line(call("stats", "--database", url))
-    assert "host" in said or "driver" in said
-    assert "secret" not in said
+    message = one_line(call("stats", "--database", url))
+    assert "host" in message or "driver" in message
+    assert "secret" not in message
 
 
 def test_keys_that_do_not_serve_the_distance_are_the_users_trouble(call, tmp_path) -> None:
@@ -111,8 +111,8 @@ def test_a_file_that_is_there_is_not_restored_over(call, tmp_path) -> None:
     with Index(f"sqlite:///{database}") as index:
         index.claim(text(1), key="1")
     path.touch()
-    said = one_line(call("restore", "--database", database, "-o", path))
-    assert f"{path} exists" in said
+    message = one_line(call("restore", "--database", database, "-o", path))
+    assert f"{path} exists" in message
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "1" * 30])
@@ -135,5 +135,7 @@ def test_a_namespace_without_a_name_is_refused(call, tmp_path) -> None:
 def test_what_is_kept_and_what_is_dropped_are_two_files(call, tmp_path) -> None:
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text('{"text": "a"}\n')
-    said = one_line(call("dedupe", source, "-o", output, "--dropped", output, "--fields", "text"))
-    assert "must be different files" in said
+    message = one_line(
+        call("dedupe", source, "-o", output, "--dropped", output, "--fields", "text")
+    )
+    assert "must be different files" in message

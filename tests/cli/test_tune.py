@@ -161,19 +161,19 @@ def price(number: int) -> Facts:
     st.sampled_from(["auto", "always", "never"]),
 )
 def test_a_replay_at_the_present_similarity_decides_as_the_index_did(rows, batch, facts):
-    """Whoever owns what, one visit after the other, whatever it says, in whatever batches."""
+    """Whatever the identities, visits, content and batches are."""
     with Index("sqlite://", facts=facts) as index:
         documents = [
             Document(
                 index.scheme.sketch(TEXTS[text]) if not exact else Sketch(text + 1, 1, None),
-                f"owner {identity}",
+                f"identity {identity}",
                 f"http://{'abc'[identity % 3]}.test/{identity}",
                 visit=10 * identity + visit + 1,
                 text=TEXTS[text],
-                facts=None if exact else said,
+                facts=None if exact else stated,
                 exact=exact,
             )
-            for text, identity, visit, said, exact in sorted(rows, key=itemgetter(2))
+            for text, identity, visit, stated, exact in sorted(rows, key=itemgetter(2))
         ]
         for start in range(0, len(documents), batch):
             part = documents[start : start + batch]
@@ -188,28 +188,28 @@ def test_a_replay_at_the_present_similarity_decides_as_the_index_did(rows, batch
                 duplicates=duplicates,
             )
         namespace = choose_namespace(index.database, None)
-        met = read_documents(index.database, namespace, limit=1000)
-        measure = Similarities(index.database, namespace, index.scheme, met)
+        read = read_documents(index.database, namespace, limit=1000)
+        measure = Similarities(index.database, namespace, index.scheme, read)
         rule = Rule(0, 0.9, facts)
         tried, present = tuning.levels(rule, 128)
-        replayed = tuning.replay(met, tried, measure, rule)
-    assert replayed[present].kept.tolist() == [duplicate == 0 for _, duplicate in met.places]
+        replayed = tuning.replay(read, tried, measure, rule)
+    assert replayed[present].kept.tolist() == [duplicate == 0 for _, duplicate in read.places]
 
 
 def test_print_views_that_say_less_are_dropped_in_a_replay_too():
     """The names of facts are not stored; those of a page mean something to the rule."""
     with Index("sqlite://") as index:
-        said = [Facts.of({name: Folded(0, "t:x")}) for name in ("page:title", "page:heading")]
+        stated = [Facts.of({name: Folded(0, "t:x")}) for name in ("page:title", "page:heading")]
         documents = [
             index.document(TEXTS[0], key=str(number), url="http://a.test", facts=facts)
-            for number, facts in enumerate(said)
+            for number, facts in enumerate(stated)
         ]
         first, second = index.execute(claims=documents)
         assert (first.kind, second.kind) == ("unique", "duplicate")
         index.execute(duplicates=[Duplicate(documents[1], second.match, "drop")])
         namespace = choose_namespace(index.database, None)
-        met = read_documents(index.database, namespace, limit=9)
-    assert not tuning.replay(met, [tuning.Level("", 25)], unknown, RULE)[0].kept[1]
+        read = read_documents(index.database, namespace, limit=9)
+    assert not tuning.replay(read, [tuning.Level("", 25)], unknown, RULE)[0].kept[1]
 
 
 def test_every_fact_of_a_page_is_known_by_its_name():
@@ -224,8 +224,8 @@ def test_similarities_are_true_where_texts_are_kept_and_estimated_elsewhere(tmp_
             index.claim(TEXTS[0], key="1")
             index.claim(TEXTS[2], key="2")
             namespace = choose_namespace(index.database, None)
-            met = read_documents(index.database, namespace, limit=9)
-            measure = Similarities(index.database, namespace, index.scheme, met)
+            read = read_documents(index.database, namespace, limit=9)
+            measure = Similarities(index.database, namespace, index.scheme, read)
             shingles = [index.scheme.sketch(TEXTS[number]).shingles for number in (0, 2)]
             similarity, is_estimate = measure([(1, 0)])[1, 0]
         assert is_estimate is estimated

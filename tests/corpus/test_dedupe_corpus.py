@@ -184,9 +184,14 @@ def test_lines_that_can_not_be_read_are_told_and_rejected(call, tmp_path):
     code, out, err = call(*arguments, "--rejects", rejects)
     assert code == 3
     assert "13 items read, 6 kept, 3 dropped, 4 rejected" in out
-    said = ["1: invalid JSON", "2: not a JSON object", "7: invalid JSON", "13: nested too deeply"]
+    message = [
+        "1: invalid JSON",
+        "2: not a JSON object",
+        "7: invalid JSON",
+        "13: nested too deeply",
+    ]
     assert [line for line in err.splitlines() if "line" in line and str(source) in line]
-    for line, one in zip(err.splitlines(), said, strict=True):
+    for line, one in zip(err.splitlines(), message, strict=True):
         assert line.startswith(f"scrapy simhash dedupe: {source}, line {one}")
     assert output.read_bytes() == jsonl([items[number] for number in kept])
     assert gzip.decompress(rejects.read_bytes()) == b"".join(bad)
@@ -439,8 +444,8 @@ def test_of_two_runs_with_one_output_the_second_is_refused(call, tmp_path, monke
     assert call(*arguments, "-o", output)[0] == 0
     for code, _, err in answers:
         assert code == 2
-        said = f"{output}: is being written by process {os.getpid()}"
-        assert err == f"scrapy simhash dedupe: {said}\n"
+        message = f"{output}: is being written by process {os.getpid()}"
+        assert err == f"scrapy simhash dedupe: {message}\n"
     assert output.read_bytes() == jsonl([items[number] for number in kept])
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl"}
 

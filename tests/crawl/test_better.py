@@ -55,7 +55,7 @@ def sites(count: int):
 
 
 def better(call, settings, *options, **given):
-    """What the command writes, by the address of what it replaces, and what it says."""
+    """The items that the command writes, by the URL they replace, and its messages."""
     code, out, err = call("restore", "--better", *options, **settings, **given)
     assert code == 0, err
     found = map(json.loads, out.splitlines())
@@ -63,7 +63,7 @@ def better(call, settings, *options, **given):
 
 
 def verdict(settings) -> str:
-    """What the report says."""
+    """The text of the report."""
     with closing(Database(settings["SIMHASH_DATABASE_URL"])) as database:
         return " ".join(in_sentences(read_subject(database, "stories", None, 10, 0.9)))
 

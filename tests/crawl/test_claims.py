@@ -1,4 +1,4 @@
-"""What is done with a verdict whose match pends, by a worker that answers as it is told."""
+"""What happens with a verdict whose match is pending; the worker gives prepared answers."""
 
 from __future__ import annotations
 
@@ -156,10 +156,10 @@ async def test_what_has_claimed_nothing_is_settled_by_nothing():
 async def test_an_in_flight_duplicate_waits_for_the_first_and_takes_its_place_if_need_be(stored):
     crawl, first, second = Crawl(unique(1), duplicate_of(1), unique(2)), subject(), subject()
     await crawl.claim(first)
-    twin = await started(crawl.claim(second))
-    assert not twin.done()
+    duplicate = await started(crawl.claim(second))
+    assert not duplicate.done()
     crawl.settle(first, stored)
-    assert (await twin).kind == ("duplicate" if stored else "unique")
+    assert (await duplicate).kind == ("duplicate" if stored else "unique")
     assert crawl.stats["in_flight_waits"] == 1
     assert crawl.answers == len(crawl.worker.asked) == (2 if stored else 3)
     assert all(document is second.document for _, document in crawl.worker.asked[1:])
@@ -216,7 +216,7 @@ async def test_all_who_are_waited_for_share_one_timeout():
     first = subject()
     await crawl.claim(first)
     await crawl.claim(subject())
-    twin = await started(crawl.claim(subject()))
+    duplicate = await started(crawl.claim(subject()))
     answer = crawl.worker.claim
 
     async def too_late(namespace, document):
@@ -225,7 +225,7 @@ async def test_all_who_are_waited_for_share_one_timeout():
 
     crawl.worker.claim = too_late
     crawl.settle(first, False)
-    assert (await twin).match.claim == 2
+    assert (await duplicate).match.claim == 2
     assert crawl.stats["in_flight_waits"] == 1
 
 
@@ -240,11 +240,11 @@ async def test_a_first_verdict_that_takes_long_leaves_its_time_to_the_waiting():
         return await answer(namespace, document)
 
     crawl.worker.claim = late
-    twin = asyncio.ensure_future(crawl.claim(subject()))
+    duplicate = asyncio.ensure_future(crawl.claim(subject()))
     while "in_flight_waits" not in crawl.stats:
         await asyncio.sleep(0.01)
     crawl.settle(first, False)
-    assert (await twin).kind == "unique"
+    assert (await duplicate).kind == "unique"
 
 
 @deferred_f_from_coro_f

@@ -152,7 +152,7 @@ class Replaces:
 
 @deferred_f_from_coro_f
 async def test_a_context_variable_set_by_a_pipeline_is_seen_by_the_handlers_of_the_outcome():
-    """Scrapy promises this nowhere, and outcomes are told apart by it."""
+    """Scrapy does not document this, and outcomes are distinguished by it."""
 
     class Spider(PageSpider):
         def parse(self, response):
@@ -393,7 +393,7 @@ async def test_fields_of_every_kind_of_item_are_compared(settings, kind):
         again = await crawl(Spider, settings, [f"{site}/a"])
     assert len(first.items) == 2, "two equal items of one visit are duplicates"
     assert all(isinstance(item, kind) for item in first.items)
-    # What has no address of its own is the same thing again at a later visit, wherever it is met.
+    # What has no address of its own is the same thing again at a later visit, on whatever page.
     for later in (other, again):
         assert (len(later.items), later.stats["same"], later.stats["duplicates"]) == (2, 2, 1)
         assert later.stats.get("unique", 0) == 0
@@ -477,9 +477,9 @@ async def test_a_namespace_of_meta_that_can_not_be_stored_is_reported_and_its_it
         done = await crawl(PageSpider, settings, requests)
     assert done.urls == ["/a", "/b", "/c"]
     assert (done.stats["skipped/disabled"], done.stats["unique"]) == (2, 1)
-    told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
-    assert len(told) == 2
-    assert all('meta["simhash_namespace"]' in line and line.isprintable() for line in told)
+    messages = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert len(messages) == 2
+    assert all('meta["simhash_namespace"]' in line and line.isprintable() for line in messages)
 
 
 # Hostile pages

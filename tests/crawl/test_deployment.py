@@ -1,4 +1,4 @@
-"""What the page on deployment says, on the real things: cron's command, Scrapyd, scrapy-redis."""
+"""The examples of the page on deployment, run: cron's command, Scrapyd, scrapy-redis."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from scrapy.settings import Settings as ScrapySettings
 from scrapy_simhash.crawl.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "deployment.md").read_text("utf-8")
-GROUPS, TWINS = 8, 3
-PATHS = in_batch(GROUPS, TWINS)
+GROUPS, COPIES = 8, 3
+PATHS = in_batch(GROUPS, COPIES)
 REDIS = ("127.0.0.1", 6379)
 
 SPIDER = """
@@ -155,9 +155,9 @@ class Scrapyd:
     def ask(self, path, body=None, headers=None):
         request = Request(f"{self._address}/{path}", body, headers or {})
         with urlopen(request, timeout=120) as answer:
-            told = json.load(answer)
-        assert told["status"] == "ok", told
-        return told
+            reply = json.load(answer)
+        assert reply["status"] == "ok", reply
+        return reply
 
     def deploy(self, project, packed):
         fields = {"project": project.encode(), "version": b"1", "egg": packed}
@@ -239,7 +239,7 @@ def test_on_scrapyd_a_project_has_an_index_that_the_next_job_and_the_command_fin
     with (tmp_path / "items" / "news" / "pages" / "first.jl").open() as feed:
         assert groups_of(feed) == once_each()
     assert f"Index {place}, namespace 'pages' with {GROUPS} claims" in second
-    assert f"{GROUPS * TWINS} checked, 0 kept" in second
+    assert f"{GROUPS * COPIES} checked, 0 kept" in second
     assert wrong.count("The crawl is not started: SIMHASH_SIMILARITY") == 1
     assert "Traceback" not in wrong
     assert "Process died: exitstatus=1" in (tmp_path / "scrapyd.log").read_text()
@@ -324,5 +324,5 @@ def test_workers_that_share_a_queue_and_an_index_keep_each_text_once(urls, envir
     assert groups_of(items) == once_each(), logs
     assert [worker.returncode for worker in workers] == [0, 0]
     last = [re.search(r"(\d+) checked, (\d+) kept", log) for log in logs]
-    assert sum(int(line[1]) for line in last) == GROUPS * TWINS
+    assert sum(int(line[1]) for line in last) == GROUPS * COPIES
     assert sum(int(line[2]) for line in last) == GROUPS

@@ -1,4 +1,4 @@
-"""What the log says of a drop moves no terminal, is one line, and shows no password."""
+"""The log message of a drop is one line, without control characters or passwords."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOSTILE = "http://ann:hush-hush@a.test/\x1b[2J\r\nCRITICAL: all is lost\u202e"
 def test_a_drop_is_logged_in_one_harmless_line(exact):
     document = Document(Sketch(1, 9, None), HOSTILE, HOSTILE, exact=exact)
     match = Match(HOSTILE, HOSTILE, 0, 1.0, datetime.now(UTC), 1, 1, pending=False)
-    said = _message("duplicate", document, match)
-    assert said.isprintable()
-    assert said.count("http://ann:***@a.test/\\u001b[2J") == 2
-    assert "hush" not in said
+    message = _message("duplicate", document, match)
+    assert message.isprintable()
+    assert message.count("http://ann:***@a.test/\\u001b[2J") == 2
+    assert "hush" not in message

@@ -17,8 +17,8 @@ from loopback import PageSpider, crawl, in_batch, path_of
 from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage, ItemFilter
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-GROUPS, TWINS = 6, 3
-PATHS = in_batch(GROUPS, TWINS)
+GROUPS, COPIES = 6, 3
+PATHS = in_batch(GROUPS, COPIES)
 EVERY = sorted(map(str, range(GROUPS)))
 
 
@@ -36,11 +36,11 @@ def in_file(path):
 
 
 class Odd(PageSpider):
-    """The items of two groups can't be written; of one of them, only that of the first twin."""
+    """The items of one group can't be written, nor the first copy of another group."""
 
     def parse(self, response):
-        _, group, twin = path_of(response.url).split("/")
-        is_odd = group == "1" or (group, twin) == ("2", "0")
+        _, group, copy = path_of(response.url).split("/")
+        is_odd = group == "1" or (group, copy) == ("2", "0")
         yield {"url": response.url, **({"odd": object()} if is_odd else {})}
 
 
@@ -77,21 +77,21 @@ def feeds(case, folder):
 async def test_an_item_that_can_not_be_written_counts_as_not_stored(
     settings, urls, tmp_path, caplog, case
 ):
-    """Its twin takes its place, and all that was written stands."""
+    """Its duplicate takes its place, and all that was written stays."""
     Counting.asked = 0
     done = await crawl(Odd, settings | {"FEEDS": feeds(case, tmp_path)}, urls)
     written = [item for path in sorted(tmp_path.glob("f*.jl")) for item in in_file(path)]
     assert groups(written) == [group for group in EVERY if group != "1"]
-    # Whichever of them is told first.
+    # Whichever is reported first.
     assert {"/2/1", "/2/2"} & {path_of(item["url"]) for item in written}
     assert runs(settings) == [1]
-    assert done.stats["feeds/not_exported"] == TWINS + 1
-    assert done.stats["claims/released"] == TWINS + 1
+    assert done.stats["feeds/not_exported"] == COPIES + 1
+    assert done.stats["claims/released"] == COPIES + 1
     (line,) = [line for line in caplog.messages if "could not be written" in line]
     assert line.startswith(
-        f"Items that could not be written to a feed: {TWINS + 1}, the first from"
+        f"Items that could not be written to a feed: {COPIES + 1}, the first from"
     )
-    assert f"{urls[TWINS]}. " in line
+    assert f"{urls[COPIES]}. " in line
     if case == "own filter":
         assert 0 < Counting.asked <= len(done.items)
 
@@ -134,7 +134,7 @@ async def test_a_feed_of_a_class_lacks_what_is_of_that_class_alone(settings, url
         str(tmp_path / "dicts.jl"): {"format": "jsonlines", "item_classes": [dict]},
     }
     done = await crawl(TwoKinds, settings | {"FEEDS": feeds}, urls)
-    assert done.stats["feeds/not_exported"] == TWINS
+    assert done.stats["feeds/not_exported"] == COPIES
     assert done.stats["claims/confirmed"] == GROUPS - 1
     assert runs(settings) == [1]
 
@@ -230,11 +230,11 @@ class Stores:
 @deferred_f_from_coro_f
 async def test_a_crawl_that_stores_nothing_is_warned(settings, urls, caplog, with_what, warns):
     await crawl(PageSpider, settings | with_what, urls[:1])
-    said = [line for line in caplog.messages if line.startswith("Nothing stores")]
-    assert len(said) == warns
+    warnings = [line for line in caplog.messages if line.startswith("Nothing stores")]
+    assert len(warnings) == warns
     if warns:
-        assert "-s SIMHASH_ENABLED=0" in said[0]
-        assert "\n" not in said[0]
+        assert "-s SIMHASH_ENABLED=0" in warnings[0]
+        assert "\n" not in warnings[0]
 
 
 # On the disk

@@ -26,7 +26,7 @@ class StorySpider(PageSpider):
 
 
 class TitleSpider(PageSpider):
-    """Its items say nothing of what the page says."""
+    """Its items hold nothing of the page's text."""
 
     name = "titles"
 

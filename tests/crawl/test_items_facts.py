@@ -127,7 +127,7 @@ async def test_facts_count_on_one_site_everywhere_or_nowhere(settings, facts, on
 
 @deferred_f_from_coro_f
 async def test_a_fact_that_the_stored_item_lacks_is_something_new(settings):
-    """The other way round it is not: what the new one says is known."""
+    """The reverse is no conflict: the stored item has all the new one's facts."""
 
     class Spider(StorySpider):
         def parse(self, response):

@@ -68,9 +68,11 @@ async def test_a_comment_on_a_page_of_its_own_is_not_the_article_beside_it(setti
         article = f"<article>{paragraphs(*story(number, 240))}</article>"
         return layout("news", title(number), article + comment)
 
-    said = f"<div class='comment'><b>{person('who')}</b><p>{sentences('comment', 14)}</p></div>"
+    comment_html = (
+        f"<div class='comment'><b>{person('who')}</b><p>{sentences('comment', 14)}</p></div>"
+    )
     pages = {f"/{number}": page(number) for number in range(4)}
-    pages |= {f"/{number}/comment/1": page(number, said) for number in range(4)}
+    pages |= {f"/{number}/comment/1": page(number, comment_html) for number in range(4)}
     with serve_hosts({"news.example": pages}) as through:
         urls = [NEWS + path for path in pages][::order]
         await crawl_twice(CommentSpider, settings | through, urls, kept=8)
@@ -162,7 +164,7 @@ def quote(number: int, turned: bool) -> str:
 @on_both_engines
 @deferred_f_from_coro_f
 async def test_quotes_that_appear_again_on_the_pages_of_their_tags_are_dropped(settings):
-    """They have no address; and a list of tags says the same in any order."""
+    """They have no address; and the order of a list of tags does not matter."""
     pages = {
         f"/page/{page}": layout(
             "quotes", "Quotes", "".join(quote(n, turned=False) for n in range(page, 60, 6))

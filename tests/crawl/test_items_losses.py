@@ -214,12 +214,12 @@ class GroupSpider(PageSpider):
 @on_both_engines
 @deferred_f_from_coro_f
 async def test_equal_entries_listed_on_one_page_are_recognised_again_by_their_fields(settings):
-    def twin(group: int, number: int) -> str:
+    def entry(group: int, number: int) -> str:
         words = sentences(f"group {group}", 220).split()
         words[number * 40] = f"other{'abcde'[number]}"
         return " ".join(words)
 
-    listed = "".join(f"<li>{twin(group, n)}</li>" for n in range(5) for group in range(20))
+    listed = "".join(f"<li>{entry(group, n)}</li>" for n in range(5) for group in range(20))
     settings = settings | {"SIMHASH_FIELDS": ["text"]}
     with serve_hosts({"shop.example": {"/": layout("shop", "List", listed)}}) as through:
         await crawl_twice(GroupSpider, settings | through, [f"{SHOP}/"], kept=20)

@@ -25,7 +25,7 @@ URLS = [f"{SITE}/a", f"{SITE}/b"]
 
 
 class CountedSpider(PageSpider):
-    """Yields as many items as it is told, from callbacks of every kind."""
+    """Yields a given number of items, from callbacks of every kind."""
 
     name = "counted"
 

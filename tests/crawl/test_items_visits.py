@@ -1,4 +1,4 @@
-"""The same things met again: elsewhere, in another order, beside new ones, at another price."""
+"""The same things seen again: elsewhere, in another order, beside new ones, at another price."""
 
 from __future__ import annotations
 

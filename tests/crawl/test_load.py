@@ -19,7 +19,7 @@ from scrapy_simhash.text.packed import unpack_text
 
 
 class Titles(PageSpider):
-    """Items that say what the tree of their page says."""
+    """Items with the content of their page's tree."""
 
     name = "titles"
     per_page = 1

@@ -1,4 +1,4 @@
-"""What is said of a setting that is wrong: its name, its value, what is allowed."""
+"""The message for an invalid setting: its name, its value, the valid values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scrapy_simhash.exceptions import SettingError
 SECRET = {"SIMHASH_DATABASE_URL", "SIMHASH_ENGINE_OPTIONS", "SIMHASH_SECRET"}
 
 
-def said(given):
+def message_for(given):
     with pytest.raises(SettingError) as raised:
         Settings.read(ScrapySettings(given))
     return str(raised.value)
@@ -21,14 +21,14 @@ def said(given):
 @pytest.mark.parametrize("name", sorted(DEFAULTS))
 def test_a_wrong_value_is_named_with_what_is_allowed(name):
     wrong = {"SIMHASH_ENABLED": [], "SIMHASH_RESET": []}.get(name, -5.5)
-    words = said({name: wrong})
+    words = message_for({name: wrong})
     assert words.startswith(f"{name}: " if name in SECRET else f"{name} = {wrong!r}: ")
     assert any(word in words for word in ("must be", "wanted", "an extractor", "examples:"))
     assert "object" not in words
 
 
 def test_unknown_settings_are_all_reported_with_the_nearest_name():
-    words = said({"SIMHASH_SIMILARTY": 1, "SIMHASH_ON_DUPLICATES": 1, "SIMHASH_Q": 1})
+    words = message_for({"SIMHASH_SIMILARTY": 1, "SIMHASH_ON_DUPLICATES": 1, "SIMHASH_Q": 1})
     assert "SIMHASH_SIMILARTY (did you mean SIMHASH_SIMILARITY?)" in words
     assert "nor SIMHASH_ON_DUPLICATES (did you mean SIMHASH_ON_DUPLICATE?)" in words
 
@@ -47,7 +47,7 @@ def test_unknown_settings_are_all_reported_with_the_nearest_name():
     ],
 )
 def test_a_slip_in_the_beginning_of_a_name_is_noticed_too(given, meant):
-    assert said({given: 1}) == f"there is no setting {given} (did you mean SIMHASH_{meant}?)"
+    assert message_for({given: 1}) == f"there is no setting {given} (did you mean SIMHASH_{meant}?)"
 
 
 def test_settings_of_others_are_no_business_of_ours():

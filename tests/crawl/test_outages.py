@@ -19,8 +19,8 @@ from stored import rows_of
 from scrapy_simhash.db import schema
 from scrapy_simhash.index.index import Index
 
-GROUPS, TWINS = 12, 3
-PATHS = in_batch(GROUPS, TWINS)
+GROUPS, COPIES = 12, 3
+PATHS = in_batch(GROUPS, COPIES)
 
 
 # Busy with others

@@ -251,5 +251,5 @@ async def test_what_is_pushed_out_of_the_quarantine_is_counted_and_logged(tmp_pa
         ).fetchone()
     assert 1 <= left <= 15
     assert done.stats["quarantine/pushed_out"] == 29 - left
-    said = f"can't be restored any more: {29 - left} (orphans: 0)."
-    assert caplog.text.count(said) == 1
+    message = f"can't be restored any more: {29 - left} (orphans: 0)."
+    assert caplog.text.count(message) == 1

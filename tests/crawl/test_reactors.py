@@ -20,9 +20,9 @@ NONE = pytest.param(
     "none",
     marks=pytest.mark.skipif(scrapy.version_info < (2, 18), reason="Scrapy needs a reactor"),
 )
-#: A hard limit, so that one that hangs fails.
+#: A hard limit: a crawl that hangs fails.
 LIMIT = 60
-PATHS = [f"/{group}/{twin}" for group in range(30) for twin in range(3)]
+PATHS = [f"/{group}/{copy}" for group in range(30) for copy in range(3)]
 
 CRAWL = """
 import asyncio, json, random, sys

@@ -127,7 +127,7 @@ class Parses(Spider):
 
 @pytest.fixture
 def lost(monkeypatch, caplog):
-    """Asks what was said to be lost; each test begins with nothing said."""
+    """The features reported as lost; each test starts with none."""
     monkeypatch.setattr(scrapy_internals, "_lost", set())
     caplog.set_level(logging.WARNING)
 

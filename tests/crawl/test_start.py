@@ -1,4 +1,4 @@
-"""The start of a crawl: it says what it works with, or is refused before anything is fetched."""
+"""The start of a crawl: it logs its index and settings, or is refused before the first request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fetched(done):
     return done.crawler.stats.get_value("downloader/request_count", 0)
 
 
-# What is said
+# What is logged
 
 
 @deferred_f_from_coro_f
@@ -56,7 +56,7 @@ async def test_other_fields_on_an_old_namespace_are_warned_of_before_the_first_p
 ):
     await crawl(PageSpider, settings | STORES, urls)
     done = await crawl(Watched, settings | STORES | {"SIMHASH_FIELDS": ["url"]}, urls)
-    assert done.crawler.spider.said == {"WARNING": 1}
+    assert done.crawler.spider.logged == {"WARNING": 1}
     (line,) = lines(caplog, "WARNING")
     assert "compare something else" in line
     assert "scrapy simhash reset --namespace pages" in line
@@ -82,7 +82,7 @@ class Watched(PageSpider):
             level: self.crawler.stats.get_value(f"log_count/{level}", 0)
             for level in ("WARNING", "ERROR")
         }
-        self.said = {level: count for level, count in counts.items() if count}
+        self.logged = {level: count for level, count in counts.items() if count}
         async for request in super().start():
             yield request
 
@@ -91,7 +91,7 @@ class Watched(PageSpider):
 
 
 def corrupt(database):
-    database.write_bytes(b"this is no database, whatever its name says. " * 400)
+    database.write_bytes(b"this is no database, despite its name. " * 400)
     return f"sqlite:///{database}"
 
 
@@ -215,7 +215,7 @@ async def test_another_scheme_refuses_the_crawl_and_names_the_command_that_helps
 @deferred_f_from_coro_f
 async def test_a_missing_answer_is_reported_before_the_first_request(urls):
     done = await crawl(Watched, NOBODY_THERE | STORES, urls)
-    assert done.crawler.spider.said == {"ERROR": 1}
+    assert done.crawler.spider.logged == {"ERROR": 1}
 
 
 @deferred_f_from_coro_f
@@ -301,7 +301,7 @@ class Offline(scrapy.Spider):
     ["scrapy", *(pytest.param(name, marks=pytest.mark.slow) for name in list(SCRIPTS)[1:])],
 )
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("SIMHASH_TIMEOUT", 0, "SIMHASH_TIMEOUT = 0"),
         ("SIMHASH_DATABASE_URL", "sqlite:///none/index.db", "there is no folder none"),
@@ -309,7 +309,7 @@ class Offline(scrapy.Spider):
     ids=["setting", "database"],
 )
 def test_however_it_is_run_there_is_one_line_and_the_process_knows_that_it_failed(
-    tmp_path, script, name, value, said
+    tmp_path, script, name, value, message
 ):
     (tmp_path / "spider.py").write_text(SPIDER % f"{name!r}: {value!r}")
     (tmp_path / "script.py").write_text(SCRIPTS[script])
@@ -324,6 +324,6 @@ def test_however_it_is_run_there_is_one_line_and_the_process_knows_that_it_faile
     )
     assert ended.returncode == 1, ended.stderr
     assert ended.stderr.count("The crawl is not started: ") == 1
-    assert said in ended.stderr
+    assert message in ended.stderr
     assert "Traceback" not in ended.stderr
     assert "it was started" not in ended.stderr

@@ -1,4 +1,4 @@
-"""Crawls whose database, feeds or neighbours are in trouble: nothing is lost, and all is said."""
+"""Crawls with a database, feeds or neighbours in trouble: nothing is lost, all is reported."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from stored import rows_of
 from scrapy_simhash import Index
 from scrapy_simhash.history.drops import unpack_item
 
-GROUPS, TWINS = 12, 3
-PATHS = in_batch(GROUPS, TWINS)
+GROUPS, COPIES = 12, 3
+PATHS = in_batch(GROUPS, COPIES)
 
 
 @pytest.fixture
@@ -177,11 +177,13 @@ async def test_a_commit_whose_answer_is_lost_makes_no_page_its_own_duplicate(
     monkeypatch.setattr(DefaultDialect, "do_commit", lose_the_answer)
     done = await crawl(PageSpider, settings, urls)
     assert sorted(path.split("/")[1] for path in done.urls) == sorted(map(str, range(GROUPS)))
-    assert (done.stats["unique"], done.stats["duplicates"]) == (GROUPS, GROUPS * (TWINS - 1))
+    assert (done.stats["unique"], done.stats["duplicates"]) == (GROUPS, GROUPS * (COPIES - 1))
     assert done.errors == 0
     # Nothing is written twice either.
     assert rows_of(database, "SELECT count(*) FROM simhash_claims WHERE state = 1") == [(GROUPS,)]
-    assert rows_of(database, "SELECT count(*) FROM simhash_duplicates") == [(GROUPS * (TWINS - 1),)]
+    assert rows_of(database, "SELECT count(*) FROM simhash_duplicates") == [
+        (GROUPS * (COPIES - 1),)
+    ]
     assert rows_of(database, "SELECT size FROM simhash_namespaces") == [(GROUPS,)]
 
 
@@ -279,7 +281,7 @@ async def test_what_a_killed_crawl_claimed_is_released(database, settings, site,
 
 @deferred_f_from_coro_f
 async def test_a_live_crawl_is_not_robbed(settings, site, monkeypatch):
-    """Not even when the clock was set, and with it the time at which the system says it booted."""
+    """Not even when the clock was set, and with it the boot time that the system reports."""
     booted = psutil.boot_time()
     with another_crawl(settings):
         monkeypatch.setattr("psutil.boot_time", lambda: booted + 100)
@@ -386,9 +388,9 @@ async def test_an_error_in_counting_costs_no_item(settings, site, monkeypatch, c
 
     monkeypatch.setattr("scrapy_simhash.crawl.stats.same_site", fail)
     settings = settings | {"CONCURRENT_REQUESTS": 1}
-    done = await crawl(PageSpider, settings, [f"{site}/0/{twin}" for twin in range(TWINS)])
+    done = await crawl(PageSpider, settings, [f"{site}/0/{copy}" for copy in range(COPIES)])
     assert done.urls == ["/0/0"]
-    assert len(done.drops) == TWINS - 1, "they are in quarantine, as if all was counted"
+    assert len(done.drops) == COPIES - 1, "they are in quarantine, as if all was counted"
     (line,) = error_lines(caplog)
     assert "Counting failed" in line
 
@@ -405,10 +407,10 @@ class Uncounting(MemoryStatsCollector):
 @deferred_f_from_coro_f
 async def test_stats_that_can_not_be_reached_cost_no_item_and_no_claim(database, settings, site):
     settings = settings | {"STATS_CLASS": Uncounting, "CONCURRENT_REQUESTS": 1}
-    done = await crawl(PageSpider, settings, [f"{site}/0/{twin}" for twin in range(TWINS)])
+    done = await crawl(PageSpider, settings, [f"{site}/0/{copy}" for copy in range(COPIES)])
     assert done.urls == ["/0/0"]
     assert rows_of(database, "SELECT state FROM simhash_claims") == [(1,)]
-    assert rows_of(database, "SELECT count(*) FROM simhash_duplicates") == [(TWINS - 1,)]
+    assert rows_of(database, "SELECT count(*) FROM simhash_duplicates") == [(COPIES - 1,)]
     assert done.errors == 1
 
 

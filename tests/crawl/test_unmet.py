@@ -1,4 +1,4 @@
-"""Settings that name fields which no item has: said once, with the fields that there are."""
+"""Settings with fields that no item has: reported once, with the fields that exist."""
 
 from __future__ import annotations
 

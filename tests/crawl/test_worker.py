@@ -1,4 +1,4 @@
-"""The thread that owns the database, with a database that does as it is told."""
+"""The thread that owns the database, with a database that does what the test asks."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def test_a_transaction_that_the_server_ends_because_it_was_idle_is_tried_again(
 
 
 def conflict(db: Database) -> OperationalError:
-    """What the driver says of a deadlock."""
+    """The driver's error for a deadlock."""
     driver = db.engine.dialect.loaded_dbapi
     error = driver.OperationalError(1213, "Deadlock found")
     if db.dialect == "sqlite":

@@ -66,7 +66,7 @@ def race(urls: list[URL], groups: int, during: list[threading.Thread]) -> list[l
                     verdict = index.claim(text(group), key=f"{group} {member}")
                     index.confirm(verdict)
                     kinds[member][group] = verdict.kind
-        except BaseException as error:  # noqa: BLE001 - told by the test
+        except BaseException as error:  # noqa: BLE001 - reported by the test
             failed.append(error)
 
     writers = [threading.Thread(target=write, args=(member,)) for member in range(len(urls))]

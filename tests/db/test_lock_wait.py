@@ -136,7 +136,7 @@ def test_a_lock_that_does_not_move_is_given_up_though_others_do(index: Index) ->
         index.claim("some words of a text", key="a")
 
 
-# What a server or a file says when it can't be used
+# Errors of servers and files that can't be used
 
 
 @on_servers
@@ -179,7 +179,7 @@ def test_what_a_server_will_always_refuse_is_not_waited_for(
 
 
 @pytest.mark.parametrize(
-    ("said", "is_worth_it"),
+    ("message", "is_worth_it"),
     [
         ('FATAL:  password authentication failed for user "a"', False),
         ('FATAL:  no pg_hba.conf entry for host "127.0.0.1", user "a"', False),
@@ -199,9 +199,9 @@ def test_what_a_server_will_always_refuse_is_not_waited_for(
         ),
     ],
 )
-def test_messages_of_postgresql_without_a_code(said: str, is_worth_it: bool) -> None:
+def test_messages_of_postgresql_without_a_code(message: str, is_worth_it: bool) -> None:
     driver = pytest.importorskip("psycopg")
-    error = OperationalError("", None, driver.OperationalError(said))
+    error = OperationalError("", None, driver.OperationalError(message))
     assert is_transient(error) == is_worth_it
     assert isinstance(unavailable("a database", error, NO_PASSWORDS), IndexUnusable) != is_worth_it
 
@@ -269,8 +269,8 @@ def test_errors_of_mariadb_count_by_their_codes(
     code: int, is_worth_it: bool, state: dict[str, str]
 ) -> None:
     driver = pytest.importorskip("pymysql")
-    said = driver.err.OperationalError(code, "what it says")
-    vars(said).update(state)
-    error = OperationalError("", None, said)
+    message = driver.err.OperationalError(code, "a message")
+    vars(message).update(state)
+    error = OperationalError("", None, message)
     assert is_transient(error) == is_worth_it
     assert isinstance(unavailable("a database", error, NO_PASSWORDS), IndexUnusable) != is_worth_it

@@ -1,4 +1,4 @@
-"""No password of a database is shown by anything that is said of it."""
+"""No message about a database shows its password."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HIDDEN = "hush-hush/1"
 QUOTED = "hush-hush%2F1"
 
 
-def told(error: BaseException) -> str:
+def traceback_of(error: BaseException) -> str:
     """All that a traceback shows of it."""
     return "".join(traceback.format_exception(error)) + repr(error)
 
@@ -39,10 +39,10 @@ def told(error: BaseException) -> str:
 def test_a_database_that_does_not_answer_is_named_without_its_password(url):
     with pytest.raises(IndexUnavailable) as raised:
         Index(url, timeout=0.5)
-    said = told(raised.value)
-    assert "127.0.0.1" in said
-    assert HIDDEN not in said
-    assert QUOTED not in said
+    text_shown = traceback_of(raised.value)
+    assert "127.0.0.1" in text_shown
+    assert HIDDEN not in text_shown
+    assert QUOTED not in text_shown
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_messages_of_a_driver_and_their_causes_are_shown_without_the_password(
     options = {"connect_args": connect_args}
     with pytest.raises(IndexUnavailable, match="of ann") as raised:
         Index("sqlite://", engine_options=options, timeout=0.2)
-    assert HIDDEN not in told(raised.value)
+    assert HIDDEN not in traceback_of(raised.value)
 
 
 def test_a_cause_without_a_message_stays():
@@ -91,8 +91,8 @@ def test_a_password_that_is_a_part_of_words_spoils_no_message():
 def test_a_url_that_can_not_be_read_is_not_repeated(url):
     with pytest.raises(ValueError, match=r"database") as raised:
         check_url(url)
-    assert HIDDEN not in told(raised.value)
-    assert QUOTED not in told(raised.value)
+    assert HIDDEN not in traceback_of(raised.value)
+    assert QUOTED not in traceback_of(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_a_url_that_can_not_be_read_is_not_repeated(url):
 def test_a_setting_that_may_hold_a_password_is_not_repeated(name, value):
     with pytest.raises(SettingError, match=name) as raised:
         Settings.read(ScrapySettings({name: value}))
-    assert HIDDEN not in told(raised.value)
-    assert QUOTED not in told(raised.value)
+    assert HIDDEN not in traceback_of(raised.value)
+    assert QUOTED not in traceback_of(raised.value)
 
 
 def test_neither_the_settings_nor_the_url_show_it(caplog):
@@ -132,4 +132,4 @@ def test_an_unknown_option_is_reported_without_the_others():
     options = {"connect_args": {"password": HIDDEN}, "nonsense": HIDDEN}
     with pytest.raises(ValueError, match="nonsense") as raised:
         Index("sqlite://", engine_options=options)
-    assert HIDDEN not in told(raised.value)
+    assert HIDDEN not in traceback_of(raised.value)

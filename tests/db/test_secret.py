@@ -55,10 +55,10 @@ def test_one_that_is_given_is_taken_and_must_be_given_again_or_not_at_all(url: s
         SchemeMismatch, match=r"made with another secret.*SIMHASH_SECRET"
     ) as refused:
         secret(url, "incorrect horse battery")
-    said = str(refused.value)
-    assert "\n" not in said
+    message = str(refused.value)
+    assert "\n" not in message
     for shown in ("horse", secret_of(GIVEN).hex()):
-        assert shown not in said
+        assert shown not in message
     assert secret(url) == secret_of(GIVEN)
 
 
@@ -186,9 +186,9 @@ def test_no_error_shows_it(url: str) -> None:
         assert held not in f"{database} {database!r} {database.engine!r}"
         with pytest.raises(IndexUnavailable) as refused:
             database.transact(lambda c: [_insert(c, held), _insert(c, held)])
-        said = "".join(traceback.format_exception(refused.value))
-        assert "simhash_meta" in said
-        assert held not in said
+        message = "".join(traceback.format_exception(refused.value))
+        assert "simhash_meta" in message
+        assert held not in message
 
 
 def _insert(connection: object, held: str) -> None:

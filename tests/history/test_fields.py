@@ -14,12 +14,12 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 
-SAYS = {"title": "Snow", "price": "5 EUR", "offer.size": "M"}
+FIELDS = {"title": "Snow", "price": "5 EUR", "offer.size": "M"}
 ITEM = {"url": "http://b.test/1", "title": "Snow", "price": "6 EUR", "offer": {"size": "M"}}
 
 
-def facts(said):
-    return Facts.of({name: fold(name_of(name), value) for name, value in said.items()})
+def facts(stated):
+    return Facts.of({name: fold(name_of(name), value) for name, value in stated.items()})
 
 
 def marks(index, number):
@@ -34,22 +34,22 @@ def index():
         yield index
 
 
-def remember(index, said, *packed):
-    """A copy of what has SAYS that says this; its number."""
-    first = index.document(prose(1), key="a", url="http://a.test/1", facts=facts(SAYS))
+def remember(index, stated, *packed):
+    """Store a duplicate, with these fields, of an item with FIELDS; gives its number."""
+    first = index.document(prose(1), key="a", url="http://a.test/1", facts=facts(FIELDS))
     index.confirm(*index.execute(claims=[first]))
     (verdict,) = index.execute(
-        claims=[index.document(prose(1), key="b", url="http://b.test/1", facts=facts(SAYS))]
+        claims=[index.document(prose(1), key="b", url="http://b.test/1", facts=facts(FIELDS))]
     )
-    copy = index.document(prose(1), key="b", url="http://b.test/1", facts=facts(said))
+    copy = index.document(prose(1), key="b", url="http://b.test/1", facts=facts(stated))
     dropped = Duplicate(copy, verdict.match, "drop", *packed)
     index.execute(duplicates=[dropped])
     return dropped.id
 
 
 def test_each_field_is_the_same_another_or_missing(index):
-    said = SAYS | {"price": "6 EUR", "award": "yes", "page:title": "Snow"}
-    number = remember(index, said, *pack(ITEM | {"award": "yes", "empty": None}))
+    stated = FIELDS | {"price": "6 EUR", "award": "yes", "page:title": "Snow"}
+    number = remember(index, stated, *pack(ITEM | {"award": "yes", "empty": None}))
     assert marks(index, number) == {
         "url": "",
         "title": "same",
@@ -61,10 +61,10 @@ def test_each_field_is_the_same_another_or_missing(index):
 
 
 def test_an_amount_without_a_currency_may_be_the_same(index):
-    number = remember(index, SAYS | {"price": "5.00"}, *pack(ITEM | {"price": "5.00"}))
+    number = remember(index, FIELDS | {"price": "5.00"}, *pack(ITEM | {"price": "5.00"}))
     assert marks(index, number)["price"] == "same"
 
 
 def test_what_was_not_kept_or_is_damaged_has_no_fields(index):
-    assert marks(index, remember(index, SAYS)) == {}
-    assert marks(index, remember(index, SAYS, b"damaged", "builtins.dict")) == {}
+    assert marks(index, remember(index, FIELDS)) == {}
+    assert marks(index, remember(index, FIELDS, b"damaged", "builtins.dict")) == {}

@@ -26,7 +26,7 @@ def index():
         yield index
 
 
-def says(**fields: str) -> Facts:
+def facts_of(**fields: str) -> Facts:
     return Facts.of({name: fold(name_of(name), value) for name, value in fields.items()})
 
 
@@ -47,10 +47,10 @@ def chosen(index: Index) -> NamespaceRow:
 
 
 def test_what_was_kept_is_counted_by_what_differs(index) -> None:
-    claim(index, 0, says(price="1 EUR", title="a"))
+    claim(index, 0, facts_of(price="1 EUR", title="a"))
     for number in (1, 2):
-        claim(index, number, says(price=f"{number + 1} EUR", title="a"))
-    claim(index, 3, says(price="1 EUR", title="b"))
+        claim(index, number, facts_of(price=f"{number + 1} EUR", title="a"))
+    claim(index, 3, facts_of(price="1 EUR", title="b"))
     kept = kept_beside(index.database, chosen(index))
     assert kept.counts == [("price", 2), ("title", 1)]
     assert [(pair.url, pair.differs) for pair in kept.pairs] == [
@@ -64,15 +64,17 @@ def test_what_was_kept_is_counted_by_what_differs(index) -> None:
 
 def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
     for number in range(4):
-        claim(index, number, says(price=f"{number} EUR"))
+        claim(index, number, facts_of(price=f"{number} EUR"))
     namespace = chosen(index)
     assert len(kept_beside(index.database, namespace, limit=2).pairs) == 2
     assert kept_beside(index.database, namespace, index.run.id + 1) == ([], [])
 
 
 def test_the_other_one_may_be_gone(index) -> None:
-    (first,) = index.execute(claims=[index.document(prose(1), key="0", facts=says(price="0 EUR"))])
-    claim(index, 1, says(price="1 EUR"))
+    (first,) = index.execute(
+        claims=[index.document(prose(1), key="0", facts=facts_of(price="0 EUR"))]
+    )
+    claim(index, 1, facts_of(price="1 EUR"))
     index.release(first)
     (pair,) = kept_beside(index.database, chosen(index)).pairs
     assert (pair.beside, pair.other) == (first.claim.id, None)
@@ -87,7 +89,7 @@ def test_drops_have_their_true_similarity(index) -> None:
 
 
 def test_documents_have_what_decides_on_them(index) -> None:
-    facts = says(price="1 EUR")
+    facts = facts_of(price="1 EUR")
     claim(index, 0, facts, visit=7, page_sketch=b"rest")
     claim(index, 1, facts)
     exact = Document(Sketch(5, 1, None), "2", "http://a.test/2", exact=True)

@@ -70,7 +70,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
     known = {url: read_page(db, namespace, url, [0]) for url in (A, B, C)}
     owned = read_page(db, namespace, "", [identity_hash(key + A)])
     kept = kept_beside(db, namespace)
-    met = read_documents(db, namespace, limit=9)
+    seen = read_documents(db, namespace, limit=9)
     found = list(better_items(db, namespace, criteria_of(["shortest-url"])))
     return {
         "match": [(one.url, one.key.removeprefix(key)) for one in index.nearest(article(1))],
@@ -85,8 +85,8 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
             for d in owned.duplicates
         ],
         "kept": [(pair.url, pair.other) for pair in kept.pairs],
-        "documents": [row.url for row in met.rows],
-        "urls": list(read_urls(db, namespace, met.places).values()),
+        "documents": [row.url for row in seen.rows],
+        "urls": list(read_urls(db, namespace, seen.places).values()),
         "better": [(one.url, one.key.removeprefix(key), kept.url) for one, _, kept in found],
         "groups": [url for _, _, url in largest_groups(db, namespace)],
         "patterns": [(one.part, one.pages) for one in read_patterns(db, namespace)],
@@ -107,7 +107,7 @@ def test_an_address_that_is_the_key_is_stored_once_and_read_as_before(db: Databa
     assert kept(db, schema.duplicates) == [(1, 1), (1, 0)]
     expected, found = read(twice, "key of "), read(once)
     assert found == expected
-    assert all(expected.values()), "each of them says something"
+    assert all(expected.values()), "none is empty"
     assert found["drops"] == [[], [(B, A)], []]
     assert found["kept"] == [(C, A)]
     assert found["better"] == [(B, B, A)]

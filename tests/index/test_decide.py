@@ -91,11 +91,11 @@ def test_after_a_lost_answer_what_a_claim_has_stood_for_since_is_no_other_docume
     assert [decision.kind for decision in seen.commit(*asked)] == ["same", "duplicate"]
 
 
-# In which order things are met
+# The order in which things are found
 
 
-def crowd(**changes: object) -> Seen:
-    """Claims that a document of identity "me" and epoch 2 is near: one of each kind."""
+def one_of_each(**changes: object) -> Seen:
+    """Claims similar to a document of identity "me" and epoch 2: one of each kind."""
     seen = Seen()
     for identity, epoch in (("me", 2), ("other", 2), ("me", 1), ("other", 1)):
         if (identity, epoch) not in changes.get("without", ()):
@@ -109,12 +109,12 @@ def test_own_of_this_visit_then_others_of_it_then_own_of_an_earlier_one_then_oth
     order = [("me", 2), ("other", 2), ("me", 1), ("other", 1)]
     without = []
     for identity, epoch in order:
-        (decision,) = crowd(without=without).meet(Thing("me", 10, visit=1, epoch=2))
+        (decision,) = one_of_each(without=without).meet(Thing("me", 10, visit=1, epoch=2))
         claim = decision.match.claim
         assert (claim.key, claim.epoch) == (identity, epoch)
         assert decision.kind == ("same" if identity == "me" else "duplicate")
         without.append((identity, epoch))
-    assert kinds(crowd(without=without), Thing("me", 10, visit=1, epoch=2)) == ["unique"]
+    assert kinds(one_of_each(without=without), Thing("me", 10, visit=1, epoch=2)) == ["unique"]
 
 
 def test_an_own_claim_stands_for_one_document_of_a_visit() -> None:
@@ -341,7 +341,7 @@ def test_of_few_features_a_single_bit_is_too_much() -> None:
 
 
 def beside(size: int, **met: object) -> Decision:
-    """What a document is that is met so by a claim with the same text."""
+    """The decision on a document found this way by a claim with the same text."""
     seen = Seen()
     (claim, mine), facts = seen.ask(Thing("a", 10, size=size), Thing("b", 10, size=size))
     (decision,) = decide(

@@ -89,8 +89,8 @@ def test_numbers_of_the_text_are_facts_on_one_site() -> None:
     (row, other, elsewhere), _ = seen.ask(Thing("a"), Thing("b"), Thing("c", url=B))
     facts = [facts_of({}).with_numbers(text) for text in ("case 7 of 9", "case 8 of 9", "case 8")]
     asked = [
-        row._replace(facts=said.packed())
-        for row, said in zip((row, other, elsewhere), facts, strict=True)
+        row._replace(facts=fact.packed())
+        for row, fact in zip((row, other, elsewhere), facts, strict=True)
     ]
     decisions = seen.commit(asked, facts)
     assert [(decision.kind, decision.differs) for decision in decisions] == [
@@ -173,7 +173,7 @@ def test_a_text_that_three_things_of_a_site_have_is_no_copy_on_another_site() ->
     seen = Seen()
     seen.kept(*map(titled, range(COMMON)))
     assert one(seen, titled(7, B)) == ("unique", True, "title")
-    assert one(seen, titled(1, B))[0] == "duplicate", "one that says the same is"
+    assert one(seen, titled(1, B))[0] == "duplicate", "one with the same content is"
 
 
 def test_a_text_that_is_common_on_one_site_is_copied_between_two_others() -> None:

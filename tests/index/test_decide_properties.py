@@ -25,7 +25,7 @@ titled_and_priced = st.tuples(
     st.tuples(st.just("title"), st.sampled_from(TITLES)),
 )
 priced = titled_and_priced.map(lambda facts: facts[:1])
-#: With a name missing here and there, it matters which of two things is met first.
+#: With a name missing here and there, it matters which of two things is seen first.
 partial = titled_and_priced.flatmap(
     lambda facts: st.sampled_from([facts, facts[:1], facts[1:], ()])
 )
@@ -36,7 +36,7 @@ def crawls(draw, *, texts=DRIFTING, facts=titled_and_priced, sites=("a",), kinds
     """What a crawl meets: pages, items with an address, items that are compared as a whole.
 
     A page has a visit of its own, an item that of the crawl. One without an address is known by
-    what it says; or, where it is listed with others, by the page.
+    its content; or, where it is listed with others, by the page.
     """
     things = []
     for number in range(draw(st.integers(1, 12))):
@@ -139,12 +139,12 @@ def comes_again(things, batch, other, chance=None):
 def test_it_does_not_matter_how_many_are_decided_on_together(visits, batch):
     one, other = Seen(), Seen()
     for epoch, things in enumerate(visits, 1):
-        met = [thing.again(epoch) for thing in things]
-        together = one.meet(*met)
+        later = [thing.again(epoch) for thing in things]
+        together = one.meet(*later)
         apart = [
             decision
-            for start in range(0, len(met), batch)
-            for decision in other.meet(*met[start : start + batch])
+            for start in range(0, len(later), batch)
+            for decision in other.meet(*later[start : start + batch])
         ]
         assert [(d.kind, d.claims) for d in together] == [(d.kind, d.claims) for d in apart]
         one.confirm()

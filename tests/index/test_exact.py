@@ -14,7 +14,7 @@ from sqlalchemy import select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import CROWD
+from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims
 from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
@@ -36,10 +36,10 @@ def digest(number: int) -> int:
 
 
 def row(number: int, page: str = "", key: str = "", visit: int = 1) -> Document:
-    """A row of a table, known by what it says; some name the page that they stand on."""
-    said = digest(number) ^ digest(hash(page)) if page else digest(number)
+    """A row of a table, identified by its content; some name their page."""
+    content = digest(number) ^ digest(hash(page)) if page else digest(number)
     return Document(
-        Sketch(said, 0, None),
+        Sketch(content, 0, None),
         key or f"row {number}",
         visit=visit,
         facts=Facts(),
@@ -163,23 +163,23 @@ def test_a_duplicate_is_remembered_as_what_it_is(open_: Callable[..., Index]) ->
 
 
 def test_hot_keys_shared_by_all_hide_none(db: Database) -> None:
-    """Texts of a crowd stand where these do: under their fingerprint alone."""
+    """Texts with hot keys alone are indexed as these are: under their fingerprint."""
     index = Index(db)
     shingles = index.scheme.sketch(article(0)).shingles
-    crowd = [Document(Sketch(digest(n), 119, shingles), f"page {n}") for n in range(CROWD + 40)]
-    for start in range(0, len(crowd), 20):
-        ask(index, *crowd[start : start + 20])
+    similar = [Document(Sketch(digest(n), 119, shingles), f"page {n}") for n in range(HOT_KEY + 40)]
+    for start in range(0, len(similar), 20):
+        ask(index, *similar[start : start + 20])
     assert index.lookup.counts.exact_only > 0
-    last = len(crowd) - 1
+    last = len(similar) - 1
     assert kinds(index, row(last), row(last, key="b")) == ["unique", "duplicate"]
-    (copy,) = ask(index, Document(crowd[last].sketch, "copy"))
+    (copy,) = ask(index, Document(similar[last].sketch, "copy"))
     assert copy.match.key == f"page {last}"
 
 
 def test_more_equal_ones_than_make_a_hot_key_are_all_found(db: Database) -> None:
     """The same row on many pages that it names."""
     index = Index(db)
-    pages = [f"/{number}" for number in range(CROWD + 40)]
+    pages = [f"/{number}" for number in range(HOT_KEY + 40)]
     for start in range(0, len(pages), 20):
         index.confirm(*ask(index, *(row(1, page) for page in pages[start : start + 20])))
     assert len(index) == len(pages)

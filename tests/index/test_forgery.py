@@ -1,6 +1,6 @@
 """Pages made so that they pass for a rival's: what a stranger can do, with the secret and without.
 
-`forger` makes them: with the secret nearly all are near, and crowd what they are to crowd.
+`forger` makes them: with the secret nearly all are similar, and make the chosen keys hot.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from scrapy_simhash.keys.bands import bands_for
 from scrapy_simhash.simhash.measure import candidate_limit, jaccard
 from scrapy_simhash.text.page_sketch import containment, sketch
 
-KNOWN = "what the forger has been told"
+KNOWN = "what the forger knows"
 BANDS = bands_for(0.9)
 PAGES, SHOWN = 200, 25
 
 
 @pytest.fixture(autouse=True)
 def drawn_secrets() -> None:
-    """These are really drawn: what is said of them holds for any."""
+    """Really random secrets: the assertions hold for any."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def forge(rivals: Sequence[str]) -> Callable[[int], list[str]]:
 
 
 def kinds(index: Index, forged: Sequence[str], rivals: Sequence[str]) -> list[str]:
-    """What is said of the rivals' pages after the forged ones, which are all taken for new."""
+    """The verdicts on the rivals' pages after the forged ones, which must all be unique."""
     with index:
         pages = [{"text": text, "key": f"forged {number}"} for number, text in enumerate(forged)]
         assert {verdict.kind for verdict in index.claim_many(pages)} == {"unique"}
@@ -61,21 +61,21 @@ def test_who_knows_the_secret_has_a_rival_dropped_whose_text_is_not_kept(
     for page, text in zip(forge(SHOWN), rivals, strict=False):
         assert jaccard(shingles(page), shingles(text)) < 0.06
     index = Index("sqlite://", secret=KNOWN, text_budget=0)
-    said = kinds(index, forge(SHOWN), rivals[:SHOWN])
-    assert said.count("duplicate") > 0.9 * SHOWN
+    verdicts = kinds(index, forge(SHOWN), rivals[:SHOWN])
+    assert verdicts.count("duplicate") > 0.9 * SHOWN
 
 
 def test_the_true_similarity_stops_what_is_forged_with_the_secret(
     forge: Callable[[int], list[str]], rivals: list[str]
 ) -> None:
     index = Index("sqlite://", secret=KNOWN)
-    said = kinds(index, forge(SHOWN), rivals[:SHOWN])
-    assert said == ["unique"] * SHOWN
+    verdicts = kinds(index, forge(SHOWN), rivals[:SHOWN])
+    assert verdicts == ["unique"] * SHOWN
     assert index.lookup.counts.candidates >= 0.9 * SHOWN
 
 
 @pytest.mark.parametrize("pages", [SHOWN, pytest.param(PAGES, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("secret", [None, "what the forger has not been told"])
+@pytest.mark.parametrize("secret", [None, "what the forger does not know"])
 def test_without_the_secret_nothing_is_dropped_or_even_near(
     forge: Callable[[int], list[str]], rivals: list[str], secret: str | None, pages: int
 ) -> None:
@@ -88,33 +88,33 @@ def test_without_the_secret_nothing_is_dropped_or_even_near(
     assert min(apart) > candidate_limit(0.9) + 5
 
 
-def crowded_copies(secret: str | None) -> tuple[list[str], int]:
-    """What is said of copies of an article all of whose bands somebody wanted to crowd.
+def copies_with_hot_keys(secret: str | None) -> tuple[list[str], int]:
+    """The verdicts on copies of an article whose bands somebody tried to make hot.
 
     Returns:
         the kinds of the verdicts on the copies, and how many texts had a hot key.
     """
     text = prose("article", 400)
-    crowd = Forger(secret_of(KNOWN)).crowding(text, BANDS, 130)
+    filling = Forger(secret_of(KNOWN)).with_hot_keys(text, BANDS, 130)
     # One word in a hundred is another.
     words = text.split()
     copies = [" ".join([*words[:place], "new", *words[place + 1 :]]) for place in range(9, 390, 20)]
     with Index("sqlite://", secret=secret) as index:
-        for number, page in enumerate([*crowd, text]):
+        for number, page in enumerate([*filling, text]):
             assert index.claim(page, key=f"page {number}").kind == "unique"
         kinds = [index.claim(copy, key=f"copy {n}").kind for n, copy in enumerate(copies)]
         return kinds, index.lookup.counts.hot_keys
 
 
 def test_who_knows_the_secret_hides_an_article_from_its_copies() -> None:
-    kinds, hot_keys = crowded_copies(KNOWN)
+    kinds, hot_keys = copies_with_hot_keys(KNOWN)
     assert hot_keys > 20
     assert kinds.count("unique") > 5
 
 
-@pytest.mark.parametrize("secret", [None, "what the forger has not been told"])
+@pytest.mark.parametrize("secret", [None, "what the forger does not know"])
 def test_without_the_secret_no_key_becomes_hot(secret: str | None) -> None:
-    kinds, hot_keys = crowded_copies(secret)
+    kinds, hot_keys = copies_with_hot_keys(secret)
     assert hot_keys == 0
     assert set(kinds) == {"duplicate"}
 

@@ -18,7 +18,7 @@ from scrapy_simhash.history.kept import kept_times
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
 from scrapy_simhash.history.pages import read_page
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import CROWD
+from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_duplicates
 from scrapy_simhash.index.verdict import Document, Duplicate
@@ -114,7 +114,7 @@ def test_invalidated_equal_items_are_not_found(db: Database) -> None:
 
 
 def test_invalidated_claims_make_no_key_hot(db: Database) -> None:
-    """Or the pages of a crawl that died would not be told apart when they are crawled again."""
+    """Or the pages of a crawl that died could not be distinguished when they are crawled again."""
     run = Run.open(db)
     dead = Index(db, run=run)
     shingles, chance = dead.scheme.sketch(article(1)).shingles, random.Random(1)
@@ -122,19 +122,19 @@ def test_invalidated_claims_make_no_key_hot(db: Database) -> None:
     def documents(what: str) -> list[Document]:
         return [
             Document(Sketch(chance.getrandbits(128), 119, shingles), f"{what} {number}")
-            for number in range(CROWD)
+            for number in range(HOT_KEY)
         ]
 
-    for start in range(0, CROWD, 20):
+    for start in range(0, HOT_KEY, 20):
         dead.execute(documents("dead")[start : start + 20])
     alive = Index(db)
     invalidated(db, run)
     alive.execute(documents("alive")[:3])
     assert alive.lookup.counts.hot_keys == alive.lookup.counts.exact_only == 0
     again = Index(db)
-    again.execute(documents("others")[: CROWD - 3])
+    again.execute(documents("others")[: HOT_KEY - 3])
     again.execute(documents("last")[-1:])
-    assert again.lookup.counts.hot_keys > 0, "those that count crowd it"
+    assert again.lookup.counts.hot_keys > 0, "the valid claims make it hot"
 
 
 def fill(db: Database, run: Run) -> tuple[Index, Any]:

@@ -14,7 +14,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import CROWD
+from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.verdict import Claim, Document
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -36,9 +36,9 @@ def same_template(db: Database, pages: int) -> tuple[Index, list[Document]]:
 
 
 def test_a_template_does_not_make_every_claim_read_all_of_its_pages(db: Database) -> None:
-    index, documents = same_template(db, CROWD + 100)
+    index, documents = same_template(db, HOT_KEY + 100)
     assert len(index) == len(documents)
-    most = CROWD + 10
+    most = HOT_KEY + 10
     assert rows(db, schema.keys) <= most * index.lookup.keys.slots + len(documents)
     assert index.lookup.counts.exact_only >= 90
     before = index.lookup.counts.candidates
@@ -47,8 +47,8 @@ def test_a_template_does_not_make_every_claim_read_all_of_its_pages(db: Database
 
 
 def test_an_exact_copy_of_a_page_with_hot_keys_is_found(db: Database) -> None:
-    index, documents = same_template(db, CROWD + 60)
-    for number in (0, CROWD - 1, CROWD + 20, CROWD + 59):
+    index, documents = same_template(db, HOT_KEY + 60)
+    for number in (0, HOT_KEY - 1, HOT_KEY + 20, HOT_KEY + 59):
         copy = Document(documents[number].sketch, f"copy {number}")
         verdict = index.execute(claims=[copy])[0]
         assert verdict.kind == "duplicate"
@@ -56,7 +56,7 @@ def test_an_exact_copy_of_a_page_with_hot_keys_is_found(db: Database) -> None:
 
 
 def test_a_released_page_with_hot_keys_leaves_no_trace(db: Database) -> None:
-    index, documents = same_template(db, CROWD + 20)
+    index, documents = same_template(db, HOT_KEY + 20)
     shared_bands = [Claim(row.id, row) for row in stored_claims(db)]
     index.execute(release=shared_bands)
     assert_no_trace(db)
@@ -68,7 +68,7 @@ def stored_claims(db: Database) -> list[Any]:
 
 
 def test_a_page_with_one_band_of_its_own_is_still_found_among_hot_keys(db: Database) -> None:
-    index, _ = same_template(db, CROWD + 20)
+    index, _ = same_template(db, HOT_KEY + 20)
     own = f"{article(0)} {article(1, 25)}"
     assert index.claim(own, key="own").kind == "unique"
     assert index.lookup.counts.hot_keys > index.lookup.counts.exact_only
@@ -80,11 +80,11 @@ def test_similarity_1_goes_on_finding_what_is_equal_where_its_only_band_is_hot(
 ) -> None:
     """Texts that differ in a few words of hundreds share their one band of 16 rows."""
     common = " ".join(f"w{number}" for number in range(300))
-    texts = [f"{common} a{n} b{n} c{n} d{n}" for n in range(4 * CROWD)]
+    texts = [f"{common} a{n} b{n} c{n} d{n}" for n in range(4 * HOT_KEY)]
     index = Index(db, similarity=1)
     kinds = [index.claim(text, key=f"first {n}").kind for n, text in enumerate(texts)]
-    assert kinds.count("unique") > 3 * CROWD
-    assert index.lookup.counts.exact_only > CROWD
+    assert kinds.count("unique") > 3 * HOT_KEY
+    assert index.lookup.counts.exact_only > HOT_KEY
     again = {index.claim(text, key=f"again {n}").kind for n, text in enumerate(texts)}
     assert again == {"duplicate"}
 

@@ -34,9 +34,9 @@ ODD = pytest.mark.parametrize(
 def test_a_namespace_that_can_not_be_stored_is_refused_in_a_line(db: Database, name: str) -> None:
     with pytest.raises(ValueError, match="1 to 255 characters, without NUL") as refused:
         Index(db, namespace=name)
-    said = str(refused.value)
-    assert len(said) < 400
-    assert said.isprintable()
+    message = str(refused.value)
+    assert len(message) < 400
+    assert message.isprintable()
 
 
 def test_the_longest_namespace_is_found_again(db: Database) -> None:

@@ -1,4 +1,4 @@
-"""How similar texts are that met: truly where they are kept, by an estimate elsewhere."""
+"""Similarities of candidates: exact where texts are kept, estimated elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.index import similarity_cache
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import CROWD
+from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import Claimant, Document, Row
 from scrapy_simhash.item.facts import Facts
@@ -109,12 +109,12 @@ def test_things_with_one_text_and_hot_keys_are_distinguished_and_their_copies_fo
     db: Database,
 ) -> None:
     """All their keys are hot; only their equal text finds them."""
-    index, count = Index(db), CROWD + 60
+    index, count = Index(db), HOT_KEY + 60
     for start in range(0, count, 40):
         verdicts = index.execute([product(index, n) for n in range(start, start + 40)])
         assert {verdict.kind for verdict in verdicts} == {"unique"}
         assert {verdict.differs for verdict in verdicts} <= {None, "name"}
-    for number in (0, CROWD - 1, CROWD + 1, count - 1):
+    for number in (0, HOT_KEY - 1, HOT_KEY + 1, count - 1):
         (copy,) = index.execute([product(index, number, f"copy of {number}")])
         assert (copy.kind, copy.match.key) == ("duplicate", f"p{number}")
         assert copy.match.similarity == 1
@@ -125,11 +125,11 @@ def test_a_text_that_many_things_have_does_not_make_every_claim_read_all_of_them
     db: Database,
 ) -> None:
     index = Index(db)
-    for start in range(0, 3 * CROWD, 60):
+    for start in range(0, 3 * HOT_KEY, 60):
         index.execute([product(index, n) for n in range(start, start + 60)])
     before = index.lookup.counts.candidates
     index.execute([product(index, 9999)])
-    assert index.lookup.counts.candidates - before <= CROWD + 60
+    assert index.lookup.counts.candidates - before <= HOT_KEY + 60
 
 
 def test_of_texts_above_the_similarity_asked_for_hardly_one_is_not_compared() -> None:
@@ -142,8 +142,8 @@ def test_of_texts_above_the_similarity_asked_for_hardly_one_is_not_compared() ->
         other = SCHEME.sketch(edited(article(seed, 200), 4 + seed % 2, seed))
         if jaccard(one.shingles, other.shingles) >= 0.9:
             pairs += 1
-            met = (keys.keys(one) == keys.keys(other)).any()
-            lost += not met or distance(one.fingerprint, other.fingerprint) > limit
+            shares_key = (keys.keys(one) == keys.keys(other)).any()
+            lost += not shares_key or distance(one.fingerprint, other.fingerprint) > limit
     index.close()
     assert pairs > 300
     assert lost <= 0.02 * pairs
@@ -219,7 +219,7 @@ def test_the_least_recently_used_is_evicted_and_read_again(
         read(cache, reader, [0, number])
         assert cache.similarity(mine.sketch.shingles, asked, first) == (1, False)
         cache.trim()
-    assert reader.asked == list(range(10)), "the one that is always met stays"
+    assert reader.asked == list(range(10)), "the one in constant use stays"
     read(cache, reader, [1])
     assert reader.asked[-1] == 1
 

@@ -24,9 +24,9 @@ def test_claims_older_than_asked_expire_unless_they_were_seen_again(db: Database
     index = Index(db, run=Run.open(db))
     now = db.now()
     index.confirm(claim_version(index, article(1), key="old"))
-    index.confirm(claim_version(index, article(2), key="met again"))
+    index.confirm(claim_version(index, article(2), key="seen again"))
     db.now = lambda: now + 1000  # type: ignore[method-assign]
-    assert claim_version(index, article(2), key="met again", visit=2).kind == "same"
+    assert claim_version(index, article(2), key="seen again", visit=2).kind == "same"
     index.claim(article(3), key="new")
     assert expire_claims(index, now + 500) == 1
     assert len(index) == 2

@@ -59,7 +59,7 @@ HOSTILE = {
     "http://a.test/\u2028</style><style>*{display:none}</style>": "a style",
 }
 
-#: Columns that a report shows, other than URLs, and that only an owner of the file can write.
+#: Columns that a report shows, other than URLs, and that only who can write the file controls.
 WRITTEN = {
     "simhash_runs": ("spider", "reason", "host", "job"),
     "simhash_claims": ("differs", "key"),
@@ -92,10 +92,10 @@ def hostile(address, tmp_path):
             text = f"{prose(number, 150)} {words} </script><script>window.harmed=1</script>"
             remember(index, url, f"{text} \u202e", f"{url}#original", text)
             # Items that differ in a field with a hostile name.
-            for said in "12":
-                facts = Facts.of({HARMFUL: fold(name_of(HARMFUL), said)})
+            for stated in "12":
+                facts = Facts.of({HARMFUL: fold(name_of(HARMFUL), stated)})
                 document = index.document(
-                    prose(f"kept {number}"), key=f"{said} {url}", url=url, facts=facts
+                    prose(f"kept {number}"), key=f"{stated} {url}", url=url, facts=facts
                 )
                 index.confirm(*index.execute(claims=[document]))
     evil = "</script><img src=//evil.test/x onerror=window.harmed=1>\u202e\x1b[2J&quot;\"'"
@@ -235,7 +235,7 @@ def test_items_are_counted_by_time_and_by_similarity(address, tmp_path):
     similar = cells(page, "Similarity to the nearest item")
     assert "with the very text of their original, 1 of 2." in page
     assert [int(row[2]) for row in similar if float(row[0]) >= 0.9] == [1]
-    # The bars of each chart are as high as its table says.
+    # The bars of each chart match its table.
     for name, column in (("kept", 1), ("dropped", 2)):
         bars = re.findall(rf'<rect class="{name}" x=[^>]* width="1" height="(\d+)"', page)
         counts = [int(row[column]) for row in new + similar]
@@ -254,7 +254,7 @@ def test_items_kept_although_their_text_is_similar_are_listed_with_the_reason(ad
     with Index(address) as index:
         for number in range(30):
             fields = {"price": f"{number} EUR"} if number < 19 else {HARMFUL: str(number)}
-            facts = Facts.of({name: fold(name_of(name), said) for name, said in fields.items()})
+            facts = Facts.of({name: fold(name_of(name), stated) for name, stated in fields.items()})
             url = f"http://a.test/{number}" if number < 29 else "javascript:window.harmed=1"
             document = index.document(prose(1), key=str(number), url=url, facts=facts)
             index.confirm(*index.execute(claims=[document]))
@@ -625,10 +625,12 @@ def crawled(address, tmp_path):
 
     text = prose(1, 200)
     with Index(address, namespace="it's") as index:
-        said = facts(title=FIELDS["title"], price="4 EUR")
-        first = index.document(text, key="a", url="http://a.test/1", facts=said)
+        stated = facts(title=FIELDS["title"], price="4 EUR")
+        first = index.document(text, key="a", url="http://a.test/1", facts=stated)
         index.confirm(*index.execute(claims=[first]))
-        match = index.execute(claims=[index.document(text, key="b", url="b", facts=said)])[0].match
+        match = index.execute(claims=[index.document(text, key="b", url="b", facts=stated)])[
+            0
+        ].match
         copy = index.document(
             changed(text, 1),
             key="b",
