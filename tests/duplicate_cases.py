@@ -129,6 +129,15 @@ ACROSS_SITES = {
     "The maker's description in another shop, at the same price written otherwise": two_sites(
         PRODUCT, PRODUCT | {"price": "19,99 EUR"}
     ),
+    "The maker's page, which has no price, then a shop with one": two_sites(
+        {"name": "A lamp", "text": TEXT}, PRODUCT
+    ),
+    "A shop with a price, then the maker's page, which has none": two_sites(
+        PRODUCT, {"name": "A lamp", "text": TEXT}
+    ),
+    'An offer without an amount, such as "sold out", then another shop with a price': two_sites(
+        PRODUCT | {"price": "sold out"}, PRODUCT
+    ),
     "The maker's description in another shop, under another name": two_sites(
         {"name": "A lamp", "text": TEXT}, {"name": "A torch", "text": TEXT}
     ),

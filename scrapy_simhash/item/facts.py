@@ -113,8 +113,9 @@ def conflict(
         stored: those of the item it may be a copy of.
         same_site: whether both come from one site.
         mode: "always" treats all sites as one. "auto" compares only amounts of money across sites:
-            a copy there has another headline, author, date and number by nature. "never" finds no
-            conflict.
+            a copy there has another headline, author, date and number by nature. An amount also
+            conflicts with an item that has none at all, such as the maker's page or an offer
+            "on request". "never" finds no conflict.
 
     Returns:
         The name of the field that differs, the first of several in alphabetical order, numbers of
@@ -125,14 +126,17 @@ def conflict(
         return None
     everything = same_site or mode == "always"
     held = {name: (kind, value) for name, kind, value in stored.records}
+    has_amount = any(kind >= AMOUNT for kind, _ in held.values())
     found = []
     for name, kind, value in new.records:
         other = held.get(name)
-        if other is None:
+        if not everything and (other is None or not _is_money(kind, other[0])):
+            differs = kind >= AMOUNT and not has_amount
+        elif other is None:
             # A print view has fewer facts of a page; an item with more fields is another item.
-            differs = everything and not new.names.get(name, "").startswith(PAGE)
+            differs = not new.names.get(name, "").startswith(PAGE)
         else:
-            differs = _differ((kind, value), other) and (everything or _is_money(kind, other[0]))
+            differs = _differ((kind, value), other)
         if differs:
             found.append(new.names.get(name) or f"#{name:08x}")
     return min(found, key=lambda name: (name.startswith("("), name), default=None)

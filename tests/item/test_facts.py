@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.features.tokens import stream_safe
 from scrapy_simhash.item import Facts, conflict, read_item
 from scrapy_simhash.item.facts import MAX_FIELDS, RECORD_SIZE, numbers
-from scrapy_simhash.item.folding import TEXT, Folded
+from scrapy_simhash.item.folding import AMOUNT, TEXT, Folded
 from scrapy_simhash.item.numbers import _PUNCTUATION, _normal, numbers_in
 
 START = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
@@ -154,9 +154,24 @@ def test_what_only_the_new_page_declares_is_no_conflict() -> None:
     assert conflict(one, other, same_site=True) == "page:title"
 
 
-def test_an_amount_beside_words_is_another_value_on_one_site_only() -> None:
-    assert across_sites({"x": "€20"}, {"x": "on request"}) is None
-    assert on_one_site({"x": "€20"}, {"x": "on request"}) == "x"
+@pytest.mark.parametrize("stored", [{}, {"x": "on request"}, {"x": None, "year": 2026}])
+def test_an_item_without_an_amount_stands_for_no_price(stored: dict[str, Any]) -> None:
+    assert across_sites({"x": "€20"}, stored) == on_one_site({"x": "€20"}, stored) == "x"
+    assert across_sites(stored, {"x": "€20"}) is None
+
+
+def test_across_sites_a_price_may_have_another_name() -> None:
+    assert across_sites({"x": "€20"}, {"y": "€20"}) is None
+    # A whole number is compared with the amount of the same field.
+    assert across_sites({"total": "20.00"}, {"total": 20}) is None
+    assert across_sites({"total": "19.99"}, {"total": 20}) == "total"
+
+
+def test_the_price_of_a_page_is_compared_with_pages_without_one() -> None:
+    one = Facts.of({"page:price": Folded(AMOUNT, "n:20")})
+    assert conflict(one, Facts(), same_site=False) == "page:price"
+    # A print view on the same site has fewer facts.
+    assert conflict(one, Facts(), same_site=True) is None
 
 
 def test_values_are_hashed_with_the_secret() -> None:
