@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from unicodedata import combining
 
 import numpy as np
@@ -26,6 +26,55 @@ if TYPE_CHECKING:
 
 _LONGEST = 30
 _JOINER = "\u034f"  # the combining grapheme joiner, across which marks are not sorted
+
+
+# Longer texts are normalised up to so many characters that change, counted after the change. Some
+# take half a microsecond, each is normalised several times, and a page may have a million of them.
+_LONG, _MOST_CHANGED = 1 << 15, 100_000
+# Marks that count as letters until they are normalised; the last two are single in NFC.
+_HIDDEN_MARKS = ("\u0344", "\u0f73", "\u0f75", "\u0f81")
+_HALFWIDTH_MARKS = {"\uff9e": "\u3099", "\uff9f": "\u309a"}
+
+
+def normal(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
+    """Normalise a text, in time that grows with its length, whatever is in it.
+
+    Long rows of combining marks are divided. The end of a text with more than 100,000 characters
+    that change is left as written.
+    """
+    if text.isascii():
+        return text
+    end = _bound(text, form) if len(text) > _LONG else len(text)
+    start, rest = text[:end], text[end:]
+    for mark in _HIDDEN_MARKS:
+        start = start.replace(mark, unicodedata.normalize("NFD", mark))
+    if form == "NFKC":
+        for mark, plain in _HALFWIDTH_MARKS.items():
+            start = start.replace(mark, plain)
+    return unicodedata.normalize(form, stream_safe(start)) + rest
+
+
+def _bound(text: str, form: Literal["NFC", "NFKC"]) -> int:
+    """The number of characters of a long text that are normalised."""
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    sizes = _changed_sizes(form).take(points, mode="clip")
+    changed = np.flatnonzero(sizes)
+    total = sizes[changed].cumsum(dtype=np.int64)
+    within = int(total.searchsorted(_MOST_CHANGED, side="right"))
+    return len(text) if within == changed.size else int(changed[within])
+
+
+@cache
+def _changed_sizes(form: Literal["NFC", "NFKC"]) -> NDArray[np.uint8]:
+    """For each code point of planes 0 and 1: the length of its normal form if it may change."""
+    sizes = np.zeros((2 << 16) + 1, np.uint8)
+    for point in range(2 << 16):
+        character = chr(point)
+        is_mark = combining(character) > 0
+        if is_mark or not unicodedata.is_normalized(form, character):
+            sizes[point] = len(unicodedata.normalize(form, character))
+    sizes[-1] = 1  # all code points behind them
+    return sizes
 
 
 def stream_safe(text: str) -> str:
@@ -82,11 +131,7 @@ def tokens(text: str) -> list[str]:
 def compiled(make: Callable[[str, bool], T | None], text: str) -> T:
     """Call the core with a text and whether it is in NFC, normalising it if the core asks."""
     made = make(text, False)
-    while made is None:
-        normalised = normal(text)
-        made = make(normalised, normalised == text)
-        text = normalised
-    return made
+    return cast("T", make(normal(text), True)) if made is None else made
 
 
 def fold(text: str) -> NDArray[Any]:
@@ -94,11 +139,6 @@ def fold(text: str) -> NDArray[Any]:
     if text.isascii():
         return np.frombuffer(_fold_ascii(f" {text}"), np.uint8)
     return _fold_unicode(text)
-
-
-def normal(text: str) -> str:
-    """NFC, with long rows of combining marks divided."""
-    return unicodedata.normalize("NFC", stream_safe(text))
 
 
 def token_starts(folded: NDArray[Any]) -> NDArray[np.intp]:
@@ -127,7 +167,7 @@ def named_tokens(folded: NDArray[Any]) -> list[str]:
     return [characters[start:end].rstrip("\0") for start, end in pairwise(bounds)]
 
 
-def _fold_unicode(text: str) -> NDArray[np.uint32]:
+def _fold_unicode(text: str, *, is_nfc: bool = False) -> NDArray[np.uint32]:
     points = np.frombuffer(f" {text}".encode("utf-32-le", "surrogatepass"), "<u4")
     folded = fold_table().take(points, mode="clip")
     highest = folded.max()
@@ -136,9 +176,8 @@ def _fold_unicode(text: str) -> NDArray[np.uint32]:
     if highest < _COMPOSES:
         return _without_symbols(folded)
     # The table folds single characters; composing letters with accents is left to NFC.
-    normalised = normal(text)
-    if normalised != text:
-        return _fold_unicode(normalised)
+    if not is_nfc:
+        return _fold_unicode(normal(text), is_nfc=True)
     beyond = folded == _BEYOND
     high = points[beyond]
     ideograph = (high >= _IDEOGRAPHS.start) & (high < _IDEOGRAPHS.stop)

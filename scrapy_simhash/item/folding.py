@@ -6,12 +6,11 @@ import datetime as dt
 import html
 import math
 import re
-import unicodedata
 from decimal import Decimal
 from itertools import islice
 from typing import Any, NamedTuple
 
-from scrapy_simhash.features.tokens import stream_safe
+from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.addresses import is_address
 from scrapy_simhash.item.names import Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
@@ -144,7 +143,7 @@ def _dict(name: Name, fields: dict[str, Any]) -> Folded | None:
 
 def _fold(text: str) -> str:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", stream_safe(_INVISIBLE.sub("", text)))
+        text = normal(_INVISIBLE.sub("", text), "NFKC")
     return " ".join(text.casefold().split())
 
 

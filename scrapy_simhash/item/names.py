@@ -7,13 +7,12 @@ addresses and fetch times. Other names tell nothing.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
-from scrapy_simhash.features.tokens import stream_safe
+from scrapy_simhash.features.tokens import normal
 
 # One word of snake_case, camelCase or plain text.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
@@ -89,7 +88,7 @@ class Name:
 @lru_cache(maxsize=4096)
 def name_of(text: str) -> Name:
     """Parse a name."""
-    plain = unicodedata.normalize("NFKC", stream_safe(_shortened(text)))
+    plain = normal(_shortened(text), "NFKC")
     listed = [word.casefold() for word in _WORD.findall(plain)]
     words = set(listed)
     joined = re.sub(r"[_\-\s]", "", plain.casefold())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import NamedTuple
 
 from scrapy_simhash import native
-from scrapy_simhash.features.tokens import stream_safe
+from scrapy_simhash.features.tokens import normal
 
 #: Characters of a text whose numbers count.
 MAX_TEXT = 1_000_000
@@ -169,22 +168,15 @@ def numbers_in(text: str) -> list[str]:
     """
     text = text[:MAX_TEXT]
     if not text.isascii():
-        text = _normal(text)
+        # Python is fast at finding that nothing is left to do, as in most texts after this.
+        for sign, plain in _PUNCTUATION.items():
+            text = text.replace(sign, plain)
+        text = normal(text, "NFKC")
     found = None
     if native.core is not None:
         is_utf8 = text.isascii()
         found = native.core.numbers(text if is_utf8 else text.encode("utf-8", "surrogatepass"))
     return sorted(_numbers(text) if found is None else found)
-
-
-def _normal(text: str) -> str:
-    """A text in NFKC."""
-    # Python is fast at finding that nothing is left to do, as in most texts after this.
-    for sign, plain in _PUNCTUATION.items():
-        text = text.replace(sign, plain)
-    # NFKC turns the first into eighteen characters and the second into eight, none a digit.
-    text = text.replace("\ufdfa", "\u0645").replace("\ufdfb", "\u0647")
-    return unicodedata.normalize("NFKC", stream_safe(text))
 
 
 def _numbers(text: str) -> list[str]:

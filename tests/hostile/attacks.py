@@ -221,6 +221,28 @@ def expanding_characters(size: int) -> bytes:
     return html(story("expanding") + "<p>1 ago " + "\ufdfa" * (size // 3))
 
 
+@page(2_400_000, COMPARED)
+def characters_that_become_three(size: int) -> bytes:
+    return html(story("three") + "<p>" + "\ufb2c" * (size // 3))
+
+
+@page(1_900_000, COMPARED)
+def characters_that_become_two_marks(size: int) -> bytes:
+    return html(story("two marks") + "<p>" + "\u0344" * (size // 2))
+
+
+@page(1_900_000, COMPARED)
+def marks_that_look_like_letters(size: int) -> bytes:
+    """They become two marks each, of two classes, which have to be put in order."""
+    return html(story("letters") + "<p>" + "\u0f73" * (size // 3))
+
+
+@page(2_300_000, COMPARED)
+def halfwidth_marks(size: int) -> bytes:
+    """They are marks in NFKC only."""
+    return html(story("halfwidth") + "<p>1 ago " + "\uff9e\u0334" * (size // 5))
+
+
 @page(900_000, COMPARED)
 def digits(size: int) -> bytes:
     return html(story("digits") + f"<p>ago {'1' * size}")

@@ -244,6 +244,65 @@ def test_what_is_normalised_has_no_long_row(monkeypatch: pytest.MonkeyPatch) -> 
     assert not any("\u0301" * 31 in one or "\u0316" * 31 in one for one in seen)
 
 
+GROWING = [
+    "\ufb2c",
+    "\u0344",
+    "\u0f73",
+    "\u0f75\u0f81",
+    "\uff9e\u0334",
+    "\U0001d161",
+    "\ufdfa",
+    "\u3316",
+]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKC"])
+@pytest.mark.parametrize("unit", GROWING)
+def test_no_text_grows_much_or_has_a_long_row_when_it_is_normalised(
+    unit: str, form: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """U+0F73 counts as a letter, and half a million of them took half an hour."""
+    made: list[str] = []
+    normalize = unicodedata.normalize
+    noted = lambda form, text: made.append(normalize(form, text)) or made[-1]  # noqa: E731
+    tokens._changed_sizes(form)
+    monkeypatch.setattr(unicodedata, "normalize", noted)
+    text = unit * (300_000 // len(unit))
+    normal = tokens.normal(text, form)
+    assert max(map(longest_row, made)) <= 2 * 30
+    assert len(normal) <= len(text) + 110_000
+    # Nothing is lost: the end stays as written.
+    assert (
+        normalize("NFKC", normal).replace(tokens._JOINER, "")[-9:] == normalize("NFKC", text)[-9:]
+    )
+
+
+@pytest.mark.parametrize("unit", [*GROWING, "e\u0301", "\u1100\u1161"])
+def test_a_text_of_usual_length_is_normalised_as_a_whole(unit: str) -> None:
+    text = f"{prose(1)} {unit} " * 20
+    assert tokens.normal(text) == unicodedata.normalize("NFC", text)
+    assert tokens.normal(text, "NFKC") == unicodedata.normalize("NFKC", text)
+    long = text * 50
+    assert tokens.normal(long) == unicodedata.normalize("NFC", long)
+
+
+def test_a_page_is_normalised_once_for_each_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    long: list[int] = []
+    normalize = unicodedata.normalize
+
+    def noted(form: Any, text: str) -> str:
+        long.append(len(text)) if len(text) > 10_000 else None
+        return normalize(form, text)
+
+    monkeypatch.setattr(unicodedata, "normalize", noted)
+    body = f"<p>{prose(3)} {chr(0xFB2C) * 100_000}</p>"
+    subject = Subject(Page(response(body.encode()), "n"), is_alone=True)
+    assert not isinstance(maker().of_item(subject, {}), str)
+    # For the page sketch, for the fingerprint, and for the numbers.
+    assert 1 <= len(long) <= 3
+    assert max(long) < 60_000
+
+
 # Steps that took more than their share
 
 
