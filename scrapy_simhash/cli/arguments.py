@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from scrapy_simhash.index.namespace import check_name
@@ -55,6 +57,16 @@ def add_prefer(parser: ArgumentParser, what: str) -> None:
         help=f"{what}: own-site=example.com, https, canonical, longest, earliest, shortest-url "
         "(default: SIMHASH_PREFER)",
     )
+
+
+def output_file(given: str) -> Path:
+    """Parse the path of a file to write."""
+    path = Path(given)
+    if not os.path.isdir(path.parent):  # noqa: PTH112 - pathlib raises if a name is too long
+        raise ArgumentTypeError(f"there is no folder {path.parent}")
+    if os.path.isdir(path):  # noqa: PTH112
+        raise ArgumentTypeError(f"{path} is a folder")
+    return path
 
 
 def positive(given: str) -> int:

@@ -108,6 +108,10 @@ def _hexadecimal(fingerprint: int | None, bits: int) -> str | None:
     return None if fingerprint is None else f"{fingerprint:0{-(-bits // 4)}x}"
 
 
+def _shown(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
 def _verdict(
     scheme: Scheme, rule: Rule, documents: Sequence[Document], apart: int, similarity: float | None
 ) -> str:
@@ -157,7 +161,7 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
     table = Table("", "A", "B")
     texts = figures["texts"]
     for name in ("source", "characters", "features", "fingerprint"):
-        table.add_row(name, *(Text(shortened(str(text[name]))) for text in texts))
+        table.add_row(name, *(Text(shortened(_shown(text[name]))) for text in texts))
     known = [text["facts"] or {} for text in texts]
     for name in sorted({name for facts in known for name in facts}):
         table.add_row(
@@ -171,8 +175,10 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
         least = "" if figures["threshold"] is None else f" (threshold {figures['threshold']:g})"
         similarity = format_similarity(figures["similarity"], estimated=False)
         facts.add_row("similarity", f"{similarity}{least}")
-    facts.add_row("distance", format_distance(figures["distance"], bits))
-    facts.add_row("largest distance", f"{figures['limit']} {plural(figures['limit'], 'bit')}")
+    facts.add_row("distance of fingerprints", format_distance(figures["distance"], bits))
+    limit = f"{figures['limit']} {plural(figures['limit'], 'bit')}"
+    facts.add_row("largest distance compared", limit)
     if figures["page_sketch"] is not None:
-        facts.add_row("page sketch", f"{figures['page_sketch']:.2f} of the smaller page is on both")
+        share = f"{figures['page_sketch']:.0%} of the text of the smaller page"
+        facts.add_row("on both whole pages", share)
     console.print(facts)

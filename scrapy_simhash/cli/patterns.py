@@ -11,7 +11,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash.cli.arguments import add_database, add_json, positive
+from scrapy_simhash.cli.arguments import add_database, add_json, output_file, positive
 from scrapy_simhash.cli.output import open_console, print_json, progress_bar
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.durable import open_new
@@ -36,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rules",
+        type=output_file,
         metavar="FILE",
         help="write rules for duplicate-url-discarder, which drops such requests, to FILE",
     )
@@ -49,7 +50,7 @@ def run(project: Project, options: Namespace) -> None:
     irrelevant, empty = repeating(found, options.least)
     rules = _rules([one for one in irrelevant if one.groups >= options.least], found)
     if options.rules is not None:
-        _write(Path(options.rules), rules)
+        _write(options.rules, rules)
     if options.json:
         print_json(
             {
@@ -64,14 +65,16 @@ def run(project: Project, options: Namespace) -> None:
     if empty:
         _print_parts("Addresses that led to duplicates only", empty, {"duplicates": "empty"})
     if options.rules is not None:
-        print(f"{len(rules)} {plural(len(rules), 'rule')} written to {visible(options.rules)}.")
+        print(
+            f"{len(rules)} {plural(len(rules), 'rule')} written to {visible(str(options.rules))}."
+        )
 
 
 def _print_irrelevant(found: Sequence[Pattern], least: int) -> None:
     if not found:
         print(
-            f"No irrelevant part was found. Each needs {least:,} {plural(least, 'page')} that only "
-            "repeat the page without it, and no page that does not."
+            f"No irrelevant part was found. A part is listed if at least {least:,} "
+            f"{plural(least, 'page')} repeated another one and no page contradicts it."
         )
         return
     columns = {"addresses": "compared", "duplicates": "repeats", "different pages": "groups"}

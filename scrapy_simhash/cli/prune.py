@@ -25,7 +25,7 @@ def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     days = options.older_than or project.settings.expire
     if days is None:
-        raise CommandError("prune needs --older-than DAYS, or SIMHASH_EXPIRE")
+        raise CommandError("--older-than DAYS or SIMHASH_EXPIRE is needed")
     with project.namespace() as (database, namespace), progress_bar() as progress:
         progress.add_task("Deleting", total=None)
         index = project.index(database, namespace.name)

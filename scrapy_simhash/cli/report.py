@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
-from scrapy_simhash.cli.arguments import add_database, add_run
+from scrapy_simhash.cli.arguments import add_database, add_run, output_file
 from scrapy_simhash.cli.output import progress_bar
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.report.html import write_report
@@ -16,16 +15,15 @@ from scrapy_simhash.report.subject import read_subject
 def add_arguments(parser: ArgumentParser) -> None:
     """Add its options."""
     add_database(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="FILE")
+    parser.add_argument("-o", "--output", type=output_file, required=True, metavar="FILE")
     add_run(parser)
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    path = Path(options.output)
     with project.namespace() as (database, namespace), progress_bar() as progress:
         progress.add_task("Writing the report", total=None)
         rule = project.settings.rule
         subject = read_subject(database, namespace.name, options.run, rule.limit, rule.similarity)
-        write_report(subject, path)
-    print(f"Report: {path.absolute()}", file=sys.stderr)
+        write_report(subject, options.output)
+    print(f"Report: {options.output.absolute()}", file=sys.stderr)

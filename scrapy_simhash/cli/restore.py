@@ -12,7 +12,14 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import Row
 
-from scrapy_simhash.cli.arguments import add_database, add_prefer, add_run, not_negative, positive
+from scrapy_simhash.cli.arguments import (
+    add_database,
+    add_prefer,
+    add_run,
+    not_negative,
+    output_file,
+    positive,
+)
 from scrapy_simhash.cli.output import json_line, progress_bar
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.durable import new_file
@@ -27,7 +34,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write to a new FILE, not to standard output"
+        "-o",
+        "--output",
+        type=output_file,
+        metavar="FILE",
+        help="write to a new FILE, not to standard output",
     )
     parser.add_argument(
         "--since",
@@ -118,7 +129,7 @@ def _described(namespace: NamespaceRow, row: Row[Any], by: str, kept: Row[Any]) 
     }
 
 
-def _write(found: Iterable[tuple[Row[Any], dict[str, Any] | None]], output: str | None) -> None:
+def _write(found: Iterable[tuple[Row[Any], dict[str, Any] | None]], output: Path | None) -> None:
     """Write items to a file, which appears once it is complete, or to standard output.
 
     Args:
@@ -158,12 +169,11 @@ def _write(found: Iterable[tuple[Row[Any], dict[str, Any] | None]], output: str 
 
 
 @contextmanager
-def _stream(output: str | None) -> Iterator[BinaryIO]:
+def _stream(path: Path | None) -> Iterator[BinaryIO]:
     """Never overwrites a file, which may hold the only copy of restored items."""
-    if output is None:
+    if path is None:
         yield sys.stdout.buffer
         return
-    path = Path(output)
     try:
         with new_file(path) as stream:
             yield stream

@@ -30,8 +30,10 @@ from scrapy_simhash.history.query import NamespaceRow, quality_of
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.quality import Criterion, better_by
-from scrapy_simhash.report.verdict import in_words
+from scrapy_simhash.report.verdict import ACTIONS, in_words
 from scrapy_simhash.visible import format_time, plural, shortened
+
+_PENDING = " (pending: not known to be stored yet)"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -122,17 +124,19 @@ def _duplicate(
 
 
 def _print_version(version: Mapping[str, Any], bits: int) -> None:
-    facts = facts_table(f"Stored item {version['claim']} ({version['state']})")
+    pending = _PENDING if version["state"] == "pending" else ""
+    facts = facts_table(f"Stored item {version['claim']}{pending}")
     for name in ("url", "key", "group", "fingerprint", "features"):
         facts.add_row(name, Text(shortened(str(version[name]))))
     facts.add_row("run", str(version["run"]))
-    facts.add_row("stored", format_time(version["created"]))
-    facts.add_row("last seen", format_time(version["seen"]))
+    facts.add_row("stored (UTC)", format_time(version["created"]))
+    facts.add_row("last seen (UTC)", format_time(version["seen"]))
     if version["differs"] is not None:
         other = shortened(version["beside_url"] or "an item that was deleted")
         reason = in_words(version["differs"])
         facts.add_row("similar to", Text(f"{other}, kept because {reason}"))
-    facts.add_row("nearest other", format_distance(version["nearest"], bits))
+    if version["nearest"] is not None:
+        facts.add_row("nearest other", format_distance(version["nearest"], bits))
     if version["text"]:
         facts.add_row("text", Text(shortened(version["text"])))
     open_console().print(facts)
@@ -140,11 +144,13 @@ def _print_version(version: Mapping[str, Any], bits: int) -> None:
 
 def _print_drop(drop: Mapping[str, Any]) -> None:
     console = open_console()
-    seen = f"run {drop['run']}, {format_time(drop['created'])}"
+    seen = f"run {drop['run']} at {format_time(drop['created'])} UTC"
     is_unchanged = drop["action"] == SAME
-    what = "Unchanged" if is_unchanged else f"Near-duplicate ({shortened(drop['action'], 40)})"
+    action = ACTIONS.get(drop["action"]) or shortened(drop["action"], 40)
+    what = action.capitalize() if is_unchanged else f"Near-duplicate, {action},"
     facts = facts_table(f"{what} in {seen}")
-    facts.add_row("of", Text(shortened(drop["original"] or "an item that was deleted")))
+    original = Text(shortened(drop["original"] or "an item that was deleted"))
+    facts.add_row("earlier version" if is_unchanged else "original", original)
     apart = f"{drop['distance']} {plural(drop['distance'], 'bit')}"
     facts.add_row("similarity", f"{_similarity(drop)} ({apart} apart)")
     if drop["better_by"]:
@@ -161,7 +167,7 @@ def _print_drop(drop: Mapping[str, Any]) -> None:
 def _print_duplicates(duplicates: Sequence[Mapping[str, Any]], count: int) -> None:
     console = open_console()
     table = Table(
-        "near-duplicate", "similarity", "run", "seen", title="Near-duplicates of this page"
+        "near-duplicate", "similarity", "run", "seen (UTC)", title="Near-duplicates of this page"
     )
     for drop in duplicates:
         table.add_row(

@@ -65,19 +65,19 @@ def _print_namespace(figures: Mapping[str, Any]) -> None:
     facts.add_row("stored items", f"{figures['size']:,}")
     facts.add_row("scheme", Text(shortened(figures["scheme"])))
     facts.add_row("keys", Text(shortened(figures["plan"])))
-    facts.add_row("texts kept", do_filesizeformat(figures["text_bytes"], binary=True))
-    facts.add_row("items kept", do_filesizeformat(figures["item_bytes"], binary=True))
-    facts.add_row("since", format_time(figures["created"]))
+    facts.add_row("stored texts", do_filesizeformat(figures["text_bytes"], binary=True))
+    facts.add_row("quarantined items", do_filesizeformat(figures["item_bytes"], binary=True))
+    facts.add_row("since (UTC)", format_time(figures["created"]))
     growth = [
-        f"{figures[f'claims_last_{days}_days']:,} in {days} {plural(days, 'day')}" for days in _DAYS
+        f"{days} {plural(days, 'day')}: {figures[f'claims_last_{days}_days']:,}" for days in _DAYS
     ]
-    facts.add_row("growth", ", ".join(growth))
+    facts.add_row("new in the last", ", ".join(growth))
     open_console().print(facts)
 
 
 def _print_runs(runs: Sequence[Mapping[str, Any]]) -> None:
-    table = Table("run", "spider", "opened", "ended", title="Runs", title_justify="left")
-    for title in ("stored", "pending", "similar or same", "orphans"):
+    table = Table("run", "spider", "opened (UTC)", "ended", title="Runs", title_justify="left")
+    for title in ("stored", "pending", "duplicates and unchanged", "orphans"):
         table.add_column(title, justify="right")
     for run in runs:
         table.add_row(

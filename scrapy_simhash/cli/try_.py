@@ -28,7 +28,7 @@ from scrapy.utils.conf import arglist_to_dict
 from scrapy.utils.misc import load_object
 from scrapy.utils.spider import iter_spider_classes
 
-from scrapy_simhash.cli.arguments import positive
+from scrapy_simhash.cli.arguments import output_file, positive
 from scrapy_simhash.cli.output import open_console
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.tune import print_tuned, tuned
@@ -84,7 +84,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
+        type=output_file,
         metavar="FILE",
         help="write the report to FILE (default: simhash-try-SPIDER.html)",
     )
@@ -92,8 +92,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Options) -> None:
     """Run the command."""
-    if options.output is not None and not options.output.parent.is_dir():
-        raise CommandError(f"there is no folder {options.output.parent} to write the report to")
     with TemporaryDirectory(prefix="simhash-try-") as folder:
         crawler, fields = _crawl(_trial_settings(project.scrapy, folder, options.pages), options)
         trial = Project(crawler.settings, Options())
@@ -181,7 +179,7 @@ def _crawl(settings: ScrapySettings, options: Options) -> tuple[Crawler, Mapping
     stats = sum_stats([_stats(crawler)])
     if not any(stats.get(kind) for kind in ("unique", "duplicates", "same")):
         raise CommandError(
-            f"none of the items of the spider {name!r} could be compared ({_fetched(crawler)}): "
+            f"none of the items of the spider {name!r} could be compared ({_fetched(crawler)})"
             f"{skipped_in_words(stats)}. {_longest(fields)}"
         )
     return crawler, fields

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, Table, func, or_, select
+from sqlalchemy import ColumnElement, Row, Table, and_, func, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in, storable
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.drops import Drop, select_drops
+from scrapy_simhash.history.drops import SAME, Drop, select_drops
 from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,
@@ -68,7 +68,7 @@ class PageHistory(NamedTuple):
 
     Attributes:
         claims: its claims, each a version of it, the oldest first.
-        drops: the page as a duplicate of others.
+        drops: the page as a duplicate of others, or unchanged.
         duplicates: the newest duplicates of it.
         duplicate_count: the number of all duplicates of it.
     """
@@ -110,7 +110,9 @@ def read_page(
     )
     claims = read(database, own, identities=identities)
     numbers = [claim.id for claim in claims]
-    is_copy = is_in(database.dialect, drop_columns.claim, "numbers")
+    is_copy = and_(
+        is_in(database.dialect, drop_columns.claim, "numbers"), drop_columns.action != SAME
+    )
     count = select(func.count()).where(*drops_of(namespace), is_copy)
     return PageHistory(
         claims,

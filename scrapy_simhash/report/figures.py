@@ -109,8 +109,8 @@ def _similarities(subject: Subject) -> Histogram:
     )
     return Histogram(
         "Similarity to the nearest item",
-        f"The dashed line is the threshold, {subject.threshold:.2g}. Not drawn: duplicates "
-        f"with the very text of their original, {equal:,} of {len(found):,}",
+        f"The dashed line is the threshold, {subject.threshold:.2g}. Not drawn: {equal:,} of "
+        f"{len(found):,} duplicates, whose text is equal to that of their original",
         "similarity from",
         ("kept, estimated", "dropped"),
         _binned(

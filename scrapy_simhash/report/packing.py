@@ -9,12 +9,12 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from scrapy_simhash.history.drops import SAME
 from scrapy_simhash.history.fields import Field, read_fields
 from scrapy_simhash.history.pages import read_texts
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.report.subject import Subject
+from scrapy_simhash.report.verdict import ACTIONS
 from scrapy_simhash.visible import format_time, shortened, visible
 
 #: The details of so many rows are unpacked together.
@@ -34,13 +34,6 @@ _VALUE = 2_000
 
 # Fields that name an item, the preferred ones first.
 _TITLES = ("title", "headline", "name", "heading")
-
-_ACTIONS = {
-    "drop": "dropped",
-    "skip": "skipped",
-    "report": "stored anyway",
-    SAME: "unchanged",
-}
 
 
 class Packed(NamedTuple):
@@ -86,7 +79,7 @@ def pack(subject: Subject) -> Packed:
 
 
 def _dropped(subject: Subject) -> Iterator[_Row]:
-    actions = _ACTIONS | {"drop": "would be dropped"} if subject.is_trial else _ACTIONS
+    actions = ACTIONS | {"drop": "would be dropped"} if subject.is_trial else ACTIONS
     for start in range(0, len(subject.drops), _ITEMS):
         drops = subject.drops[start : start + _ITEMS]
         items = read_fields(subject.database, subject.namespace, [drop.id for drop in drops])

@@ -12,6 +12,14 @@ from scrapy_simhash.visible import plural, shortened
 # A list of reasons names the most frequent ones up to this number.
 _NAMED = 5
 
+#: Actions on duplicates, in words.
+ACTIONS = {
+    "drop": "dropped",
+    "skip": "skipped",
+    "report": "stored anyway",
+    SAME: "unchanged",
+}
+
 _DIFFERS = {
     "(address)": "one page lists them under different URLs",
     "(numbers)": "the numbers in the text differ",
@@ -68,9 +76,10 @@ def _sentences(subject: Subject) -> Iterator[str]:
         yield f"{better:,} {are} original{best}."
     if similar := sum(count for _, count in subject.kept.counts):
         reasons = [(count, in_words(name)) for name, count in subject.kept.counts]
-        yield f"{similar:,} kept although the text is similar to another's: {_because(reasons)}."
-    if skipped := sum(count for _, count in _skipped_counts(stats)):
-        yield f"{skipped:,} stored without comparison: {skipped_in_words(stats)}."
+        yield f"{similar:,} kept although the text is similar to another's{_because(reasons)}."
+    if skipped := sum(count for count, _ in _skipped(stats)):
+        how = "not compared" if subject.is_trial else "stored without comparison"
+        yield f"{skipped:,} {how}{skipped_in_words(stats)}."
     if unchecked := int(stats.get("failed_open", 0)):
         yield f"{unchecked:,} stored unchecked because the index did not answer."
     if orphans := sum(row.orphans for row in subject.runs):
@@ -81,19 +90,20 @@ def _sentences(subject: Subject) -> Iterator[str]:
 
 
 def skipped_in_words(stats: Mapping[str, float]) -> str:
-    """Why items were not compared, as "3 because the text is too short"."""
-    return _because([(count, _SKIPPED.get(name, name)) for name, count in _skipped_counts(stats)])
+    """Why items were not compared, as ", because the text is too short"."""
+    return _because(_skipped(stats))
 
 
-def _skipped_counts(stats: Mapping[str, float]) -> list[tuple[str, int]]:
-    """The most frequent reason first."""
+def _skipped(stats: Mapping[str, float]) -> list[tuple[int, str]]:
+    """How many items were not compared, and why, the most frequent reason first."""
     prefix = "skipped/"
     found = [
-        (name.removeprefix(prefix), int(count))
+        (int(count), name.removeprefix(prefix))
         for name, count in stats.items()
         if name.startswith(prefix)
     ]
-    return sorted(found, key=lambda one: (-one[1], one[0]))
+    found.sort(key=lambda one: (-one[0], one[1]))
+    return [(count, _SKIPPED.get(name, name)) for count, name in found]
 
 
 def _duplicates(count: int, checked: int, action: str) -> str:
@@ -116,7 +126,10 @@ def _sites(subject: Subject) -> str:
 
 
 def _because(counted: list[tuple[int, str]]) -> str:
+    """The reasons, after a comma if there is only one, else with their counts after a colon."""
+    if len(counted) == 1:
+        return f", because {counted[0][1]}"
     listed = [f"{count:,} because {reason}" for count, reason in counted[:_NAMED]]
     if others := sum(count for count, _ in counted[_NAMED:]):
         listed.append(f"{others:,} for other reasons")
-    return ", ".join(listed)
+    return f": {', '.join(listed)}"

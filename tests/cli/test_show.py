@@ -12,6 +12,7 @@ from scrapy.utils.request import fingerprint
 from stored import changed, fill
 
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
@@ -32,7 +33,7 @@ def test_stats(call, database):
     assert "shingles/2" in out
     # This figure includes those only reported and those seen again unchanged.
     assert re.search(r"│ 1 .*│ +3 │ +0 │ +2 │ +0 │", out)
-    assert "similar or same" in out
+    assert "duplicates and unchanged" in out
 
 
 def test_show_a_page_and_its_near_duplicates(call, database):
@@ -48,6 +49,7 @@ def test_show_what_a_near_duplicate_is_one_of_and_what_changed(call, database):
     code, out, _ = call("show", "http://b.test/2", "--database", database)
     assert code == 0
     assert "http://a.test/1" in out
+    assert "Near-duplicate, dropped, in run 1 at " in out
     assert "{+other0" in out
 
 
@@ -95,6 +97,23 @@ def test_show_finds_a_page_by_the_key_of_its_request(call, tmp_path):
     code, out, _ = call("show", "http://a.test/?a=2&b=1", "--json", "--database", path)
     assert code == 0
     assert json.loads(out)["versions"][0]["url"] == "elsewhere"
+
+
+def test_an_unchanged_page_is_no_duplicate_of_itself(call, tmp_path):
+    path = tmp_path / "seen.db"
+    with Index(f"sqlite:///{path}", same_url="drop") as index:
+        for action in ("", "same"):
+            page = index.document(prose(1), key="http://a.test/", url="http://a.test/")
+            (verdict,) = index.execute(claims=[page])
+            if action:
+                index.execute(duplicates=[Duplicate(page, verdict.match, action)])
+            index.confirm(verdict)
+    known = json.loads(call("show", "http://a.test/", "--json", "--database", path)[1])
+    assert [drop["action"] for drop in known["duplicate_of"]] == ["same"]
+    assert (known["duplicates"], known["duplicate_count"]) == ([], 0)
+    shown = call("show", "http://a.test/", "--database", path)[1]
+    assert "Unchanged in run 1 at " in shown
+    assert "ear-duplicate" not in shown
 
 
 def test_show_an_unknown_page(call, database):

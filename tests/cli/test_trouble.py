@@ -115,6 +115,22 @@ def test_a_file_that_is_there_is_not_restored_over(call, tmp_path) -> None:
     assert f"{path} exists" in message
 
 
+@pytest.mark.parametrize(
+    "command", [["report", "-o"], ["restore", "-o"], ["patterns", "--rules"], ["try", "a", "-o"]]
+)
+def test_a_path_that_can_not_be_a_file_is_named(call, tmp_path, command) -> None:
+    for path, said in (
+        (tmp_path / "none" / "x", f"there is no folder {tmp_path / 'none'}"),
+        (tmp_path / ("n" * 300) / "x", "there is no folder"),
+        (tmp_path, f"{tmp_path} is a folder"),
+        ("/", "/ is a folder"),
+    ):
+        code, _, err = call(*command, path)
+        assert code == 2
+        assert said in err.splitlines()[-1]
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("number", ["0", "-1", "x", "1" * 30])
 def test_the_number_of_a_run_is_checked(call, tmp_path, number: str) -> None:
     database = tmp_path / "seen.db"

@@ -155,7 +155,7 @@ def test_it_lists_what_would_be_dropped_and_leaves_nothing_behind(project, tried
     assert all(line.startswith("Crawling: ") for line in err.splitlines())
     assert "shop: 10 pages, 10 items checked: 2 duplicates would be dropped (20.0%)" in out
     assert "All come from the same site as their original." in out
-    assert "1 kept although the text is similar to another's: 1 because `price` differs." in out
+    assert "1 kept although the text is similar to another's, because `price` differs." in out
     assert f"{site}/9" in out
     assert 'ADDONS = {"scrapy_simhash.Addon": 500}' in out
     # The offers have another price and another rank, and only the latter should be ignored.
@@ -228,7 +228,7 @@ REFUSED = [
     (["empty", "-a", "site=data:,", "-a", "count=1"], "'empty' gave no items (1 page)"),
     (
         ["bare", "-a", "site=data:text/html,", "-a", "count=2"],
-        "'bare' could be compared (2 pages): 2 because neither the item nor its page has text.",
+        "'bare' could be compared (2 pages), because neither the item nor its page has text.",
     ),
     (["shop", "-a", "site"], "'site': expected NAME=VALUE"),
     (["shop", "-o", "nowhere/r.html"], "there is no folder nowhere"),

@@ -233,7 +233,7 @@ def test_items_are_counted_by_time_and_by_similarity(address, tmp_path):
     assert sum(int(row[1]) for row in new) == 4
     assert sum(int(row[2]) for row in new) == 2
     similar = cells(page, "Similarity to the nearest item")
-    assert "with the very text of their original, 1 of 2." in page
+    assert "1 of 2 duplicates, whose text is equal to that of their original." in page
     assert [int(row[2]) for row in similar if float(row[0]) >= 0.9] == [1]
     # The bars of each chart match its table.
     for name, column in (("kept", 1), ("dropped", 2)):
@@ -747,6 +747,6 @@ def test_the_verdict_is_in_words(crawled):
     text = " ".join(crawled.read_text("utf-8").split())
     assert "2 duplicates dropped. All come from another site than their original." in text
     assert (
-        "1 kept although the text is similar to another&#39;s: 1 because <code>price</code> differs"
+        "1 kept although the text is similar to another&#39;s, because <code>price</code> differs"
         in text
     )
