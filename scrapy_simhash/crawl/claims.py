@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import logging
 import time
+from contextlib import suppress
 
 from scrapy_simhash.crawl.errors import ErrorPolicy
 from scrapy_simhash.crawl.settings import Settings
@@ -13,13 +14,19 @@ from scrapy_simhash.crawl.waiting import wait
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.verdict import Document, Verdict
 
+logger = logging.getLogger(__name__)
+
+#: Seconds without the outcome of any item after which nobody waits for one any more: a pipeline may
+#: hold it until it has received more items, which are the ones that wait.
+_STALLED = 120.0
+
 
 class Claims:
     """The open claims of a crawl.
 
     Args:
         worker: asks the database.
-        settings: which duplicates are dropped, and how long to wait at most.
+        settings: which duplicates are dropped.
         stats: where outcomes are counted.
         errors: is told of each answer.
     """
@@ -32,26 +39,26 @@ class Claims:
         self._stats = stats
         self._errors = errors
         self._open: dict[tuple[str, int], Subject] = {}
+        self._last_outcome = 0.0
+        self._has_warned = False
 
     async def claim(self, subject: Subject, document: Document) -> Verdict:
         """The final verdict on a document.
 
         The match of a duplicate may not be stored yet. If this crawl holds the matching claim, its
-        outcome is awaited. If this crawl settled it while the verdict was on its way, the index is
-        asked again. If another process holds it, the item is dropped: the quarantine has it, and
-        lists it as an orphan should that claim be released.
+        outcome is awaited, however long its pipelines take; where they stall, the item is stored
+        unchecked. If this crawl settled it while the verdict was on its way, the index is asked
+        again. If another process holds it, the item is dropped: the quarantine has it, and lists it
+        as an orphan should that claim be released.
 
         Raises:
             IndexUnavailable, SchemeMismatch, SchemaMismatch: see :meth:`Worker.claim`.
         """
         namespace = subject.page.namespace
-        deadline = math.inf
         asked_again: int | None = None
         while True:
             verdict = await self._worker.claim(namespace, document)
             self._errors.note_answer()
-            # Counted from the first verdict, which may itself have taken long.
-            deadline = min(deadline, time.monotonic() + self._settings.timeout)
             if verdict.claim is not None:
                 self._open[namespace, verdict.claim.id] = subject
                 return verdict
@@ -59,7 +66,10 @@ class Claims:
             if match is None or not match.pending or not self._depends_on_match(verdict):
                 return verdict
             if original := self._open.get((namespace, match.claim)):
-                if not await self._fails(original, deadline):
+                is_stored = await self._wait_for(original)
+                if is_stored is None:
+                    return Verdict("failed_open")
+                if is_stored:
                     return verdict
                 # This one takes its place.
             elif match.run == self._worker.figures.run and match.claim != asked_again:
@@ -87,29 +97,39 @@ class Claims:
         if match is None or not match.pending:
             return verdict
         original = self._open.get((namespace, match.claim))
-        deadline = time.monotonic() + self._settings.timeout
-        if original is None or await self._fails(original, deadline):
-            return Verdict("unique")
-        return verdict
+        if original is not None and await self._wait_for(original):
+            return verdict
+        return Verdict("unique")
 
-    async def _fails(self, original: Subject, deadline: float) -> bool:
-        """Whether an item in flight turns out not to be stored, if that is known in time."""
-        remaining = deadline - time.monotonic()
-        if remaining <= 0:
-            return False
+    async def _wait_for(self, original: Subject) -> bool | None:
+        """Whether an item in flight is stored in the end; None if the pipelines stall."""
         self._stats.count("in_flight_waits")
-        try:
-            return not await wait(original.outcome, remaining)
-        except TimeoutError:
-            return False
+        started = time.monotonic()
+        while True:
+            remaining = max(started, self._last_outcome) + _STALLED - time.monotonic()
+            if remaining <= 0:
+                break
+            with suppress(TimeoutError):
+                return await wait(original.outcome, remaining)
+        if not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "The item pipelines have finished no item for %g s. The duplicates of the items "
+                "they hold wait no longer, and are stored unchecked",
+                _STALLED,
+            )
+        return None
 
     def settle(self, subject: Subject, stored: bool) -> None:
         """Confirm or release the claim of a subject, if it has one."""
+        self._last_outcome = time.monotonic()
         verdict = subject.verdict
         if verdict is None or verdict.claim is None:
             return
         namespace = subject.page.namespace
-        self._open.pop((namespace, verdict.claim.id), None)
+        # A new file of the database gives the numbers again.
+        if self._open.get((namespace, verdict.claim.id)) is subject:
+            del self._open[namespace, verdict.claim.id]
         if stored:
             self._worker.confirm(namespace, verdict.claim)
         else:

@@ -202,49 +202,49 @@ async def test_a_version_that_would_be_left_out_waits_as_a_duplicate_does():
 
 
 @deferred_f_from_coro_f
-async def test_nobody_waits_longer_than_the_timeout():
-    crawl = Crawl(unique(1), duplicate_of(1), timeout=0.1)
-    await crawl.claim(subject())
-    assert (await crawl.claim(subject())).kind == "duplicate"
-    assert crawl.stats == {"in_flight_waits": 1}
-
-
-@deferred_f_from_coro_f
-async def test_all_who_are_waited_for_share_one_timeout():
-    """Where the first gives way when the time is over, nobody waits for the second."""
-    crawl = Crawl(unique(1), unique(2), duplicate_of(1), duplicate_of(2), timeout=0.5)
-    first = subject()
+async def test_a_pipeline_may_take_longer_than_the_timeout():
+    crawl, first = Crawl(unique(1), duplicate_of(1), unique(2), timeout=0.1), subject()
     await crawl.claim(first)
-    await crawl.claim(subject())
     duplicate = await started(crawl.claim(subject()))
-    answer = crawl.worker.claim
-
-    async def too_late(namespace, document):
-        await asyncio.sleep(0.6)
-        return await answer(namespace, document)
-
-    crawl.worker.claim = too_late
-    crawl.settle(first, False)
-    assert (await duplicate).match.claim == 2
-    assert crawl.stats["in_flight_waits"] == 1
-
-
-@deferred_f_from_coro_f
-async def test_a_first_verdict_that_takes_long_leaves_its_time_to_the_waiting():
-    crawl, first = Crawl(unique(1), duplicate_of(1), unique(2), timeout=0.5), subject()
-    await crawl.claim(first)
-    answer = crawl.worker.claim
-
-    async def late(namespace, document):
-        await asyncio.sleep(0.6)
-        return await answer(namespace, document)
-
-    crawl.worker.claim = late
-    duplicate = asyncio.ensure_future(crawl.claim(subject()))
-    while "in_flight_waits" not in crawl.stats:
-        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.3)
+    assert not duplicate.done()
     crawl.settle(first, False)
     assert (await duplicate).kind == "unique"
+
+
+@deferred_f_from_coro_f
+async def test_where_no_item_is_finished_any_more_a_copy_is_stored_unchecked(monkeypatch, caplog):
+    monkeypatch.setattr("scrapy_simhash.crawl.claims._STALLED", 0.3)
+    crawl, other = Crawl(unique(1), unique(2), duplicate_of(1), duplicate_of(1)), subject()
+    await crawl.claim(subject())
+    await crawl.claim(other)
+    duplicates = [await started(crawl.claim(subject())) for _ in range(2)]
+    await asyncio.sleep(0.2)
+    crawl.settle(other, True)
+    await asyncio.sleep(0.2)
+    assert not any(duplicate.done() for duplicate in duplicates), "another item was finished meanwhile"
+    assert [(await duplicate).kind for duplicate in duplicates] == ["failed_open"] * 2
+    (line,) = caplog.messages
+    assert line.startswith("The item pipelines have finished no item for 0.3 s.")
+
+
+@deferred_f_from_coro_f
+async def test_a_page_is_fetched_in_full_where_no_item_is_finished_any_more(monkeypatch):
+    monkeypatch.setattr("scrapy_simhash.crawl.claims._STALLED", 0.1)
+    crawl = Crawl(unique(1), duplicate_of(1))
+    await crawl.claim(subject())
+    assert (await crawl.claims.foresee("n", document())).kind == "unique"
+
+
+@deferred_f_from_coro_f
+async def test_the_numbers_of_a_new_file_are_other_claims():
+    crawl, old, new = Crawl(unique(1), unique(1)), subject(), subject()
+    await crawl.claim(old)
+    await crawl.claim(new)
+    crawl.settle(old, True)
+    assert crawl.claims.open_count() == 1
+    crawl.settle(new, True)
+    assert crawl.claims.open_count() == 0
 
 
 @deferred_f_from_coro_f
@@ -297,11 +297,3 @@ async def test_a_page_is_left_out_for_what_is_stored_alone(verdict, kind):
     assert crawl.worker.asked == [("n", page)]
     assert crawl.answers == 1
     assert crawl.stats == {}
-
-
-@deferred_f_from_coro_f
-async def test_a_page_waits_no_longer_than_the_timeout():
-    crawl = Crawl(unique(1), duplicate_of(1), timeout=0.1)
-    await crawl.claim(subject())
-    assert (await crawl.claims.foresee("n", document())).kind == "duplicate"
-    assert crawl.stats == {"in_flight_waits": 1}
