@@ -24,7 +24,7 @@ from scrapy_simhash.crawl.errors import ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.fields import GroupField, UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import TooLarge, pack
-from scrapy_simhash.crawl.scrapy_internals import counted_as_load, is_lazy
+from scrapy_simhash.crawl.scrapy_internals import counted_as_load, is_lazy, watch_closing
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
@@ -69,7 +69,7 @@ class Deduplicator:
                 "SIMHASH_KEY": settings.key,
             }
         )
-        feeds = FeedCheck(crawler, self._stats)
+        feeds = self._feeds = FeedCheck(crawler, self._stats)
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._errors)
         self._end = CrawlEnd(crawler, settings, self._worker, self._claims, self._stats, feeds)
@@ -78,6 +78,7 @@ class Deduplicator:
             (self._tracker.item_scraped, signals.item_scraped),
             (self._tracker.item_dropped, signals.item_dropped),
             (self._tracker.item_dropped, signals.item_error),
+            (feeds.spider_opened, signals.spider_opened),
             (feeds.slot_closed, signals.feed_slot_closed),
             (feeds.exporter_closed, signals.feed_exporter_closed),
             (self._unused.spider_closed, signals.spider_closed),
@@ -98,6 +99,15 @@ class Deduplicator:
         if found is None:
             found = cls._of[id(crawler)] = cls(crawler, settings)
         return found
+
+    def watch_storage(self, *, may_store_after: bool) -> None:
+        """Called when the spider is open: see how its items are stored.
+
+        Args:
+            may_store_after: whether an item pipeline after ours may store them.
+        """
+        self._feeds.is_stored_elsewhere = may_store_after
+        watch_closing(self._crawler, self._end.note_pipeline_error)
 
     def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, recording which page each item came from."""

@@ -43,6 +43,11 @@ class CrawlEnd:
     stats: CrawlStats
     feeds: FeedCheck
     reason: str = field(default="finished", init=False)
+    pipeline_error: Exception | None = field(default=None, init=False)
+
+    def note_pipeline_error(self, error: Exception) -> None:
+        """An item pipeline failed when it closed: what it held back may not be stored."""
+        self.pipeline_error = error
 
     async def spider_closed(self, reason: str) -> None:
         """Handle the signal: stats are logged, and monitors run, before the engine stops."""
@@ -100,6 +105,9 @@ class CrawlEnd:
     async def engine_stopped(self) -> None:
         """Handle the signal: every item has its outcome, and the feeds are stored or not."""
         problem = await self.feeds.problem(self.settings.timeout)
+        if (error := self.pipeline_error) is not None:
+            what = f"{type(error).__name__}: {error}"
+            problem = f"An item pipeline failed in close_spider ({shortened(what, 2000)})"
         if problem:
             logger.warning(
                 "%s. All claims of this crawl are released, so that later crawls store its items "

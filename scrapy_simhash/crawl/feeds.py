@@ -14,7 +14,7 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, ItemFilter
 from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_simhash.crawl.scrapy_internals import closed_feed, feed_counts, feed_uris
+from scrapy_simhash.crawl.scrapy_internals import closed_feed, feed_counts, feed_slots, feed_uris
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.waiting import wait
 from scrapy_simhash.durable import sync_file, sync_folders
@@ -39,7 +39,10 @@ class FeedCheck:
         self._stored: Counter[str] = Counter()
         # Whether this version of Scrapy tells what its feeds write.
         self._can_count = True
-        self._missing = 0
+        #: Whether an item pipeline after ours may store what no feed takes.
+        self.is_stored_elsewhere = True
+        self._slots: object = None
+        self._missing = self._unwanted = 0
         self._first_missing = ""
         self._folders: set[Path] = set()
         self._sync_error: OSError | None = None
@@ -49,8 +52,15 @@ class FeedCheck:
     def _exporter(self) -> FeedExporter | None:
         return self._crawler.get_extension(FeedExporter)
 
+    def spider_opened(self) -> None:
+        """Handle the signal: before any item."""
+        if self._exporter is not None:
+            self._slots = feed_slots(self._exporter)
+
     def has(self, item: Any, response: Any) -> bool:
-        """Whether all feeds that want an item have it; to be called once for each that is scraped.
+        """Whether an item is stored; to be called once for each that is scraped.
+
+        All feeds that want it must have it, and one must want it unless a later pipeline stores it.
 
         Extensions are created before us, so the exporter's handler of item_scraped has just run. An
         error in one feed also skips the feeds after it.
@@ -61,19 +71,32 @@ class FeedCheck:
         if counts is None:
             self._can_count = False
             return True
-        has_it = True
+        slots = feed_slots(self._exporter)
+        has_failed, self._slots = slots is self._slots, slots
+        is_missing, is_taken = False, self.is_stored_elsewhere
         for feed, written, chosen in counts:
-            if written == self._written[feed] and _wants(chosen, item):
-                has_it = False
+            if written != self._written[feed]:
+                is_taken = True
+            elif _wants(chosen, item, has_failed=has_failed):
+                is_missing = True
             self._written[feed] = written
-        if not has_it:
+        if is_missing:
             self._stats.count("feeds/not_exported")
             self._missing += 1
             self._first_missing = self._first_missing or getattr(response, "url", "start()")
-        return has_it
+        elif not is_taken:
+            self._stats.count("feeds/not_wanted")
+            self._unwanted += 1
+        return is_taken and not is_missing
 
     def log_missing(self) -> None:
-        """Warn about items that a feed failed to write."""
+        """Log how many items are in no feed."""
+        if self._unwanted:
+            logger.info(
+                "Items that no feed takes, by its item_classes or item_filter: %d. They count as "
+                "not stored, and nothing is dropped as a duplicate of them",
+                self._unwanted,
+            )
         if self._missing:
             logger.warning(
                 "Items that could not be written to a feed: %d, the first from %s. They count as "
@@ -135,9 +158,12 @@ class FeedCheck:
         return None
 
 
-def _wants(chosen: ItemFilter, item: Any) -> bool:
-    """Whether a feed is known to want an item.
+def _wants(chosen: ItemFilter, item: Any, *, has_failed: bool) -> bool:
+    """Whether a feed that has not written an item wants it.
 
-    A custom filter is not asked: it may count its calls.
+    A custom filter is not asked again, as it may count its calls: it did not want the item, unless
+    the exporter has failed.
     """
-    return type(chosen).accepts is ItemFilter.accepts and chosen.accepts(item)
+    if type(chosen).accepts is ItemFilter.accepts:
+        return chosen.accepts(item)
+    return has_failed

@@ -10,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter
 
 from scrapy_simhash.crawl.deduplicator import Deduplicator
-from scrapy_simhash.crawl.scrapy_internals import is_last_pipeline
+from scrapy_simhash.crawl.scrapy_internals import may_store_after
 
 logger = logging.getLogger(__name__)
 
@@ -34,9 +34,9 @@ class SimhashPipeline:
         The claims of such a crawl are confirmed all the same, as an extension or a middleware may
         store its items. But it may also be a trial run, which should leave nothing behind.
         """
-        if self._crawler.get_extension(FeedExporter) is None and is_last_pipeline(
-            self._crawler, self
-        ):
+        may_be_stored = may_store_after(self._crawler, self)
+        self._deduplicator.watch_storage(may_store_after=may_be_stored)
+        if self._crawler.get_extension(FeedExporter) is None and not may_be_stored:
             logger.warning(
                 "Nothing stores the items of this crawl: it has no feed, and no item pipeline "
                 "after SimhashPipeline. They are remembered as stored, so later crawls may drop "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage, ItemFilter
 from scrapy.http import Response, TextResponse
 from scrapy.pipelines import ItemPipelineManager
+from scrapy.pipelines.media import MediaPipeline
 from scrapy.spiders import CrawlSpider
 from scrapy.utils.defer import deferred_from_coro
 
@@ -108,15 +109,39 @@ def counted_as_load(crawler: Crawler) -> Iterator[None]:
             slot.active_size -= _WAITING_ITEM
 
 
-def is_last_pipeline(crawler: Crawler, pipeline: object) -> bool:
-    """Whether no other item pipeline comes after one; false where that can't be known."""
+def may_store_after(crawler: Crawler, pipeline: object) -> bool:
+    """Whether a later item pipeline may store items; true where that can't be known.
+
+    Those that download files and images do not store the item itself.
+    """
     try:
         manager = crawler.engine.scraper.itemproc
         # A custom ITEM_PROCESSOR may have no list.
-        return isinstance(manager, ItemPipelineManager) and manager.middlewares[-1] is pipeline
-    except (AttributeError, IndexError) as error:
-        _lose("there is no warning where nothing stores the items", error)
-        return False
+        if not isinstance(manager, ItemPipelineManager):
+            return True
+        later = manager.middlewares[manager.middlewares.index(pipeline) + 1 :]
+    except (AttributeError, ValueError) as error:
+        _lose("items that nothing stores count as stored", error)
+        return True
+    return not all(isinstance(one, MediaPipeline) for one in later)
+
+
+def watch_closing(crawler: Crawler, note_error: Callable[[Exception], None]) -> None:
+    """Call a function if an item pipeline raises an error in close_spider."""
+    try:
+        processor: Any = crawler.engine.scraper.itemproc
+        close = processor.close_spider_async
+
+        async def close_and_note() -> None:
+            try:
+                await close()
+            except Exception as error:
+                note_error(error)
+                raise
+
+        processor.close_spider_async = close_and_note
+    except AttributeError as error:
+        _lose("items count as stored although an item pipeline failed when it closed", error)
 
 
 def close_crawl(crawler: Crawler, reason: str) -> None:
@@ -190,6 +215,11 @@ def feed_counts(exporter: FeedExporter) -> list[FeedCount] | None:
     except (AttributeError, LookupError, TypeError) as error:
         _lose(_NO_FEED_CHECK, error)
         return None
+
+
+def feed_slots(exporter: FeedExporter) -> object:
+    """The list of slots. The exporter replaces it after each item, unless it fails at one."""
+    return getattr(exporter, "slots", None)
 
 
 def closed_feed(slot: FeedSlot) -> ClosedFeed | None:

@@ -31,6 +31,7 @@ _Counter = Literal[
     "same",
     "failed_open",
     "feeds/not_exported",
+    "feeds/not_wanted",
     "pages/skipped",
     "pages/skipped_after_callback",
     "quarantine/failed",

@@ -11,10 +11,11 @@ import pytest
 from loopback import PageSpider, article, crawl, serve
 from scrapy import Request, Spider
 from scrapy.core.engine import ExecutionEngine
-from scrapy.core.scraper import Slot
+from scrapy.core.scraper import Scraper, Slot
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.pipelines import ItemPipelineManager
+from scrapy.pipelines.files import FilesPipeline
 from scrapy.spiders import CrawlSpider
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.test import get_crawler
@@ -25,12 +26,14 @@ from scrapy_simhash.crawl.scrapy_internals import (
     closed_feed,
     counted_as_load,
     feed_counts,
+    feed_slots,
     feed_uris,
     has_tree,
-    is_last_pipeline,
     is_lazy,
     keep_old_feeds,
+    may_store_after,
     release_tree,
+    watch_closing,
 )
 
 
@@ -164,12 +167,33 @@ def test_the_item_processor_lists_the_pipelines(lost):
     first, last = manager.middlewares
     crawler = crawler_with(scraper=SimpleNamespace(itemproc=manager))
     assert isinstance(last, PassesToo)
-    assert is_last_pipeline(crawler, last)
-    assert not is_last_pipeline(crawler, first)
+    assert may_store_after(crawler, first)
+    assert not may_store_after(crawler, last)
+    manager.middlewares = (last, FilesPipeline("files", crawler=get_crawler()))
+    assert not may_store_after(crawler, last), "it does not store the item"
     # An unknown class of the project.
     crawler.engine.scraper.itemproc = SimpleNamespace()
-    assert not is_last_pipeline(crawler, last)
+    assert may_store_after(crawler, last)
     assert lost() == []
+
+
+@deferred_f_from_coro_f
+async def test_the_item_processor_tells_that_a_pipeline_fails_as_it_closes(lost):
+    crawler, errors = get_crawler(Parses, {"ITEM_PIPELINES": {FailsToClose: 1}}), []
+    crawler.spider = Parses()
+    crawler._apply_settings()
+    scraper = Scraper(crawler)
+    await scraper.open_spider_async()
+    watch_closing(crawler_with(scraper=scraper), errors.append)
+    with pytest.raises(OSError, match="full"):
+        await scraper.close_spider_async()
+    assert [str(error) for error in errors] == ["full"]
+    assert lost() == []
+
+
+class FailsToClose(Passes):
+    def close_spider(self):
+        raise OSError("full")
 
 
 def feed(tmp_path):
@@ -191,6 +215,14 @@ def test_the_exporter_tells_what_it_writes(tmp_path, lost):
     ((found, written, chosen),) = feed_counts(exporter)
     assert (found, written, chosen) == (uri, 8, slot.filter)
     assert closed_feed(slot) == (uri, 3, str(tmp_path / "1.jl"))
+    before = feed_slots(exporter)
+    exporter.item_scraped({"a": 1}, crawler.spider)
+    after = feed_slots(exporter)
+    assert after is not before
+    with pytest.raises(TypeError):
+        exporter.item_scraped({"a": object()}, crawler.spider)
+    assert feed_slots(exporter) is after, "an item that can't be written is seen by that"
+    slot.file.close()
     slot.store_empty = True
     crawler.get_extension = lambda kind: exporter
     keep_old_feeds(crawler)
@@ -231,7 +263,11 @@ def use_load():
 
 def use_pipelines():
     manager = ItemPipelineManager.__new__(ItemPipelineManager)
-    assert not is_last_pipeline(crawler_with(scraper=SimpleNamespace(itemproc=manager)), None)
+    assert may_store_after(crawler_with(scraper=SimpleNamespace(itemproc=manager)), None)
+
+
+def use_closing():
+    watch_closing(crawler_with(scraper=SimpleNamespace(itemproc=SimpleNamespace())), print)
 
 
 def use_feeds():
@@ -245,8 +281,9 @@ def use_feeds():
         (use_tree, "parsed pages stay in memory"),
         (lambda: is_lazy(None, SimpleNamespace()), "callbacks run for pages"),
         (use_load, "do not slow down fetching"),
-        (use_pipelines, "no warning where nothing stores"),
+        (use_pipelines, "that nothing stores count as stored"),
         (lambda: close_crawl(crawler_with(), "reason"), "is not closed when its index fails"),
+        (use_closing, "although an item pipeline failed"),
         (use_feeds, "items count as stored"),
         (lambda: keep_old_feeds(crawler_with()), "may replace earlier feeds"),
     ],
