@@ -10,6 +10,7 @@ from functools import partial
 from scrapy.crawler import Crawler
 from sqlalchemy import func, select
 
+from scrapy_simhash.crawl.gathering import Job
 from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
@@ -20,6 +21,7 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
+from scrapy_simhash.index.verdict import Claim
 from scrapy_simhash.item.urls import load_sites
 
 
@@ -56,21 +58,50 @@ class CrawlDatabase:
     ) -> None:
         self._settings = settings
         self._reset = reset
-        self._database = Database(
+        self._liveness = liveness
+        self._spider, self._job = spider, job
+        self._valid_since = 0.0
+        self._open(settings.secret)
+
+    def _open(self, secret: str | bytes | None) -> None:
+        settings = self._settings
+        database = Database(
             settings.locate_database(make_folder=True),
             options=settings.engine_options,
             # Its own error comes before those who wait give up.
             timeout=0.8 * settings.timeout,
-            liveness=liveness,
-            secret=settings.secret,
+            liveness=self._liveness,
+            secret=secret,
         )
+        try:
+            self.run = Run.open(
+                database, spider=self._spider, job=self._job, on_crash=settings.on_crash
+            )
+        except BaseException:
+            database.close()
+            raise
+        self._database = database
         self._indexes: dict[str, Index] = {}
         self._reported = 0
-        try:
-            self.run = Run.open(self._database, spider=spider, job=job, on_crash=settings.on_crash)
-        except BaseException:
-            self._database.close()
-            raise
+
+    def is_gone(self) -> bool:
+        """Whether the file is no longer where it was opened; see :meth:`reopen`."""
+        return self._database.is_gone()
+
+    def reopen(self) -> None:
+        """Open what is there now, with a new run, and with the secret of before.
+
+        Raises:
+            IndexUnavailable, SchemaMismatch, SchemeMismatch: as when it was opened first.
+        """
+        self.run.abandon()
+        self._database.close()
+        self._open(self._database.secret)
+        self._valid_since = self._database.now()
+
+    def is_outdated(self, job: Job) -> bool:
+        """Whether a job is the outcome of a claim in a file that is gone."""
+        return isinstance(job.value, Claim) and job.value.row.created < self._valid_since
 
     @property
     def secret(self) -> bytes:

@@ -73,6 +73,9 @@ class Gatherer:
         self._outcomes: deque[Job] = deque()
         self._is_announced = False
         self._seconds = _GATHER
+        # Kept until they are returned: an error must lose none.
+        self._taken: list[Job] = []
+        self._barrier: Barrier | None = None
 
     def put(self, job: Job | Barrier) -> None:
         """Add a job or a barrier."""
@@ -92,16 +95,15 @@ class Gatherer:
         Args:
             idle: seconds after which to return without any.
         """
-        jobs: list[Job] = []
-        barrier: Barrier | None = None
-        deadline = time.monotonic() + idle
-        while len(jobs) < BATCH and barrier is None:
+        jobs = self._taken
+        deadline = time.monotonic() + (0.0 if jobs else idle)
+        while len(jobs) < BATCH and self._barrier is None:
             try:
                 job = self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 break
             if isinstance(job, Barrier):
-                barrier = job
+                self._barrier = job
             elif job is None:
                 if not jobs:
                     deadline = time.monotonic() + _OUTCOMES_WAIT
@@ -115,4 +117,5 @@ class Gatherer:
         # Reset before they are taken: a later outcome is announced again.
         self._is_announced = False
         outcomes = [self._outcomes.popleft() for _ in range(len(self._outcomes))]
+        barrier, self._barrier, self._taken = self._barrier, None, []
         return outcomes + jobs, barrier

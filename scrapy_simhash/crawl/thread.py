@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import filterfalse, repeat
 from typing import Any, TypeGuard
 
 from sqlalchemy.exc import DataError, IntegrityError
@@ -142,15 +142,23 @@ class DatabaseThread:
         self._database: CrawlDatabase | None = None
         #: Outcomes that could not be written yet.
         self._backlog: list[Job] = []
-        self._is_untidy = False
+        self._is_untidy = self._has_failed = self._is_lost = False
 
     def run(self) -> None:
         """Work until the run is closed."""
         while True:
-            jobs, barrier = self._jobs.take(self._idle())
+            try:
+                jobs, barrier = self._jobs.take(self._idle())
+            except Exception as error:  # noqa: BLE001 - without the thread nothing would be checked
+                self._log_once(error)
+                # One that repeats must not keep a processor busy.
+                time.sleep(_PROBE)
+                continue
             self._breaker.returns += 1
             jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
-            if self._breaker.error is not None:
+            if not self._is_in_place():
+                self._do(jobs)
+            elif self._breaker.error is not None:
                 # The jobs fail at once: nobody waits for the probe.
                 self._do(jobs)
                 self._probe()
@@ -166,6 +174,36 @@ class DatabaseThread:
                 barrier.answer.set_result(done)
             if barrier.close is not None:
                 return
+
+    def _log_once(self, error: Exception) -> None:
+        if not self._has_failed:
+            self._has_failed = True
+            logger.error("The index's thread failed; it goes on", exc_info=error)
+
+    def _is_in_place(self) -> bool:
+        """Whether the file of the database is still there, or was replaced by a new one."""
+        database = self._database
+        if database is None or not database.is_gone():
+            return True
+        if self._breaker.idle > 0:
+            return False
+        if not self._is_lost:
+            self._is_lost = True
+            logger.error(
+                "The file of the index was deleted or moved while the crawl runs. A new one is "
+                "opened: items seen before are unknown to it, and their duplicates are stored"
+            )
+        try:
+            database.reopen()
+        except Exception as error:  # noqa: BLE001 - the crawl goes on without it
+            if not isinstance(error, IndexUnavailable):
+                error = IndexUnusable(str(error))
+            self._breaker.note_error(error)
+            return False
+        self._is_lost = False
+        self._figures.run = database.run.id
+        self._breaker.note_answer()
+        return True
 
     def abandon(self) -> None:
         """Leave the run open: its outcomes will not be written."""
@@ -183,6 +221,8 @@ class DatabaseThread:
     def _do(self, jobs: list[Job]) -> None:
         jobs = self._backlog + jobs
         self._backlog = []
+        if self._database is not None:
+            jobs = list(filterfalse(self._database.is_outdated, jobs))
         if not jobs:
             return
         started, was_available = time.monotonic(), self._breaker.error is None
@@ -310,7 +350,7 @@ class DatabaseThread:
             self._tidy(_TIDY_LAST)
             self._send_heartbeat()
         if self._database is not None:
-            with suppress(IndexUnavailable):
+            with suppress(Exception):
                 self._figures.sizes = self._database.sizes()
                 self._figures.counts = self._database.counts()
                 self._figures.orphans = self._database.orphans()
@@ -319,6 +359,8 @@ class DatabaseThread:
     def _end(self, close: Callable[[Run], None]) -> bool:
         """Close the run and the database; whether that worked."""
         # The last attempt to write the backlog.
+        if not self._is_in_place():
+            return self._leave_open(self._breaker.error)
         self._breaker.error = None
         try:
             self._do([])
@@ -335,14 +377,17 @@ class DatabaseThread:
                     len(self._backlog),
                 )
         except Exception as error:  # noqa: BLE001 - any error: the crawl is over
-            self.abandon()
-            logger.error(  # noqa: TRY400 - the message is complete
-                "The index could not be closed (%s). This run counts as crashed: the next one "
-                "releases its claims",
-                error,
-            )
-            return False
+            return self._leave_open(error)
         return not self._backlog
+
+    def _leave_open(self, error: Exception | None) -> bool:
+        self.abandon()
+        logger.error(
+            "The index could not be closed (%s). This run counts as crashed: the next one "
+            "releases its claims",
+            error,
+        )
+        return False
 
 
 def _is_outage(error: Exception) -> TypeGuard[IndexUnavailable]:

@@ -69,7 +69,8 @@ class Database:
         timeout: seconds without anybody getting through, after which a transaction is given up.
         liveness: updated whenever the database answers or others are waited for.
         secret: for a new database; an existing one must have been made with it. By default, an
-            existing one keeps its secret and a new one draws one. See :func:`secret_of`.
+            existing one keeps its secret and a new one draws one. See :func:`secret_of`; or the
+            bytes of an opened one.
         makes_tables: whether to create tables in a database that has none of ours. If not, and
             there are none, opening fails and the database is not changed.
 
@@ -95,11 +96,11 @@ class Database:
         options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
         liveness: Liveness | None = None,
-        secret: str | None = None,
+        secret: str | bytes | None = None,
         makes_tables: bool = True,
     ) -> None:
         self.url = check_url(url)
-        wanted = None if secret is None else secret_of(secret)
+        wanted = secret_of(secret) if isinstance(secret, str) else secret
         self._makes_tables = makes_tables
         self._passwords = Passwords(self.url, options or {})
         self.timeout = timeout
@@ -113,7 +114,10 @@ class Database:
         except (ArgumentError, TypeError) as error:
             # SQLAlchemy raises TypeError for an unknown option.
             raise ValueError(self._passwords.hide(str(error))) from self._passwords.cause(error)
-        if (path := sqlite_file(self.url)) is not None:
+        path = sqlite_file(self.url)
+        self._file = path.absolute() if path is not None else None
+        self._file_id: tuple[int, int] | None = None
+        if path is not None:
             # SQLite gives the files it adds beside it the same mode.
             make_private(path)
         # Before SQLAlchemy's own, which fails in a database without an encoding.
@@ -129,6 +133,7 @@ class Database:
         try:
             self._prepare(wanted)
             self.check_secret(wanted)
+            self._file_id = self._identify_file()
         except BaseException:
             self.engine.dispose()
             raise
@@ -148,6 +153,22 @@ class Database:
                 "fingerprints can't be compared. Use the secret it was made with, or none, or "
                 "another database"
             )
+
+    def is_gone(self) -> bool:
+        """Whether the file was deleted, moved or replaced since it was opened; SQLite only."""
+        return self._file_id is not None and self._identify_file() != self._file_id
+
+    def _identify_file(self) -> tuple[int, int] | None:
+        if self._file is None:
+            return None
+        try:
+            found = self._file.stat()
+        except FileNotFoundError:
+            return -1, -1
+        except OSError:
+            # Nothing is known, for instance on a network drive.
+            return self._file_id
+        return found.st_dev, found.st_ino
 
     def close(self) -> None:
         """Close all connections."""

@@ -89,6 +89,12 @@ class Recorder:
     def send_heartbeat(self):
         return 0
 
+    def is_gone(self):
+        return False
+
+    def is_outdated(self, job):
+        return False
+
     def tidy(self, seconds=0.0):
         return False
 
