@@ -222,7 +222,9 @@ async def test_where_no_item_is_finished_any_more_a_copy_is_stored_unchecked(mon
     await asyncio.sleep(0.2)
     crawl.settle(other, True)
     await asyncio.sleep(0.2)
-    assert not any(duplicate.done() for duplicate in duplicates), "another item was finished meanwhile"
+    assert not any(duplicate.done() for duplicate in duplicates), (
+        "another item was finished meanwhile"
+    )
     assert [(await duplicate).kind for duplicate in duplicates] == ["failed_open"] * 2
     (line,) = caplog.messages
     assert line.startswith("The item pipelines have finished no item for 0.3 s.")
