@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, Self
 
+from sqlalchemy import Connection
 from sqlalchemy.engine import URL
 
 from scrapy_simhash.db.engine import check_url
@@ -20,6 +21,7 @@ from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, NamespaceGone
 from scrapy_simhash.index.batch import Batch, bare_sketch, statement_size
+from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.claiming import prepare
 from scrapy_simhash.index.comparing import foresee, nearest_claims
 from scrapy_simhash.index.lookup import Lookup
@@ -303,8 +305,16 @@ class Index:
             documents=wanted,
             **given,
         )
+
+        def execute(connection: Connection, retried: bool) -> tuple[list[Verdict], UsageCounters]:
+            done = work.execute(connection, retried)
+            if retried:
+                # The server may have been down to be restored from a backup.
+                self.run.check(connection)
+            return done
+
         try:
-            decided, usage = database.transact_once(work.execute, self.id, in_pipeline=True)
+            decided, usage = database.transact_once(execute, self.id, in_pipeline=True)
         except TooLarge as error:
             if claims or given["duplicates"]:
                 raise

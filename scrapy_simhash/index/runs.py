@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Literal, Self
 
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, insert, or_, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import NONE_INVALIDATED, PENDING_INVALIDATED, TEXT_LENGTH
-from scrapy_simhash.db.statements import storable
+from scrapy_simhash.db.statements import CompiledStatement, storable
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.process import host_id, register, unregister
@@ -30,6 +30,12 @@ logger = logging.getLogger(__name__)
 
 # Seconds that closing spends on deleting invalidated claims; other runs delete the rest.
 _CLOSING = 1.0
+
+_known = CompiledStatement(
+    select(schema.runs.c.id).where(
+        schema.runs.c.id == bindparam("number"), schema.runs.c.process == bindparam("of")
+    )
+)
 
 
 class Run:
@@ -120,6 +126,14 @@ class Run:
     @property
     def _mine(self) -> ColumnElement[bool]:
         return and_(schema.runs.c.id == self.id, schema.runs.c.process == self.process)
+
+    def check(self, connection: Connection) -> None:
+        """Check that the database knows this run; for transactions that come after a lost one.
+
+        Raises:
+            IndexUnusable: it does not.
+        """
+        self._check(_known.ask(connection, {"number": self.id, "of": self.process}).rows)
 
     def _check(self, found: object = True) -> None:
         """Raise an error, now and from now on, if the row of this run was not found."""

@@ -206,6 +206,25 @@ async def test_a_namespace_that_is_reset_meanwhile_starts_again(database, settin
     assert rows_of(database, "SELECT count(*) FROM simhash_claims WHERE state = 1") == [(GROUPS,)]
 
 
+@deferred_f_from_coro_f
+async def test_a_crawl_whose_run_is_another_ones_since_a_restoration_stores_everything(
+    database, settings, urls, monkeypatch, caplog
+):
+    """A database restored from a backup gives the number of a run to a later one."""
+    monkeypatch.setattr("scrapy_simhash.index.runs.HEARTBEAT", 0.0)
+
+    def restore():
+        with closing(sqlite3.connect(database)) as connection, connection:
+            connection.execute("UPDATE simhash_runs SET process = 'another', heartbeats = 7")
+
+    done = await crawl(InPhases, settings, [lambda: None, restore, lambda: None], urls)
+    assert done.stats["failed_open"] == 2 * GROUPS
+    assert done.reason == "finished"
+    assert caplog.text.count("restored from a backup") == 2
+    found = "SELECT heartbeats, settled, recovered, closed FROM simhash_runs"
+    assert rows_of(database, found) == [(7, 0, None, None)]
+
+
 # Other crawls on the same database
 
 OTHER = """

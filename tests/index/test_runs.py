@@ -205,6 +205,24 @@ def test_a_run_whose_number_another_one_has_now_leaves_that_one_alone(
     assert row(db, newer) == before
 
 
+def test_nothing_is_claimed_under_a_number_that_another_run_has_since_a_restoration(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection is lost when a server is restored: the transaction is repeated."""
+    older, newer = Index(db, run=Run.open(db)), Run.open(db)
+    older.run.id = newer.id
+    transact = db.transact_once
+    monkeypatch.setattr(
+        db,
+        "transact_once",
+        lambda work, *given, **more: transact(lambda one, _: work(one, True), *given, **more),
+    )
+    with pytest.raises(IndexUnusable, match="restored from a backup"):
+        older.claim(TEXT, key="a")
+    monkeypatch.undo()
+    assert rows(db, schema.claims) == 0
+
+
 def test_a_heartbeat_renews_the_lease(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     index = crashed(db, host="elsewhere", heartbeat=0.0, suspected=0.0)
     monkeypatch.setattr(index.run, "_last_heartbeat", 0.0)
