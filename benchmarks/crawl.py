@@ -131,7 +131,7 @@ def serve_pages(source: Path | int, parent: Connection) -> None:
             self.wfile.write(body)
 
         def log_message(self, *args: object) -> None:
-            """Say nothing."""
+            """Print nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     parent.send([f"http://127.0.0.1:{server.server_port}{path}" for path in pages])

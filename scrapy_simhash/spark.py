@@ -229,7 +229,7 @@ class _Pairing:
     def _pairs(self, lookup: int, documents: Sequence[dict[str, Any]]) -> Iterator[dict[str, int]]:
         prints = np.array([list(one["fingerprint"]) for one in documents], np.uint8)
         are_close = hamming(prints[:, None], prints[None]) <= self.plan.rule.limit
-        # Fingerprints say nothing about equal items and identities.
+        # Fingerprints contain neither equal items nor identities.
         is_text = lookup >> 32 < self.plan.keys.slots
         for one, other in combinations(range(len(documents)), 2):
             if are_close[one, other] or not is_text:

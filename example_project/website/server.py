@@ -70,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
         return f"http://{host}{self.path}"
 
     def log_message(self, *args: object) -> None:
-        """Say nothing: the crawler has a log."""
+        """Print nothing: the crawler has a log."""
 
 
 @contextmanager

@@ -187,7 +187,10 @@ class CsvFile(_Lines):
     def _names(self) -> list[str]:
         """The first row; empty in an empty file."""
         with closing(self._rows()) as rows:
-            return next(rows, (0, []))[1]
+            names = next(rows, (0, []))[1]
+        if any("\udc80" <= sign <= "\udcff" for sign in "".join(names)):  # see `item`
+            raise FeedError(f"{self.path}, line 1: not UTF-8")
+        return names
 
     @cached_property
     def _has_unique_names(self) -> bool:

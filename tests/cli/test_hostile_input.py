@@ -45,11 +45,32 @@ GOOD = b'{"text": "a"}\n'
         ("in.jsonl", GOOD + b"[1]\n", "line 2: not a JSON object"),
         ("in.jsonl", b"\x1b[31m\xe2\x80\xae\n", "line 1: invalid JSON"),
         ("in.jsonl", b"\xff" + os.urandom(2000), "line 1: invalid JSON"),
+        ("in.csv", b"text\r\na\r\n\xff\r\n", "line 3: not UTF-8"),
+    ],
+    ids=range(7),
+)
+def test_a_line_that_is_no_item_is_reported_and_the_others_are_kept(
+    call, tmp_path, name, content, message
+) -> None:
+    path, output = tmp_path / name, tmp_path / f"out.{name}"
+    path.write_bytes(content)
+    code, _, err = call("dedupe", path, "-o", output)
+    assert code == 3
+    assert f"{path}, {message}" in err
+    assert not set("\x1b\u202e") & set(err)
+    assert path.read_bytes() == content
+    if content.startswith(GOOD):
+        assert output.read_bytes() == GOOD
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
         ("in.jsonl.gz", b"no gzip", "in.jsonl.gz: can't be decompressed"),
         ("in.jsonl.gz", gzip.compress(GOOD * 9)[:-9], "in.jsonl.gz: can't be decompressed"),
         ("in.jsonl.gz", gzip.compress(GOOD) + b"more", "in.jsonl.gz: can't be decompressed"),
         ("in.jsonl.gz", bomb, "line 1: longer than 64 MiB"),
-        ("in.csv", b"text\r\na\r\n\xff\r\n", "line 3: not UTF-8"),
+        ("in.csv", "text\r\nä\r\n".encode("utf-16"), "line 1: not UTF-8"),
         ("in.csv.gz", bomb, "line 1: longer than 64 MiB"),
         pytest.param(
             "in.csv.gz",
@@ -59,9 +80,9 @@ GOOD = b'{"text": "a"}\n'
         ),
         ("in.xml", b"<a/>", "in .jsonl, .jl, .csv"),
     ],
-    ids=range(14),
+    ids=range(8),
 )
-def test_a_feed_that_is_none_is_named_with_the_line(call, tmp_path, name, content, message) -> None:
+def test_a_feed_that_can_not_be_read_is_named(call, tmp_path, name, content, message) -> None:
     path = tmp_path / name
     content = content if isinstance(content, bytes) else content()
     path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""What is dropped can be given back, whatever it was."""
+"""Every dropped item can be restored, whatever its kind."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ async def test_what_can_not_be_kept_is_not_dropped(tmp_path, monkeypatch):
 async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(
     tmp_path, caplog, monkeypatch, limit
 ):
-    """An eighth of the budget is allowed: one more byte could not be given back."""
+    """An eighth of the budget is allowed: one more byte could not be restored."""
     if limit == "database":
         monkeypatch.setattr("scrapy_simhash.db.transactions.LARGEST_ROW", 3000)
 

@@ -29,7 +29,7 @@ def claim(number):
 
 
 def unavailable():
-    error = IndexUnavailable("the database is away")
+    error = IndexUnavailable("the database is unavailable")
     error.__cause__ = OperationalError("", {}, Exception("away"))
     return error
 

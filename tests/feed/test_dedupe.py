@@ -158,7 +158,7 @@ def test_the_fields_of_the_project_are_compared_unless_others_are_named(dedupe_i
     offers = [offer(n, title=f"Title {n}") for n in range(2)]
     assert dedupe_items(offers, SIMHASH_FIELDS=["description"])[0] == [0]
     assert dedupe_items(offers, "--fields", "title", SIMHASH_FIELDS=["description"])[0] == [0, 1]
-    # Those of a class of items say nothing of a feed, whose items are of none.
+    # Fields of an item class do not apply to a feed, whose items have no class.
     fields = {"scrapy.Item": ["description"]}
     assert dedupe_items(offers, SIMHASH_FIELDS=fields)[0] == [0, 1]
 

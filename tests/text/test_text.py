@@ -105,7 +105,7 @@ def test_marked_element_is_left_out(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["reader", "download", "category-social tag-ads", "commentary"])
 def test_only_whole_words_mark_an_element(name: str) -> None:
-    """WordPress puts the slugs of categories into classes: they say nothing of the layout."""
+    """WordPress puts the slugs of categories into classes, which are irrelevant to the layout."""
     extra = f'<div class="{name}"><p>{OTHER[0]}</p></div>'
     assert page_text(f"<body>{paragraphs(ENGLISH)}{extra}") == "\n".join([*ENGLISH, OTHER[0]])
 
