@@ -28,7 +28,7 @@ from scrapy_simhash.visible import plural, shortened, visible, without_passwords
 _FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S{1,30}$")
 
 # The number of changes in an excerpt, the characters shown of each, and of the text before it.
-_CHANGES, _LONGEST, _BEFORE = 3, 60, 24
+_CHANGES, _LONGEST, _BEFORE = 3, 60, 40
 
 
 class _Console(Console):
@@ -130,7 +130,7 @@ def excerpts(first: str, changes: Sequence[Change]) -> list[dict[str, str]]:
     place = 0
     for change in changes:
         start, place = place, place + change.copied
-        before = first[max(start, place - 2 * _BEFORE) : place]
+        before = first[max(start, place - _BEFORE) : place]
         removed = first[place : place + change.removed]
         place += change.removed
         if removed.strip() or change.added.strip():
@@ -138,8 +138,7 @@ def excerpts(first: str, changes: Sequence[Change]) -> list[dict[str, str]]:
     by_size = sorted(range(len(found)), key=lambda one: -len(found[one][1] + found[one][2]))
     return [
         {
-            # Its last words: without spaces, its last characters.
-            "before": " ".join(before.split()[-4:])[-_BEFORE:],
+            "before": " ".join(before.split()[-3:]),
             "removed": shortened(" ".join(removed.split()), _LONGEST),
             "added": shortened(" ".join(added.split()), _LONGEST),
         }
