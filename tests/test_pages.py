@@ -1,4 +1,4 @@
-"""What the pages show can be done as it is written there."""
+"""The commands on the pages work as shown."""
 
 from __future__ import annotations
 

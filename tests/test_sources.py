@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from sources import DOCS, PACKAGE, ROOT, trees
+from sources import ROOT, trees
 
 from scrapy_simhash.cli.output import format_distance
 from scrapy_simhash.visible import plural
@@ -80,7 +80,10 @@ class TestCounts:
 #: Phrases that this project once used in a sense of its own; each has a plain word.
 PHRASES = (
     *("hang on", "hangs on", "gives the interpreter away", "by and by", "anew", "sees to"),
-    *("sign of life", "signs of life", "nothing comes of", "of which nothing"),
+    *("sign of life", "signs of life", "nothing comes of", "of which nothing", "given back"),
+    *("is there already", "are there already", "says nothing", "say nothing", "what it says"),
+    *("what they say", "what it was told", "is told", "are told", "was told", "is said"),
+    *("said of", "told of", "met again"),
 )
 # They may go on in the next line of a comment.
 PRIVATE = re.compile(
@@ -90,10 +93,11 @@ WRITTEN = {".py", ".c", ".h", ".md", ".js", ".html", ".css"}
 
 
 def written_files() -> Iterator[Path]:
-    yield ROOT / "README.md"
-    for folder in (PACKAGE, ROOT / "tests", DOCS):
-        for path in sorted(folder.rglob("*")):
-            if path.suffix in WRITTEN and "_build" not in path.parts and path != Path(__file__):
+    yield from sorted(ROOT.glob("*.md"))
+    for folder in ("scrapy_simhash", "docs", "tests", "benchmarks", "example_project"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            is_made = {"_build", ".scrapy"} & {*path.relative_to(ROOT).parts}
+            if path.suffix in WRITTEN and not is_made and path != Path(__file__):
                 yield path
 
 

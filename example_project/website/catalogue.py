@@ -38,12 +38,12 @@ def catalogue(*, later: bool = False) -> list[Page]:
 
 
 def manifest(pages: list[Page]) -> dict[str, Any]:
-    """What is true about the pages, to judge a crawl by.
+    """The right answers for a crawl of the pages.
 
     `groups` maps the id of a story to the URLs of all its pages, and `others` the id of any other
-    thing to what the items are known by that tell of it, as often as they do: of these exactly one
-    is worth storing. `changed` has the ids of what is worth storing again when its earlier version
-    is there already. `kinds` counts the pages of each kind, `things` the items that are no stories.
+    thing to the identities of its items, one for each item: exactly one of each list is worth
+    storing. `changed` has the ids of things worth storing again after their earlier version.
+    `kinds` counts the pages of each kind, `things` the items that are no stories.
     """
     groups: dict[str, list[str]] = {}
     others: dict[str, list[str]] = {}

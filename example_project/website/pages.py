@@ -30,19 +30,19 @@ class Outlet:
 class Thing:
     """What a page tells beside a story or instead of one, such as an author, an event, an offer.
 
-    Things with the same `group` are the same thing. One without a page of its own is told from
-    others by all that is said of it.
+    Things with the same `group` are the same thing. One without a page of its own is
+    distinguished from others by all its fields.
     """
 
     kind: str
     group: str
     fields: dict[str, str]
-    # Whether it is said otherwise than on the day before.
+    # Whether it differs from the day before.
     changed: bool = False
 
     @property
     def label(self) -> str:
-        """All that is said of it, on one line."""
+        """All its fields, on one line."""
         return ", ".join(self.fields.values())
 
 

@@ -18,7 +18,7 @@ STORIES_PER_TOPIC = 9
 
 @dataclass(frozen=True)
 class Story:
-    """What is told, whatever page it is told on."""
+    """The content of a story, the same on all its pages."""
 
     id: str
     language: str

@@ -28,7 +28,7 @@ class Claims:
         worker: asks the database.
         settings: which duplicates are dropped.
         stats: where outcomes are counted.
-        errors: is told of each answer.
+        errors: is notified of each answer.
     """
 
     def __init__(

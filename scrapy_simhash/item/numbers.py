@@ -11,7 +11,7 @@ from scrapy_simhash.features.tokens import normal
 #: Characters of a text whose numbers count.
 MAX_TEXT = 1_000_000
 
-#: Currencies that are told apart. Their indexes are stored: only append. The first stands for no
+#: Currencies that are distinguished. Their indexes are stored: only append. The first stands for no
 #: currency, or for a sign that several share.
 CURRENCIES = (
     *("", "usd", "eur", "gbp", "cny", "chf", "inr", "krw", "rub", "brl", "cad", "aud", "nzd"),

@@ -15,7 +15,7 @@ from scrapy_simhash.history.kept import kept_times
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.simhash.measure import similarity_at
-from scrapy_simhash.visible import format_time, shortened
+from scrapy_simhash.visible import format_time, plural, shortened
 
 #: Rows of each list, such as the largest groups.
 TOP = 15
@@ -110,7 +110,7 @@ def _similarities(subject: Subject) -> Histogram:
     return Histogram(
         "Similarity to the nearest item",
         f"The dashed line is the threshold, {subject.threshold:.2g}. Not drawn: {equal:,} of "
-        f"{len(found):,} duplicates, whose text is equal to that of their original",
+        f"{len(found):,} {plural(len(found), 'duplicate')}, with the text of their original",
         "similarity from",
         ("kept, estimated", "dropped"),
         _binned(

@@ -30,7 +30,7 @@ _LONG_TAG = re.compile(
     re.ASCII,
 )
 _END_OF_SCRIPT = partial(re.compile("</script", re.ASCII | re.IGNORECASE).search)
-# How many lookalikes are told from tags, each by parsing the text before it.
+# How many lookalikes are distinguished from tags, each by parsing the text before it.
 _LOOKALIKES = 4
 _PROBE = "simhash-probe"
 

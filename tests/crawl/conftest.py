@@ -31,7 +31,7 @@ def database(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def site(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Articles at the PATHS of a module, which `loopback.twins` made."""
+    """Articles at the PATHS of a module, from `loopback.in_batch`."""
     with serve({path: article(path.split("/")[1]) for path in request.module.PATHS}) as address:
         yield address
 

@@ -111,7 +111,7 @@ class Unreliable:
 async def test_with_later_pipelines_that_drop_and_fail_nothing_is_lost_or_kept_twice(
     settings, groups
 ):
-    paths = [f"/{group}/{twin}" for group in range(groups) for twin in range(3)]
+    paths = [f"/{group}/{page}" for group in range(groups) for page in range(3)]
     random.Random(1).shuffle(paths)
     settings = settings | {"ITEM_PIPELINES": {Unreliable: 500}, "SIMHASH_TIMEOUT": 60}
     with serve({path: article(path.split("/")[1]) for path in paths}) as site:
@@ -660,7 +660,7 @@ async def test_reset_forgets_what_was_seen(settings):
 
 @deferred_f_from_coro_f
 async def test_a_second_crawl_delivers_the_same_pages_again_in_any_order(settings):
-    paths = [f"/{group}/{twin}" for group in range(20) for twin in range(3)]
+    paths = [f"/{group}/{page}" for group in range(20) for page in range(3)]
     with serve({path: article(path.split("/")[1], path) for path in paths}) as site:
         urls = [site + path for path in paths]
         first = await crawl(PageSpider, settings, urls)

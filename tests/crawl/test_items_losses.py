@@ -1,4 +1,4 @@
-"""Pages of one site that share most of what they say, while their items are all different."""
+"""Pages of one site that share most of their text, while their items are all different."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the spider middleware does with what callbacks yield, while it finds out how much it is.
 
-A page with one item is compared by its text, the items of a page with several by what they say: so
+A page with one item is compared by its text, the items of a page with several by their fields: so
 of two equal pages the copy's only item is dropped, while two different ones are kept.
 """
 

@@ -286,7 +286,7 @@ async def test_while_the_thread_hangs_nobody_waits_for_it_a_second_time(session)
     await until(lambda: worker._breaker.refusal is None)
     assert (await worker.claim("n", document("c"))).kind == "unique"
     await close(worker)
-    # Late as it was, it was made; the others were not even asked for.
+    # The late call was made; the others were not even started.
     assert [call.claims for call in session.calls if call.claims] == [["a"], ["c"]]
     assert [call.release for call in session.calls if call.release] == [[ord("a")]]
 

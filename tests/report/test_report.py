@@ -233,7 +233,7 @@ def test_items_are_counted_by_time_and_by_similarity(address, tmp_path):
     assert sum(int(row[1]) for row in new) == 4
     assert sum(int(row[2]) for row in new) == 2
     similar = cells(page, "Similarity to the nearest item")
-    assert "1 of 2 duplicates, whose text is equal to that of their original." in page
+    assert "1 of 2 duplicates, with the text of their original." in page
     assert [int(row[2]) for row in similar if float(row[0]) >= 0.9] == [1]
     # The bars of each chart match its table.
     for name, column in (("kept", 1), ("dropped", 2)):
