@@ -9,6 +9,7 @@ import sys
 import pytest
 from loopback import STORES, PageSpider, crawl, critical_lines, in_batch, prose
 from scrapy.utils.defer import deferred_f_from_coro_f
+from servers import cleared_database
 from stored import change, rows_of
 
 from scrapy_simhash import Index, native
@@ -145,6 +146,18 @@ async def test_an_index_that_will_never_answer_is_reported_in_one_line_and_nothi
     assert "Traceback" not in caplog.text
     if before is not None:
         assert database.read_bytes() == before, "it is never repaired or replaced silently"
+
+
+@deferred_f_from_coro_f
+async def test_a_database_without_the_schema_of_its_url_is_refused(tmp_path, urls, caplog):
+    url = cleared_database("postgresql", tmp_path)
+    url = url.update_query_dict({"options": "-csearch_path=no_such"})
+    shown = url.render_as_string(hide_password=False)
+    done = await crawl(PageSpider, {"SIMHASH_DATABASE_URL": shown}, urls)
+    assert (done.reason, fetched(done)) == ("simhash_index_unusable", 0)
+    assert done.crawler.spider is None, "scrapy crawl exits with 1"
+    (line,) = critical_lines(caplog)
+    assert line.endswith("no schema has been selected to create in")
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300], ids=["nul", "lone", "long"])

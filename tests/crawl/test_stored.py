@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from io import BytesIO
 
 import pytest
@@ -13,6 +14,8 @@ from scrapy.utils.defer import deferred_f_from_coro_f, maybe_deferred_to_future
 from stored import rows_of
 from twisted.internet.threads import deferToThread
 from visits import IN_ORDER
+
+from scrapy_simhash import Index
 
 GROUPS, COPIES = 4, 3
 PATHS = in_batch(GROUPS, COPIES)
@@ -282,14 +285,14 @@ async def test_one_of_several_feeds_that_is_not_stored_leaves_the_run_unsettled(
 # An index whose file goes away
 
 
-@pytest.mark.parametrize("goes", ["deleted", "moved"])
+@pytest.mark.parametrize("goes", ["deleted", "moved", "deleted alone"])
 @deferred_f_from_coro_f
 async def test_a_file_that_goes_away_is_replaced(settings, urls, database, caplog, goes):
     def go():
         for path in database.parent.glob("index.db*"):
-            if goes == "deleted":
+            if goes == "deleted" or (goes == "deleted alone" and path == database):
                 path.unlink()
-            else:
+            elif goes == "moved":
                 path.rename(path.with_name(f"old-{path.name}"))
 
     # The first of each group before, the second after.
@@ -302,6 +305,38 @@ async def test_a_file_that_goes_away_is_replaced(settings, urls, database, caplo
     assert settled(database) == [(1,)]
     again = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
     assert again.items == [], "the new file has the secret of the old one"
+
+
+@pytest.mark.parametrize("comes", ["nothing", "another index", "another file"])
+@deferred_f_from_coro_f
+async def test_where_no_new_file_can_be_opened_items_are_stored_unchecked(
+    settings, urls, tmp_path, caplog, comes
+):
+    folder, other = tmp_path / "folder", tmp_path / "other.db"
+    folder.mkdir()
+    Index(f"sqlite:///{other}").close()
+    url = f"sqlite:///{folder}/index.db"
+
+    def go():
+        shutil.rmtree(folder)
+        if comes != "nothing":
+            folder.mkdir()
+            other.rename(folder / "index.db")
+        if comes == "another file":
+            (folder / "index.db").write_text("no database" * 1000)
+
+    pairs = [url for url in urls if not url.endswith("/2")]
+    done = await crawl(
+        InPhases, settings | {"SIMHASH_DATABASE_URL": url}, [lambda: None, go], pairs
+    )
+    assert groups(done.items) == sorted(EVERY * 2)
+    assert done.stats["failed_open"] == GROUPS
+    gone, unusable, unclosed = error_lines(caplog)
+    assert "deleted or moved" in gone
+    assert unusable.startswith("The index can't be used, storing items unchecked: ")
+    assert "could not be closed" in unclosed
+    if comes == "another index":
+        assert rows_of(folder / "index.db", "SELECT count(*) FROM simhash_claims") == [(0,)]
 
 
 # The thread of the index
