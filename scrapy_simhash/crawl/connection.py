@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict
@@ -16,13 +17,15 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import NamespaceGone
+from scrapy_simhash.exceptions import IndexUnusable, NamespaceGone, SchemaMismatch, SchemeMismatch
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
 from scrapy_simhash.index.verdict import Claim
 from scrapy_simhash.item.urls import load_sites
+
+logger = logging.getLogger(__name__)
 
 
 def connect(crawler: Crawler, settings: Settings, liveness: Liveness) -> CrawlDatabase:
@@ -61,6 +64,7 @@ class CrawlDatabase:
         self._liveness = liveness
         self._spider, self._job = spider, job
         self._valid_since = 0.0
+        self._is_lost = False
         self._open(settings.secret)
 
     def _open(self, secret: str | bytes | None) -> None:
@@ -92,11 +96,21 @@ class CrawlDatabase:
         """Open what is there now, with a new run, and with the secret of before.
 
         Raises:
-            IndexUnavailable, SchemaMismatch, SchemeMismatch: as when it was opened first.
+            IndexUnavailable: that was not possible; IndexUnusable, it will never be.
         """
-        self.run.abandon()
-        self._database.close()
-        self._open(self._database.secret)
+        if not self._is_lost:
+            self._is_lost = True
+            logger.error(
+                "The file of the index was deleted or moved while the crawl runs. A new one is "
+                "opened: items seen before are unknown to it, and their duplicates are stored"
+            )
+            self.run.abandon()
+            self._database.close()
+        try:
+            self._open(self._database.secret)
+        except (SchemaMismatch, SchemeMismatch) as error:
+            raise IndexUnusable(str(error)) from error
+        self._is_lost = False
         self._valid_since = self._database.now()
 
     def is_outdated(self, job: Job) -> bool:

@@ -116,15 +116,7 @@ class CircuitBreaker:
 
 
 class DatabaseThread:
-    """What runs in the thread.
-
-    Args:
-        connect: opens the database; called for the first job, and again after it failed.
-        jobs: the queue.
-        breaker: whether the database is available.
-        figures: what has been done.
-        batch: passes the answers to the event loop.
-    """
+    """What runs in the thread. `connect` opens the database, again after it has failed."""
 
     def __init__(
         self,
@@ -142,16 +134,18 @@ class DatabaseThread:
         self._database: CrawlDatabase | None = None
         #: Outcomes that could not be written yet.
         self._backlog: list[Job] = []
-        self._is_untidy = self._has_failed = self._is_lost = False
+        self._is_untidy = self._has_failed = False
 
     def run(self) -> None:
         """Work until the run is closed."""
         while True:
             try:
                 jobs, barrier = self._jobs.take(self._idle())
-            except Exception as error:  # noqa: BLE001 - without the thread nothing would be checked
-                self._log_once(error)
-                # One that repeats must not keep a processor busy.
+            except Exception:
+                if not self._has_failed:
+                    logger.exception("The index's thread failed; it goes on")
+                self._has_failed = True
+                # An error that repeats must not keep a processor busy.
                 time.sleep(_PROBE)
                 continue
             self._breaker.returns += 1
@@ -175,32 +169,17 @@ class DatabaseThread:
             if barrier.close is not None:
                 return
 
-    def _log_once(self, error: Exception) -> None:
-        if not self._has_failed:
-            self._has_failed = True
-            logger.error("The index's thread failed; it goes on", exc_info=error)
-
     def _is_in_place(self) -> bool:
         """Whether the file of the database is still there, or was replaced by a new one."""
-        database = self._database
-        if database is None or not database.is_gone():
+        if (database := self._database) is None or not database.is_gone():
             return True
         if self._breaker.idle > 0:
             return False
-        if not self._is_lost:
-            self._is_lost = True
-            logger.error(
-                "The file of the index was deleted or moved while the crawl runs. A new one is "
-                "opened: items seen before are unknown to it, and their duplicates are stored"
-            )
         try:
             database.reopen()
-        except Exception as error:  # noqa: BLE001 - the crawl goes on without it
-            if not isinstance(error, IndexUnavailable):
-                error = IndexUnusable(str(error))
+        except IndexUnavailable as error:
             self._breaker.note_error(error)
             return False
-        self._is_lost = False
         self._figures.run = database.run.id
         self._breaker.note_answer()
         return True
@@ -359,10 +338,11 @@ class DatabaseThread:
     def _end(self, close: Callable[[Run], None]) -> bool:
         """Close the run and the database; whether that worked."""
         # The last attempt to write the backlog.
-        if not self._is_in_place():
-            return self._leave_open(self._breaker.error)
+        is_in_place, reason = self._is_in_place(), self._breaker.error
         self._breaker.error = None
         try:
+            if not is_in_place:
+                raise reason or IndexUnavailable  # noqa: TRY301 - handled as any error is
             self._do([])
             if self._database is not None:
                 # A run whose outcomes could not be written stays open: it counts as crashed.
@@ -377,17 +357,14 @@ class DatabaseThread:
                     len(self._backlog),
                 )
         except Exception as error:  # noqa: BLE001 - any error: the crawl is over
-            return self._leave_open(error)
+            self.abandon()
+            logger.error(  # noqa: TRY400 - the message is complete
+                "The index could not be closed (%s). This run counts as crashed: the next one "
+                "releases its claims",
+                error,
+            )
+            return False
         return not self._backlog
-
-    def _leave_open(self, error: Exception | None) -> bool:
-        self.abandon()
-        logger.error(
-            "The index could not be closed (%s). This run counts as crashed: the next one "
-            "releases its claims",
-            error,
-        )
-        return False
 
 
 def _is_outage(error: Exception) -> TypeGuard[IndexUnavailable]:

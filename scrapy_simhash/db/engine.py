@@ -53,6 +53,17 @@ def sqlite_file(url: URL) -> Path | None:
     return Path(path)
 
 
+def file_id(path: Path | None) -> tuple[int, int] | None:
+    """Device and inode of a file, (-1, -1) if there is none; None where that is not known."""
+    try:
+        found = path.stat() if path is not None else None
+    except FileNotFoundError:
+        return -1, -1
+    except OSError:  # such as an interruption of a network drive
+        return None
+    return (found.st_dev, found.st_ino) if found is not None else None
+
+
 def missing_driver(url: URL, error: ModuleNotFoundError) -> str:
     """The error message for a URL whose driver is not installed."""
     extra = {"postgresql": "postgresql", "mysql": "mariadb", "mariadb": "mariadb"}.get(

@@ -24,6 +24,7 @@ from scrapy_simhash.db.engine import (
     check_url,
     clock,
     engine_options,
+    file_id,
     is_pooled,
     largest_row,
     missing_driver,
@@ -116,7 +117,6 @@ class Database:
             raise ValueError(self._passwords.hide(str(error))) from self._passwords.cause(error)
         path = sqlite_file(self.url)
         self._file = path.absolute() if path is not None else None
-        self._file_id: tuple[int, int] | None = None
         if path is not None:
             # SQLite gives the files it adds beside it the same mode.
             make_private(path)
@@ -133,7 +133,7 @@ class Database:
         try:
             self._prepare(wanted)
             self.check_secret(wanted)
-            self._file_id = self._identify_file()
+            self._file_id = file_id(self._file)
         except BaseException:
             self.engine.dispose()
             raise
@@ -156,19 +156,7 @@ class Database:
 
     def is_gone(self) -> bool:
         """Whether the file was deleted, moved or replaced since it was opened; SQLite only."""
-        return self._file_id is not None and self._identify_file() != self._file_id
-
-    def _identify_file(self) -> tuple[int, int] | None:
-        if self._file is None:
-            return None
-        try:
-            found = self._file.stat()
-        except FileNotFoundError:
-            return -1, -1
-        except OSError:
-            # Nothing is known, for instance on a network drive.
-            return self._file_id
-        return found.st_dev, found.st_ino
+        return self._file_id is not None and file_id(self._file) not in {None, self._file_id}
 
     def close(self) -> None:
         """Close all connections."""
