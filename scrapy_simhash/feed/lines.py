@@ -33,6 +33,8 @@ from scrapy_simhash.feed.source import (
 #: Suffixes of JSON Lines.
 JSON_LINES = frozenset({".jsonl", ".jl", ".ndjson"})
 
+# Python's csv takes 8 bytes or more for each character of a cell.
+_MOST_ROW = 16 << 20
 _TOO_LONG, _TOO_MANY = "longer than 64 MiB", f"more than {MOST_VALUES:,} values"
 
 
@@ -79,17 +81,20 @@ class JsonLines(_Lines):
     def records(self) -> Generator[tuple[int, bytes]]:
         """The lines that are not blank."""
         with closing(self._blocks()) as blocks:
-            for block, lines in blocks:
-                yield from _numbered(block, lines)
+            for block in blocks:
+                yield from _numbered(block)
 
     def chunks(self) -> Generator[Chunk]:
         """The lines that are not blank."""
         # Where the file is not compressed, other processes can read the lines themselves.
         is_plain = not is_compressed(self.path)
         with closing(self._blocks()) as blocks:
-            for block, lines in blocks:
+            for block in blocks:
+                lines = block.content.split(b"\n")
                 blank = lines.count(b"") + sum(map(bytes.isspace, lines))
-                if length := len(lines) - blank:
+                length = len(lines) - blank
+                del lines  # one may be very long
+                if length:
                     yield Chunk(length, block._replace(content=b"") if is_plain else block)
 
     def unpacked(self, packed: _Block) -> Iterable[tuple[int, bytes]]:
@@ -98,7 +103,7 @@ class JsonLines(_Lines):
             with self.path.open("rb") as stream:
                 stream.seek(packed.start)
                 packed = packed._replace(content=stream.read(packed.size))
-        return _numbered(packed, packed.content.split(b"\n"))
+        return _numbered(packed)
 
     def item(self, record: tuple[int, bytes]) -> dict[str, Any]:
         """The object on a line."""
@@ -121,8 +126,8 @@ class JsonLines(_Lines):
         """The line with its line feed."""
         return record[1] + b"\n"
 
-    def _blocks(self) -> Generator[tuple[_Block, list[bytes]]]:
-        """Whole lines, as a block and one by one; no line is longer than allowed."""
+    def _blocks(self) -> Generator[_Block]:
+        """Blocks of whole lines; no line is longer than allowed."""
         number, start = 1, 0
         with open_unpacked(self.path) as stream:
             while content := stream.read(CHUNK_BYTES):
@@ -133,9 +138,8 @@ class JsonLines(_Lines):
                         line = number + content.count(b"\n")
                         raise FeedError(f"{self.path}, line {line}: {_TOO_LONG}")
                     content += missing
-                lines = content.split(b"\n")
-                yield _Block(number, start, len(content), content), lines
-                number += len(lines) - 1
+                yield _Block(number, start, len(content), content)
+                number += content.count(b"\n")
                 start += len(content)
 
 
@@ -164,7 +168,9 @@ class CsvFile(_Lines):
     def chunks(self) -> Generator[Chunk]:
         """The rows behind the header."""
         with closing(self.records()) as rows:
-            yield from chunks_of((record, sum(map(len, record[1]))) for record in rows)
+            yield from chunks_of(
+                (record, sum(map(len, record[1]), len(record[1]))) for record in rows
+            )
 
     def item(self, record: tuple[int, list[str]]) -> dict[str, Any]:
         """The cells of a row by the names of their columns."""
@@ -217,17 +223,17 @@ class CsvFile(_Lines):
         def lines() -> Iterator[str]:
             nonlocal number, size, cells
             # A row continues as long as a quotation mark is open.
-            while line := text.readline(MOST_BYTES + 1 - size):
+            while line := text.readline(_MOST_ROW + 1 - size):
                 number += 1
                 size += len(line)
                 cells += line.count(",")
-                if size > MOST_BYTES or cells > MOST_VALUES:
-                    problem = _TOO_LONG if size > MOST_BYTES else _TOO_MANY
+                if size > _MOST_ROW or cells > MOST_VALUES:
+                    problem = "longer than 16 MiB" if size > _MOST_ROW else _TOO_MANY
                     raise FeedError(f"{self.path}, line {number}: {problem}")
                 yield line
 
         # By default csv refuses cells of 128 KiB.
-        limit = csv.field_size_limit(MOST_BYTES)
+        limit = csv.field_size_limit(_MOST_ROW)
         try:
             with (
                 open_unpacked(self.path) as stream,
@@ -259,8 +265,8 @@ class _Block(NamedTuple):
     content: bytes
 
 
-def _numbered(block: _Block, lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+def _numbered(block: _Block) -> Iterator[tuple[int, bytes]]:
     """The lines that are not blank, with their numbers."""
-    for number, line in enumerate(lines, block.number):
+    for number, line in enumerate(block.content.split(b"\n"), block.number):
         if line and not line.isspace():
             yield number, line

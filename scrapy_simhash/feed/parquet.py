@@ -8,10 +8,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from scrapy_simhash.feed.source import Chunk, FeedError, Source, chunks_of
+from scrapy_simhash.feed.parquet_pages import rows_at_a_time
+from scrapy_simhash.feed.source import (
+    MOST_BYTES,
+    MOST_VALUES,
+    Chunk,
+    FeedError,
+    Source,
+    chunks_of,
+)
 
-# Rows that are read at a time.
-_ROWS = 1024
+# Rows that are written as a group, and the most columns.
+_GROUP, _COLUMNS = 16 * 1024, 10_000
+# The most values in lists, and bytes, that become objects at a time.
+_MOST = (MOST_VALUES, MOST_BYTES)
 
 
 def pyarrow() -> Any:
@@ -21,6 +31,7 @@ def pyarrow() -> Any:
         FeedError: it is not installed.
     """
     try:
+        import pyarrow.compute  # noqa: PLC0415 - optional
         import pyarrow.parquet  # noqa: PLC0415 - optional
     except ImportError as error:
         raise FeedError("Parquet needs pyarrow: pip install 'scrapy-simhash[parquet]'") from error
@@ -63,32 +74,118 @@ class ParquetTable(Source):
         with self._open() as file:
             schema = file.schema_arrow
         with library.parquet.ParquetWriter(stream, schema) as writer:
-            for batch in (batch for source in sources for batch in source._batches()):
-                chosen = library.array(islice(wanted, len(batch)), library.bool_())
-                if kept := batch.slice(0, len(chosen)).filter(chosen):
-                    writer.write_batch(kept)
+            for table in _tables(_kept(sources, wanted, schema)):
+                writer.write_table(table)
 
     def _sized_rows(self) -> Generator[tuple[dict[str, Any], int]]:
         for batch in self._batches():
-            size = batch.nbytes // max(1, len(batch))
-            yield from ((row, size) for row in batch.to_pylist())
+            rows = batch.to_pylist()
+            size = batch.nbytes // len(rows)
+            yield from ((row, size) for row in rows)
 
     def _batches(self) -> Iterator[Any]:
+        """Rows that fit into memory, also as dicts."""
+        number = 0
         with self._open() as file:
+            # A list may repeat one long text millions of times.
+            columns = map(file.schema.column, range(file.metadata.num_columns))
+            texts = [
+                column.path
+                for column in columns
+                if column.max_repetition_level and column.physical_type == "BYTE_ARRAY"
+            ]
+        with self._open(read_dictionary=texts) as file, self.path.open("rb") as stream:
             try:
-                yield from file.iter_batches(_ROWS)
-            except (OSError, ValueError) as error:
+                for group in range(file.num_row_groups):
+                    rows = rows_at_a_time(stream, file.metadata.row_group(group), file.schema)
+                    for batch in file.iter_batches(rows, [group], use_threads=False):
+                        for part in _parts(batch):
+                            number += len(part)
+                            yield part
+            except FeedError as error:
+                raise FeedError(f"{self.path}, behind row {number}: {error}") from error
+            except (OSError, ValueError, pyarrow().ArrowException) as error:
                 raise FeedError(f"{self.path}: can't be read: {error}") from error
 
     @contextmanager
-    def _open(self) -> Iterator[Any]:
+    def _open(self, **options: Any) -> Iterator[Any]:
         library = pyarrow()
         try:
-            file = library.parquet.ParquetFile(self.path)
-        except library.ArrowInvalid as error:
+            file = library.parquet.ParquetFile(self.path, **options)
+        except (library.ArrowException, OSError) as error:
             raise FeedError(f"{self.path}: not a Parquet file ({error})") from error
         with file:
+            if file.metadata.num_columns > _COLUMNS:
+                raise FeedError(f"{self.path}: more than {_COLUMNS:,} columns")
             yield file
+
+
+def _parts(batch: Any) -> Iterator[Any]:
+    """A batch, or parts with few enough values and bytes."""
+    is_small = all(most >= found for most, found in zip(_MOST, _size(batch.columns), strict=True))
+    if is_small:
+        yield batch
+    elif len(batch) == 1:
+        raise FeedError("a row has more than 1,000,000 values or 64 MiB")
+    else:
+        half = len(batch) // 2
+        yield from _parts(batch.slice(0, half))
+        yield from _parts(batch.slice(half))
+
+
+def _size(arrays: Iterable[Any]) -> tuple[int, int]:
+    """The number of values in lists, and the bytes of texts."""
+    values = size = 0
+    for array in arrays:
+        inner = _inner(array)
+        found = _size(inner)
+        values += sum(map(len, inner)) + found[0]
+        size += found[1] if inner else _bytes(array)
+    return values, size
+
+
+def _inner(array: Any) -> list[Any]:
+    """The values in lists, structs or maps."""
+    types = pyarrow().types
+    if types.is_map(array.type):
+        start, stop = (array.offsets[place].as_py() for place in (0, -1))
+        return [part.slice(start, stop - start) for part in (array.keys, array.items)]
+    if types.is_struct(array.type):
+        return list(array.flatten())
+    return [array.flatten()] if types.is_nested(array.type) else []
+
+
+def _bytes(array: Any) -> int:
+    """The size of the values, with each in full that shares its text with others."""
+    library = pyarrow()
+    if not library.types.is_dictionary(array.type):
+        return int(array.nbytes)
+    kind = array.dictionary.type
+    if library.types.is_string(kind) or library.types.is_binary(kind):
+        lengths = library.compute.binary_length(array.dictionary)
+        return int(library.compute.sum(lengths.take(array.indices)).as_py() or 0)
+    return 8 * len(array)
+
+
+def _kept(sources: Sequence[ParquetTable], wanted: Iterator[bool], schema: Any) -> Iterator[Any]:
+    library = pyarrow()
+    for batch in (batch for source in sources for batch in source._batches()):
+        chosen = library.array(islice(wanted, len(batch)), library.bool_())
+        if kept := batch.slice(0, len(chosen)).filter(chosen):
+            yield kept.cast(schema)
+
+
+def _tables(batches: Iterable[Any]) -> Iterator[Any]:
+    """Batches in groups of rows of a sensible size."""
+    library = pyarrow()
+    group: list[Any] = []
+    for batch in batches:
+        group.append(batch)
+        if sum(map(len, group)) >= _GROUP or sum(one.nbytes for one in group) >= MOST_BYTES:
+            yield library.Table.from_batches(group)
+            group = []
+    if group:
+        yield library.Table.from_batches(group)
 
 
 def write_rows(stream: BinaryIO, rows: Iterable[dict[str, Any]], schema: Any) -> None:
@@ -96,5 +193,5 @@ def write_rows(stream: BinaryIO, rows: Iterable[dict[str, Any]], schema: Any) ->
     library = pyarrow()
     left = iter(rows)
     with library.parquet.ParquetWriter(stream, schema) as writer:
-        while part := list(islice(left, _ROWS * 16)):
+        while part := list(islice(left, _GROUP)):
             writer.write_table(library.Table.from_pylist(part, schema))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from scrapy_simhash.feed.compressed import without_suffix
-from scrapy_simhash.feed.source import Chunk, FeedError, Source, chunks_of
+from scrapy_simhash.feed.source import MOST_BYTES, Chunk, FeedError, Source, chunks_of
 from scrapy_simhash.text.html import decode
 
 #: Suffixes of archives, perhaps with ".gz" behind them.
@@ -41,6 +41,8 @@ class WarcPage:
 
     def fields(self) -> dict[str, str]:
         """The page as an item, for other formats."""
+        if len(self.html or self.text or "") > MOST_BYTES:
+            raise FeedError(f"{self.url}: a page of more than 64 MiB, which is not read to its end")
         if self.html is None:
             return {"url": self.url, "text": self.text or ""}
         return {"url": self.url, "html": decode(self.html)}
@@ -151,13 +153,13 @@ def _page(record: Any, types: Any) -> WarcPage | None:
     """The page of a record, if it is one."""
     url = record.headers.get("WARC-Target-URI", "")
     if record.record_type == types.conversion:
-        return WarcPage(url, None, record.reader.read().decode("utf-8", "replace"))
+        return WarcPage(url, None, record.reader.read(MOST_BYTES + 1).decode("utf-8", "replace"))
     if record.record_type != types.response or record.http_headers is None:
         return None
     status, type_ = record.http_headers.status_code, record.http_content_type or ""
     if not 200 <= (status or 0) < 300 or type_.lower() not in _HTML:
         return None
-    return WarcPage(url, record.reader.read(), None)
+    return WarcPage(url, record.reader.read(MOST_BYTES + 1), None)
 
 
 def _fastwarc() -> Any:
