@@ -96,10 +96,10 @@ def deduplicate(
         `differs`; and `similarity`, that of the texts of these two rows.
 
     Raises:
-        ValueError: an argument is out of range, a column is missing, or a column has the name of
-            one that is added.
+        ValueError: an argument is out of range, a column is missing, a column has the name of one
+            that is added, or the numbers in `order` are not distinct.
     """
-    _check_columns(df, order)
+    _check_columns(df, order, fields)
     plan = Plan.make(
         load_scheme(scheme, scheme_options),
         secret_of(secret or token_hex()),
@@ -115,21 +115,34 @@ def deduplicate(
 
 def _decided(df: Any, sketching: _Sketching) -> Any:
     plan, order = sketching.plan, sketching.order
-    sketches = df.mapInArrow(sketching, _SKETCH).persist()
     deciding = _Deciding(plan, len(sketching.criteria))
-    decided = (
-        sketches.join(_linked(sketches, plan), "number")
-        .groupBy("bucket")
-        # Spark inspects the number of parameters, and would count self.
-        .applyInArrow(lambda table: deciding.decide(table), _DECIDED)  # noqa: PLW0108
-    )
+    sketches = df.mapInArrow(sketching, _SKETCH).persist()
+    try:
+        rows, distinct = sketches.agg(f.count("*"), f.countDistinct("number")).first()
+        if distinct < rows:
+            raise ValueError(
+                f"order {order!r}: {rows:,} rows have {distinct:,} distinct numbers; "
+                "null and repeated numbers are not allowed"
+            )
+        decided = (
+            sketches.join(_linked(sketches, plan), "number")
+            .groupBy("bucket")
+            # Spark inspects the number of parameters, and would count self.
+            .applyInArrow(lambda table: deciding.decide(table), _DECIDED)  # noqa: PLW0108
+            # Made now, while the sketches are kept, and removed with the result.
+            .localCheckpoint()
+        )
+    finally:
+        sketches.unpersist()
     return _joined(df, decided, order)
 
 
-def _check_columns(df: Any, order: str) -> None:
+def _check_columns(df: Any, order: str, fields: Sequence[str] | None) -> None:
     types = dict(df.dtypes)
     if types.get(order) not in {"tinyint", "smallint", "int", "bigint"}:
         raise ValueError(f"order {order!r}: not a column of whole numbers, such as an id")
+    if fields is not None and not {name.partition(".")[0] for name in fields} & types.keys():
+        raise ValueError(f"no column has a name of {', '.join(fields)}")
     if taken := [name for name in (*_NEW, "number") if name in types and name != order]:
         raise ValueError(f"column {taken[0]!r} already exists: rename it")
 

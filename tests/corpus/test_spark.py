@@ -47,6 +47,10 @@ def frame(session, given):
     return session.createDataFrame(rows, f"id long, {schema}")
 
 
+def nothing_is_cached(session):
+    return session._jsparkSession.sharedState().cacheManager().isEmpty()
+
+
 @pytest.mark.parametrize(("count", "prefer"), [(5000, ""), (600, "own-site=c.test,shortest-url")])
 def test_rows_are_decided_on_as_on_one_machine(session, count, prefer):
     from scrapy_simhash.spark import deduplicate
@@ -60,6 +64,7 @@ def test_rows_are_decided_on_as_on_one_machine(session, count, prefer):
     df = deduplicate(frame(session, given), "id", prefer=prefer, secret=GIVEN)
     rows = sorted(df.collect(), key=lambda row: row.id)
     assert [row.id for row in rows] == list(range(count))
+    assert nothing_is_cached(session)
     assert [row.kept for row in rows] == made.kept.tolist()
     matches = [-1 if row.match is None else row.match for row in rows]
     assert matches == made.matches.tolist()
@@ -79,3 +84,16 @@ def test_what_a_frame_does_not_support_is_reported(session):
         deduplicate(df.withColumnRenamed("name", "kept"), "id")
     with pytest.raises(ValueError, match="allowed are own-site"):
         deduplicate(df, "id", prefer="best")
+
+
+@pytest.mark.parametrize("numbers", [[1, 2, 2], [1, None, 2], [None, None, 1]])
+def test_numbers_that_are_not_distinct_are_refused(session, numbers):
+    from scrapy_simhash.spark import deduplicate
+
+    rows = [(number, "http://a.test/", f"text {place}") for place, number in enumerate(numbers)]
+    df = session.createDataFrame(rows, "id long, url string, text string")
+    with pytest.raises(ValueError, match=r"3 rows have [12] distinct numbers"):
+        deduplicate(df, "id")
+    assert nothing_is_cached(session)
+    with pytest.raises(ValueError, match="no column has a name of txt"):
+        deduplicate(df, "id", fields=["txt"])
