@@ -272,9 +272,7 @@ def test_no_text_grows_much_or_has_a_long_row_when_it_is_normalised(
     assert max(map(longest_row, made)) <= 2 * 30
     assert len(normal) <= len(text) + 110_000
     # Nothing is lost: the end stays as written.
-    assert (
-        normalize("NFKC", normal).replace(tokens._JOINER, "")[-9:] == normalize("NFKC", text)[-9:]
-    )
+    assert normal[-9:] == text[-9:]
 
 
 @pytest.mark.parametrize("unit", [*GROWING, "e\u0301", "\u1100\u1161"])
