@@ -15,9 +15,6 @@ from scrapy_simhash.db.lock_wait import SLICES
 from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.exceptions import IndexUnusable
 
-#: The bytes of a row in a statement, at most, and of all items in one transaction.
-LARGEST_ROW = 128 << 20
-
 
 def check_url(url: str | URL) -> URL:
     """Parse a database URL.
@@ -112,72 +109,6 @@ def _libpq(timeout: float) -> dict[str, Any]:
         "keepalives_count": 3,
         "tcp_user_timeout": 1000 * seconds,
     }
-
-
-def session_settings(dialect: str, timeout: float, makes_tables: bool) -> list[str]:
-    """The statements to execute on each new connection."""
-    milliseconds = int(timeout * 1000)
-    lock_timeout = milliseconds // SLICES
-    match dialect:
-        case "sqlite":
-            return [
-                # Stored in the file: set only in those we make.
-                *(["PRAGMA journal_mode=WAL"] if makes_tables else []),
-                "PRAGMA synchronous=NORMAL",
-                "PRAGMA cache_size=-4096",
-                "PRAGMA wal_autocheckpoint=16000",
-                "PRAGMA temp_store=MEMORY",
-            ]
-        case "postgresql":
-            return [
-                f"SET statement_timeout = {milliseconds}",
-                f"SET lock_timeout = {max(1, lock_timeout)}",
-                "COMMIT",
-            ]
-        case "mysql" | "mariadb":
-            statements = [
-                f"SET SESSION innodb_lock_wait_timeout = {max(1, lock_timeout // 1000)}",
-                # In local time, the hour at the end of summer time comes twice.
-                "SET time_zone = '+00:00'",
-            ]
-            if dialect == "mariadb":
-                # Otherwise long IN lists are joined as a table, which is slower than look-ups.
-                statements.append("SET SESSION in_predicate_conversion_threshold = 0")
-            return statements
-    return []
-
-
-def largest_row(connection: Any) -> int:
-    """The bytes of a statement that a connection to MariaDB accepts, less what one row needs."""
-    cursor = connection.cursor()
-    cursor.execute("SELECT @@max_allowed_packet")
-    ((packet,),) = cursor.fetchall()
-    return min(LARGEST_ROW, int(packet) - int(packet) // 16)
-
-
-def is_pooled(connection: Any) -> bool:
-    """Whether a connection to PostgreSQL leads to a pooler, such as pgbouncer.
-
-    A pooler makes up a process number, as it uses other processes of the server in turn.
-    """
-    cursor = connection.cursor()
-    cursor.execute("SELECT pg_backend_pid()")
-    ((number,),) = cursor.fetchall()
-    connection.rollback()
-    return bool(number != connection.info.backend_pid)
-
-
-def transaction_settings(timeout: float) -> str:
-    """The statement that begins each transaction behind a pooler.
-
-    The settings of a session would stay on the server's connection, which other applications use.
-    """
-    limits = {"statement_timeout": timeout, "lock_timeout": timeout / SLICES}
-    settings = (
-        f"set_config('{name}', '{max(1, int(seconds * 1000))}', true)"
-        for name, seconds in limits.items()
-    )
-    return f"SELECT {', '.join(settings)}"
 
 
 def clock(connection: Connection) -> float:

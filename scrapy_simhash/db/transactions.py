@@ -19,18 +19,14 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.connections import Connections
 from scrapy_simhash.db.engine import (
-    LARGEST_ROW,
     check_url,
     clock,
     engine_options,
     file_id,
-    is_pooled,
-    largest_row,
     missing_driver,
-    session_settings,
     sqlite_file,
-    transaction_settings,
 )
 from scrapy_simhash.db.errors import (
     is_creation_race,
@@ -43,7 +39,7 @@ from scrapy_simhash.db.errors import (
 from scrapy_simhash.db.lock import ON_LOCK
 from scrapy_simhash.db.lock_wait import Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords, shown_url
-from scrapy_simhash.db.pipeline import execute, pipelined
+from scrapy_simhash.db.pipeline import pipelined
 from scrapy_simhash.db.secret import read_secret, secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (
@@ -78,7 +74,7 @@ class Database:
     Attributes:
         secret: the 16 bytes that all hashes stored in it depend on. With them, texts can be made
             whose fingerprint is near that of another text.
-        largest_row: bytes that a row may take in a statement.
+        connections: see :class:`Connections`.
 
     Raises:
         ValueError: the URL can't be read, its driver is not installed, or the secret is too short.
@@ -120,16 +116,11 @@ class Database:
         if path is not None:
             # SQLite gives the files it adds beside it the same mode.
             make_private(path)
-        # Before SQLAlchemy's own, which fails in a database without an encoding.
-        event.listen(self.engine, "connect", self._on_connect, insert=True)
-        event.listen(self.engine, "begin", self._on_begin)
+        self.connections = Connections(self.engine, str(self), timeout, makes_tables)
         event.listen(self.engine, "handle_error", note_end)
         self.dialect = self.engine.dialect.name
         self._offset = 0.0
         self._is_durable = False
-        #: Whether a pooler gives each transaction another connection of PostgreSQL.
-        self._is_pooled = False
-        self.largest_row = LARGEST_ROW
         try:
             self._prepare(wanted)
             self.check_secret(wanted)
@@ -237,7 +228,7 @@ class Database:
                 except SQLAlchemyError as error:
                     if is_prepared_elsewhere(error):
                         # A pooler that was not recognised: connect again.
-                        self._is_pooled = True
+                        self.connections.is_pooled = True
                         self.engine.dispose()
                     if is_too_large(error, cuts=wait.cuts):
                         reason = unavailable(str(self), error, self._passwords)
@@ -276,7 +267,7 @@ class Database:
             if found is None:
                 self._make_tables(connection)
             elif found != str(schema.VERSION):
-                raise SchemaMismatch(self._other_version(str(found)))
+                raise SchemaMismatch(_other_version(str(self), str(found)))
             self.secret = read_secret(connection, secret)
             self.clock(connection)
 
@@ -298,41 +289,16 @@ class Database:
         schema.metadata.create_all(connection)
         connection.execute(insert(schema.meta).values(name="version", value=str(schema.VERSION)))
 
-    def _other_version(self, found: str) -> str:
-        is_older = found.isdecimal() and len(found) < 10 and int(found) < schema.VERSION
-        advice = (
-            "start over with `scrapy simhash reset --all`" if is_older else "upgrade scrapy_simhash"
-        )
-        return (
-            f"{self}: its tables have version {found[:40]}, this version of scrapy_simhash works "
-            f"with version {schema.VERSION}; {advice}, or use another database"
-        )
 
-    def _on_connect(self, connection: Any, _record: object) -> None:
-        driver = self.engine.dialect.driver
-        if driver in {"psycopg", "psycopg2"}:
-            if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
-                connection.close()
-                raise IndexUnusable(
-                    f"{self}: the database's encoding is SQL_ASCII, and must be UTF8: create "
-                    "another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
-                )
-            self._is_pooled |= is_pooled(connection)
-        if self._is_pooled:
-            if driver == "psycopg":
-                # Statements that are prepared on one connection are missing on the others.
-                connection.prepare_threshold = None
-            return
-        if driver == "pymysql":
-            self.largest_row = largest_row(connection)
-        cursor = connection.cursor()
-        for statement in session_settings(self.dialect, self.timeout, self._makes_tables):
-            cursor.execute(statement)
-        cursor.close()
-
-    def _on_begin(self, connection: Connection) -> None:
-        if self._is_pooled:
-            execute(connection, transaction_settings(self.timeout), None, replans=True)
+def _other_version(name: str, found: str) -> str:
+    is_older = found.isdecimal() and len(found) < 10 and int(found) < schema.VERSION
+    advice = (
+        "start over with `scrapy simhash reset --all`" if is_older else "upgrade scrapy_simhash"
+    )
+    return (
+        f"{name}: its tables have version {found[:40]}, this version of scrapy_simhash works "
+        f"with version {schema.VERSION}; {advice}, or use another database"
+    )
 
 
 def _attempt(work: Callable[[Connection, bool], T], connection: Connection, *, retried: bool) -> T:

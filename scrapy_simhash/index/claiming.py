@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from scrapy_simhash.db.engine import LARGEST_ROW
+from scrapy_simhash.db.connections import LARGEST_ROW
 from scrapy_simhash.db.lock import ask_lock
 from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.statements import storable
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
@@ -27,7 +29,8 @@ from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of
 from scrapy_simhash.index.decide import Decision, decide, of_group, stands_for
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.queries import Found, Hits
-from scrapy_simhash.index.verdict import Claim, Claimant, Document, Duplicate, Row, Verdict
+from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Row, Verdict
 from scrapy_simhash.index.writer import Writer, ask_present, ask_to_confirm, deletion_row
 from scrapy_simhash.text.packed import TooLarge
 
@@ -53,7 +56,8 @@ class Work:
     Attributes:
         lookup: of the namespace.
         budgets: bytes of texts and of items that it may store.
-        largest_row: see :class:`Database`.
+        largest_row: see :class:`Connections`.
+        run: the run that claims.
         now: seconds since the epoch, the same for each attempt.
         batch: the documents to be claimed, if any.
         confirm: rows of claims.
@@ -64,6 +68,7 @@ class Work:
     lookup: Lookup
     budgets: tuple[float, float]
     largest_row: int
+    run: Run
     now: float
     batch: Batch | None
     confirm: Sequence[Row]
@@ -91,6 +96,9 @@ class Work:
         if asked.present is not None:
             writer.record_duplicates(self.duplicates, asked.present, retried=retried)
         writer.usage.record()
+        if retried:
+            # The server may have been down to be restored from a backup.
+            self.run.check(connection)
         return verdicts, writer.usage
 
     def _claim(
@@ -143,11 +151,43 @@ class Work:
         return _Asked(confirmed, hits, present)
 
 
-def prepare(
+def execute(
+    database: Database,
+    run: Run,
+    lookup: Lookup,
+    budgets: tuple[float, float],
+    claims: Sequence[Document],
+    **given: Any,
+) -> list[Verdict]:
+    """Do the work of one transaction; see :meth:`Index.execute`."""
+    most = database.connections.largest_row
+    reasons = [_reason_to_skip(document, most) for document in claims]
+    wanted = [document for document, reason in zip(claims, reasons, strict=True) if not reason]
+    work = _prepare(lookup, budgets, most, run, database.now(), documents=wanted, **given)
+    try:
+        decided, usage = database.transact_once(work.execute, lookup.namespace.id, in_pipeline=True)
+    except TooLarge as error:
+        if claims or given["duplicates"]:
+            raise
+        # Outcomes are small: it must be something else, and they must not be lost.
+        raise IndexUnavailable(str(error)) from error.__cause__
+    lookup.note(len(wanted), usage)
+    answers = iter(decided)
+    return [Verdict("skipped", reason=reason) if reason else next(answers) for reason in reasons]
+
+
+def _reason_to_skip(document: Document, largest_row: int) -> str | None:
+    if document.sketch.fingerprint is None:
+        return "no_text"
+    is_too_large = statement_size(document.key, document.url) > largest_row
+    return "too_large" if is_too_large else None
+
+
+def _prepare(
     lookup: Lookup,
     budgets: tuple[float, float],
     largest_row: int,
-    claimant: Claimant,
+    run: Run,
     now: float,
     *,
     documents: Sequence[Document],
@@ -160,7 +200,7 @@ def prepare(
     Raises:
         TooLarge: a duplicate, or all of them together.
     """
-    keeps = budgets[0] > 0
+    keeps, claimant = budgets[0] > 0, run.claimant
     namespace = lookup.namespace
 
     def mine(claims: Sequence[Claim]) -> list[Row]:
@@ -184,6 +224,7 @@ def prepare(
         lookup,
         budgets,
         largest_row,
+        run,
         now,
         lookup.batch(documents, claimant, now=now, keep_texts=keeps) if documents else None,
         mine(confirm),

@@ -13,16 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, Self
 
-from sqlalchemy import Connection
 from sqlalchemy.engine import URL
 
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import IndexUnavailable, NamespaceGone
-from scrapy_simhash.index.batch import Batch, bare_sketch, statement_size
-from scrapy_simhash.index.budgets import UsageCounters
-from scrapy_simhash.index.claiming import prepare
+from scrapy_simhash.exceptions import NamespaceGone
+from scrapy_simhash.index.batch import Batch, bare_sketch
+from scrapy_simhash.index.claiming import execute
 from scrapy_simhash.index.comparing import foresee, nearest_claims
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.namespace import open_namespace, size_of
@@ -39,7 +37,6 @@ from scrapy_simhash.index.verdict import (
 )
 from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, keyed, load_scheme
-from scrapy_simhash.text.packed import TooLarge
 
 logger = logging.getLogger(__name__)
 
@@ -263,8 +260,7 @@ class Index:
 
     def _batch(self, document: Document, claimant: Claimant) -> Batch:
         """A batch of one document, to be looked up only."""
-        now = self.database.now()
-        return self.lookup.batch([document], claimant, now=now, keep_texts=False)
+        return self.lookup.batch([document], claimant, now=self.database.now(), keep_texts=False)
 
     def execute(
         self,
@@ -297,37 +293,4 @@ class Index:
             return self._execute(claims, **given)
 
     def _execute(self, claims: Sequence[Document], **given: Any) -> list[Verdict]:
-        reasons = list(map(self._reason_to_skip, claims))
-        wanted = [document for document, reason in zip(claims, reasons, strict=True) if not reason]
-        database, now = self.database, self.database.now()
-        work = prepare(
-            *(self.lookup, self._budgets, database.largest_row, self.run.claimant, now),
-            documents=wanted,
-            **given,
-        )
-
-        def execute(connection: Connection, retried: bool) -> tuple[list[Verdict], UsageCounters]:
-            done = work.execute(connection, retried)
-            if retried:
-                # The server may have been down to be restored from a backup.
-                self.run.check(connection)
-            return done
-
-        try:
-            decided, usage = database.transact_once(execute, self.id, in_pipeline=True)
-        except TooLarge as error:
-            if claims or given["duplicates"]:
-                raise
-            # Outcomes are small: it must be something else, and they must not be lost.
-            raise IndexUnavailable(str(error)) from error.__cause__
-        self.lookup.note(len(wanted), usage)
-        answers = iter(decided)
-        return [
-            Verdict("skipped", reason=reason) if reason else next(answers) for reason in reasons
-        ]
-
-    def _reason_to_skip(self, document: Document) -> str | None:
-        if document.sketch.fingerprint is None:
-            return "no_text"
-        is_too_large = statement_size(document.key, document.url) > self.database.largest_row
-        return "too_large" if is_too_large else None
+        return execute(self.database, self.run, self.lookup, self._budgets, claims, **given)

@@ -33,7 +33,7 @@ def test_several_writers_share_the_connections_of_a_pooler(
     url: URL, monkeypatch: pytest.MonkeyPatch, is_recognised: bool
 ) -> None:
     if not is_recognised:
-        monkeypatch.setattr("scrapy_simhash.db.transactions.is_pooled", lambda _connection: False)
+        monkeypatch.setattr("scrapy_simhash.db.connections.is_pooled", lambda _connection: False)
     kinds: list[str] = []
     failed: list[BaseException] = []
 

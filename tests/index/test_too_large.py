@@ -27,7 +27,7 @@ def duplicate(index: Index, number: int, item: bytes) -> Duplicate:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_document_that_is_too_large_is_skipped_alone(db: Database) -> None:
-    db.largest_row = 5000
+    db.connections.largest_row = 5000
     with Index(db) as index:
         long = f"https://example.com/{'x' * 5000}"
         texts = [{"text": article(n), "key": str(n)} for n in range(3)]
@@ -42,7 +42,7 @@ def test_a_document_that_is_too_large_is_skipped_alone(db: Database) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_text_that_is_too_large_is_not_stored_and_its_document_is_claimed(db: Database) -> None:
-    db.largest_row = 3000
+    db.connections.largest_row = 3000
     with Index(db) as index:
         assert index.claim(article(1, words=3000), key="a").kind == "unique"
         assert index.claim(article(2), key="b").kind == "unique"
@@ -60,7 +60,7 @@ def test_duplicates_that_are_too_large_one_by_one_or_together_are_refused(
         with pytest.raises(TooLarge):
             index.execute(duplicates=copies)
         index.execute(duplicates=copies[:2])
-        db.largest_row = 2000
+        db.connections.largest_row = 2000
         with pytest.raises(TooLarge):
             index.execute(duplicates=copies[2:])
         assert rows(db, schema.duplicates) == 2
@@ -71,7 +71,7 @@ def test_the_limit_of_mariadb_is_known(db: Database) -> None:
     with Index(db) as index:
         copy = duplicate(index, 0, LARGE)
         # Each byte escaped: what is allowed always fits.
-        fits = duplicate(index, 1, b"'" * (db.largest_row // 2 - 1000))
+        fits = duplicate(index, 1, b"'" * (db.connections.largest_row // 2 - 1000))
         with pytest.raises(TooLarge):
             index.execute(duplicates=[copy])
         index.execute(duplicates=[fits])
@@ -81,7 +81,7 @@ def test_the_limit_of_mariadb_is_known(db: Database) -> None:
 @pytest.mark.parametrize("engine", ["mariadb"])
 def test_what_mariadb_refuses_for_its_size_is_told_apart_from_an_outage(db: Database) -> None:
     """The limit may be lower on the way, or have been changed: the server hangs up."""
-    db.largest_row = 1 << 40
+    db.connections.largest_row = 1 << 40
     with Index(db) as index:
         copy = duplicate(index, 0, LARGE)
         verdict = index.claim(article(1), key="c")
