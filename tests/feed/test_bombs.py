@@ -133,8 +133,8 @@ def peak(path, folder) -> int:
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(name=st.sampled_from(sorted(BOMBS)), size=st.integers(1, 400))
-def test_a_bomb_takes_at_most_300_mb_over_a_small_file(tmp_path, name, size):
+def test_a_bomb_takes_at_most_700_mb_over_a_small_file(tmp_path, name, size):
     small, bomb = (tmp_path / f"{one}.{name.partition('.')[2]}" for one in ("small", "bomb"))
     BOMBS[name](small, 10_000)
     BOMBS[name](bomb, size * MEBIBYTE)
-    assert peak(bomb, tmp_path) - peak(small, tmp_path) <= 300
+    assert peak(bomb, tmp_path) - peak(small, tmp_path) <= 700
