@@ -121,8 +121,8 @@ def _decided(df: Any, sketching: _Sketching) -> Any:
         rows, distinct = sketches.agg(f.count("*"), f.countDistinct("number")).first()
         if distinct < rows:
             raise ValueError(
-                f"order {order!r}: {rows:,} rows have {distinct:,} distinct numbers; "
-                "null and repeated numbers are not allowed"
+                f"order {order!r}: null and repeated numbers are not allowed "
+                f"(rows: {rows:,}, distinct numbers: {distinct:,})"
             )
         decided = (
             sketches.join(_linked(sketches, plan), "number")

@@ -116,7 +116,7 @@ class ParquetTable(Source):
             raise FeedError(f"{self.path}: not a Parquet file ({error})") from error
         with file:
             if file.metadata.num_columns > _COLUMNS:
-                raise FeedError(f"{self.path}: more than {_COLUMNS:,} columns")
+                raise FeedError(f"{self.path}: a file may have {_COLUMNS:,} columns at most")
             yield file
 
 
