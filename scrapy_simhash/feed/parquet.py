@@ -116,7 +116,7 @@ class ParquetTable(Source):
             raise FeedError(f"{self.path}: not a Parquet file ({error})") from error
         with file:
             if file.metadata.num_columns > _COLUMNS:
-                raise FeedError(f"{self.path}: a file may have {_COLUMNS:,} columns at most")
+                raise FeedError(f"{self.path}: too many columns (the limit is {_COLUMNS:,})")
             yield file
 
 
