@@ -235,10 +235,10 @@ def test_on_scrapyd_a_project_has_an_index_that_the_next_job_and_the_command_fin
     first, second, wrong = (
         (logs / f"{job}.log").read_text() for job in ("first", "second", "wrong")
     )
-    assert f"Index {place}, namespace 'pages' with 0 claims" in first
+    assert f"Index {place}, namespace 'pages' with 0 stored items" in first
     with (tmp_path / "items" / "news" / "pages" / "first.jl").open() as feed:
         assert groups_of(feed) == once_each()
-    assert f"Index {place}, namespace 'pages' with {GROUPS} claims" in second
+    assert f"Index {place}, namespace 'pages' with {GROUPS} stored items" in second
     assert f"{GROUPS * COPIES} checked, 0 kept" in second
     assert wrong.count("The crawl is not started: SIMHASH_SIMILARITY") == 1
     assert "Traceback" not in wrong
