@@ -60,7 +60,7 @@ BOMBS = {
     "open.csv.gz": lambda path, n: path.write_bytes(zipped(b'a,b\n"', b"x\n", n)),
     "page.warc.gz": lambda path, n: path.write_bytes(archive(b"<p>a " * (n // 5))),
     "page.parquet": long_value,
-    "shared.parquet": lambda path, n: shared_values(path, n // 4, 1000, 4),
+    "shared.parquet": lambda path, n: shared_values(path, n // 4, 20, 4),
     "rows.parquet": lambda path, n: shared_values(path, n // 50, 200),
     "values.parquet": lambda path, n: long_list(path, n // 8, 1),
     "list.parquet": lambda path, n: long_list(path, 500_000, n // 1000),
