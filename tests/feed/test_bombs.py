@@ -8,8 +8,6 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 MEBIBYTE = 1 << 20
 
@@ -127,14 +125,16 @@ def peak(path, folder) -> int:
     return int(done.stdout.splitlines()[-1])
 
 
+#: Mebibytes over a small file of the same format. A value just below the limit, 64 MiB, costs most;
+#: pyarrow holds a page of Parquet several times while it unpacks it.
+OVER = {"page.parquet": 700, "shared.parquet": 900}
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak")
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(name=st.sampled_from(sorted(BOMBS)), size=st.integers(1, 400))
-def test_a_bomb_takes_at_most_700_mb_over_a_small_file(tmp_path, name, size):
+@pytest.mark.parametrize("name", sorted(BOMBS))
+def test_a_bomb_takes_little_more_memory_than_a_small_file(tmp_path, name):
     small, bomb = (tmp_path / f"{one}.{name.partition('.')[2]}" for one in ("small", "bomb"))
     BOMBS[name](small, 10_000)
-    BOMBS[name](bomb, size * MEBIBYTE)
-    assert peak(bomb, tmp_path) - peak(small, tmp_path) <= 700
+    BOMBS[name](bomb, 60 * MEBIBYTE)
+    assert peak(bomb, tmp_path) - peak(small, tmp_path) <= OVER.get(name, 400)
