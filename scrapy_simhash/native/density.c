@@ -10,6 +10,7 @@
 #define NEARLY 0.85
 #define NOTE 400
 #define MARKED_SHARE 0.4
+#define STORY 400
 #define LITTLE 200
 #define LITTLE_SHARE 0.15
 #define SHORT 500
@@ -40,37 +41,6 @@ static Py_ssize_t bounded(Py_ssize_t value)
     return value < BEST ? value : BEST;
 }
 
-/* density._marked_blocks */
-static void mark(Page *page)
-{
-    Sum *sums = page->sums, *last = sums + page->count;
-    Py_ssize_t depth = 0;
-
-    memset(sums, 0, sizeof *sums);
-    for (const Piece *piece = page->pieces; sums < last; sums++, piece++) {
-        int is_short_link = piece->width < TITLE && is_links(piece);
-        sums[1].plain = sums->plain + piece->width - piece->linked;
-        sums[1].width = sums->width + piece->width;
-        sums[1].links = sums->links + (is_short_link ? piece->width : 0);
-        sums[1].changes = 0;
-    }
-    for (Py_ssize_t at = 0; at < page->span_count; at++) {
-        const Span *span = page->spans + at;
-        Sum *start = page->sums + span->start, *stop = page->sums + span->stop;
-        Py_ssize_t plain = stop->plain - start->plain;
-        int is_menu = 2 * (stop->links - start->links) > stop->width - start->width;
-        Py_ssize_t whole = span->is_marked && plain < NOTE ? last->width : last->plain;
-        if ((span->is_marked || is_menu) && (double)plain < MARKED_SHARE * (double)whole) {
-            start->changes++;
-            stop->changes--;
-        }
-    }
-    for (Py_ssize_t at = 0; at < page->count; at++) {
-        depth += page->sums[at].changes;
-        page->pieces[at].is_marked = depth > 0;
-    }
-}
-
 /* density._score */
 static Py_ssize_t score(const Piece *piece)
 {
@@ -83,6 +53,92 @@ static Py_ssize_t score(const Piece *piece)
     }
     made = made < WORST ? WORST : made;
     return piece->is_marked && made > 0 ? 0 : bounded(made);
+}
+
+/* Whether an element is marked as comments; the name of a whole page does not make it one. */
+static int is_comments(const Page *page, const Span *span)
+{
+    return span->mark == COMMENTS && span->stop - span->start < page->count;
+}
+
+/* density._covered: mark the pieces of boilerplate, or of comments, or both. */
+static void mark_pieces(Page *page, int with_boilerplate, int with_comments)
+{
+    Py_ssize_t depth = 0;
+    for (Py_ssize_t at = 0; at <= page->count; at++)
+        page->sums[at].changes = 0;
+    for (const Span *span = page->spans; span < page->spans + page->span_count; span++)
+        if ((with_boilerplate && span->is_boilerplate) ||
+            (with_comments && is_comments(page, span))) {
+            page->sums[span->start].changes++;
+            page->sums[span->stop].changes--;
+        }
+    for (Py_ssize_t at = 0; at < page->count; at++) {
+        depth += page->sums[at].changes;
+        page->pieces[at].is_marked = depth > 0;
+    }
+}
+
+/* density._boilerplate, without the pieces that are marked. Returns whether there are comments too
+ * large for it. */
+static int find_boilerplate(Page *page)
+{
+    Sum *sums = page->sums, *last = sums + page->count;
+    int has_large = 0;
+
+    memset(sums, 0, sizeof *sums);
+    for (const Piece *piece = page->pieces; sums < last; sums++, piece++) {
+        Py_ssize_t width = piece->is_marked ? 0 : piece->width;
+        int is_short_link = piece->width < TITLE && is_links(piece);
+        sums[1].plain = sums->plain + (width ? width - piece->linked : 0);
+        sums[1].width = sums->width + width;
+        sums[1].links = sums->links + (is_short_link ? width : 0);
+    }
+    for (Span *span = page->spans; span < page->spans + page->span_count; span++) {
+        const Sum *start = page->sums + span->start, *stop = page->sums + span->stop;
+        Py_ssize_t plain = stop->plain - start->plain;
+        int is_menu = 2 * (stop->links - start->links) > stop->width - start->width;
+        Py_ssize_t whole = span->mark && plain < NOTE ? last->width : last->plain;
+        int is_small = (double)plain < MARKED_SHARE * (double)whole;
+        span->is_boilerplate = (span->mark || is_menu) && is_small;
+        span->is_large = !is_small && is_comments(page, span);
+        has_large |= span->is_large;
+    }
+    return has_large;
+}
+
+/* Whether large comments come after a story. */
+static int have_story(const Page *page, const Span *span)
+{
+    Py_ssize_t prose = 0, at = 0;
+    for (; at < span->start; at++) {
+        Py_ssize_t made = score(page->pieces + at);
+        prose += made > 0 ? made : 0;
+    }
+    return prose >= STORY;
+}
+
+/* density._marked_blocks */
+static void mark(Page *page)
+{
+    const Span *end = page->spans + page->span_count, *last = NULL;
+    int has_large = find_boilerplate(page);
+
+    /* If any large comments come after a story, those that begin last do. */
+    for (const Span *span = page->spans; has_large && span < end; span++)
+        if (span->is_large && (!last || span->start > last->start))
+            last = span;
+    if (last) {
+        mark_pieces(page, 0, 1);
+        find_boilerplate(page);
+        mark_pieces(page, 1, 1);
+        if (have_story(page, last))
+            return;
+        for (Py_ssize_t at = 0; at < page->count; at++)
+            page->pieces[at].is_marked = 0;
+        find_boilerplate(page);
+    }
+    mark_pieces(page, 1, 0);
 }
 
 static Py_ssize_t kept_width(const Piece *piece)

@@ -1,6 +1,4 @@
-/* Tables of names, and whether class, id and style of an element mark boilerplate:
- * text.blocks.is_marked.
- */
+/* Tables of names, and what class, id and style mark an element as: text.blocks.mark_of. */
 
 #include "tree.h"
 
@@ -51,10 +49,11 @@ static const char *end_of(const char *text, int most)
     return at;
 }
 
-/* Whether one of the words of a name is in the table. A word with the number SLUG at the beginning
+/* What the words of a name that are in the table mark. A word with the number SLUG at the beginning
  * of a slug does not count, nor does the slug. */
-static int names_chrome(const Table *words, const char *name)
+static int mark_of_name(const Table *words, const char *name)
 {
+    int found = UNMARKED;
     const char *end = end_of(name, NAME_LENGTH);
     for (const char *at = name; at < end;) {
         const char *start = at;
@@ -76,14 +75,18 @@ static int names_chrome(const Table *words, const char *name)
         unsigned slot = slot_of(words, word, length, hash);
         if (!words->lengths[slot])
             continue;
-        if (words->numbers[slot] != SLUG)
-            return 1;
+        if (words->numbers[slot] == COMMENT)
+            return COMMENTS;
+        if (words->numbers[slot] != SLUG) {
+            found = MARKED;
+            continue;
+        }
         int begins = start == name || !is_of_word(start[-1]);
         if (begins && end - at > 1 && *at == '-' && !is_space(at[1]))
             while (at < end && !is_space(*at))
                 at++;
     }
-    return 0;
+    return found;
 }
 
 /* The end of a text that stands there, in any case; NULL if it does not. */
@@ -117,10 +120,14 @@ static int hides(const char *style)
     return 0;
 }
 
-int marks(const Table *words, const char *names[2], const char *style, int is_docbook)
+int mark_of(const Table *words, const char *names[2], const char *style, int is_docbook)
 {
-    for (int at = 0; at < 2; at++)
-        if (names[at] && names_chrome(words, names[at]))
-            return !(is_docbook && !strcmp(names[at], "sidebar"));
-    return style && hides(style);
+    int found = UNMARKED;
+    for (int at = 0; at < 2; at++) {
+        int mark = names[at] ? mark_of_name(words, names[at]) : UNMARKED;
+        if (mark && is_docbook && !strcmp(names[at], "sidebar"))
+            return UNMARKED;
+        found = mark > found ? mark : found;
+    }
+    return !found && style && hides(style) ? MARKED : found;
 }

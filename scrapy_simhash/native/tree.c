@@ -85,14 +85,15 @@ static int is_docbook(Walk *walk, const Node *element)
 
 static void add_span(Walk *walk, const Node *element, Py_ssize_t start, int kind)
 {
-    Span span = {start, count_pieces(walk), 0, 0, 0, kind == BESIDE, kind < LEAF};
-    if (element->properties && !span.is_marked) {
+    Span span = {start, count_pieces(walk), 0, 0, 0, kind == BESIDE ? MARKED : UNMARKED,
+                 kind < LEAF, 0, 0};
+    if (element->properties && !span.mark) {
         int *is_odd = &walk->is_odd;
         const char *names[] = {value_of(element, "class", is_odd), value_of(element, "id", is_odd)};
         int is_sidebar = (names[0] && !strcmp(names[0], "sidebar")) ||
                          (names[1] && !strcmp(names[1], "sidebar"));
-        span.is_marked = marks(walk->words, names, value_of(element, "style", is_odd),
-                               is_sidebar && is_docbook(walk, element));
+        span.mark = mark_of(walk->words, names, value_of(element, "style", is_odd),
+                            is_sidebar && is_docbook(walk, element));
     }
     append(&walk->spans, &span, sizeof span);
 }
@@ -172,7 +173,7 @@ void walk_tree(Walk *walk, PyObject *root, const Table *table, const Table *word
 {
     const Node *node = node_of(root);
     Actions actions = {.table = table};
-    Span page = {0, 0, 0, 0, 0, 0, 1};
+    Span page = {0, 0, 0, 0, 0, UNMARKED, 1, 0, 0};
 
     walk->words = words;
     walk->is_odd = !node;

@@ -63,7 +63,8 @@ int add_to_line(Line *line, Buffer *text, const char *content);
 
 /* As in text/blocks.py; kinds of blocks follow BLOCK. */
 enum { INLINE, SPACE, LINK, SKIP, BLOCK, BESIDE, LEAF, PARAGRAPH, HEADING };
-enum { CHROME, SLUG };
+enum { CHROME, SLUG, COMMENT };
+enum { UNMARKED, MARKED, COMMENTS };
 
 /* A block. */
 typedef struct {
@@ -75,7 +76,7 @@ typedef struct {
 /* The blocks inside an element; density.c uses the other fields. */
 typedef struct {
     Py_ssize_t start, stop, total, inner, part;
-    int is_marked, may_be_article;
+    int mark, may_be_article, is_boilerplate, is_large;
 } Span;
 
 /* The content of a tree, each piece of text with a newline behind it. */
@@ -110,7 +111,7 @@ void walk_skipped(Walk *walk, const Table *visible);
 
 void free_walk(Walk *walk);
 
-/* text.blocks.marks of a class and an id, and a style; NULL where there is none. */
-int marks(const Table *words, const char *names[2], const char *style, int is_docbook);
+/* text.blocks.mark_of a class and an id, and a style; NULL where there is none. */
+int mark_of(const Table *words, const char *names[2], const char *style, int is_docbook);
 
 #endif

@@ -79,16 +79,19 @@ _WIDE = re.compile(
     "\u3105-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
     "\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff]+"
 )
+# What an element is marked as.
+UNMARKED, MARKED, COMMENTS = range(3)
 # Words in a class or id that mark boilerplate, if common on the web.
 _CHROME = {
     *("ad", "ads", "advert", "advertisement", "advertisements", "adverts", "banner"),
-    *("breadcrumb", "breadcrumbs", "comment", "comments", "consent", "cookie", "cookies"),
+    *("breadcrumb", "breadcrumbs", "consent", "cookie", "cookies"),
     *("copyright", "disclaimer", "footer", "gdpr", "login", "masthead", "menu", "modal", "nav"),
     *("navbar", "navigation", "newsletter", "outbrain", "pager", "pagination", "popup", "promo"),
     *("recommend", "recommendation", "recommendations", "recommended", "related", "share"),
     *("sharing", "sidebar", "signup", "social", "sponsor", "sponsored", "subscribe"),
     *("subscription", "taboola", "tags", "toolbar", "tooltip", "widget"),
 }
+_COMMENTS = {"comment", "comments"}
 # WordPress adds the names of categories and tags, as one word, to the class of an article.
 _SLUGS = "category", "tag"
 _WORDS = re.compile(rf"\b(?:{'|'.join(_SLUGS)})-\S+|[a-z]+", re.ASCII | re.IGNORECASE)
@@ -96,10 +99,16 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.ASCII | r
 # Characters that count of a class or id, and of a style.
 _NAME_LENGTH, _STYLE_LENGTH = 256, 1024
 #: For the compiled core: the actions of tags on a page, on a page with little text, and inside
-#: skipped elements; and the words of names, 1 for those that begin a slug.
+#: skipped elements; and the words of names, 1 for those that begin a slug, 2 for comments.
 RULES = (
     *(actions.packed for actions in (CONTENT, RESCUE, VISIBLE)),
-    packed({**dict.fromkeys(sorted(_CHROME), 0), **dict.fromkeys(_SLUGS, 1)}),
+    packed(
+        {
+            **dict.fromkeys(sorted(_CHROME), 0),
+            **dict.fromkeys(_SLUGS, 1),
+            **dict.fromkeys(sorted(_COMMENTS), 2),
+        }
+    ),
 )
 
 
@@ -117,9 +126,9 @@ class Block(NamedTuple):
         return 2 * self.linked > self.width
 
 
-# A block-level element: its first block, one past its last; whether its tag, name or style marks it
-# as boilerplate; whether it may hold a whole article.
-Span = tuple[int, int, bool, bool]
+# A block-level element: its first block, one past its last; what its tag, name or style marks it
+# as; whether it may hold a whole article.
+Span = tuple[int, int, int, bool]
 
 
 def walk(  # noqa: C901 (one loop: see the docstring)
@@ -148,7 +157,7 @@ def walk(  # noqa: C901 (one loop: see the docstring)
                 kind, start = action, len(blocks)
             else:
                 if len(blocks) > start:
-                    marked = kind == BESIDE or is_marked(element)
+                    marked = MARKED if kind == BESIDE else mark_of(element)
                     spans.append((start, len(blocks), marked, kind < LEAF))
                 kind, start = stack.pop()
         elif action == LINK:
@@ -166,7 +175,7 @@ def walk(  # noqa: C901 (one loop: see the docstring)
             if links:
                 linked.append(text)
     _add_block(blocks, parts, linked, kind)
-    spans.append((0, len(blocks), False, True))
+    spans.append((0, len(blocks), UNMARKED, True))
     return blocks, spans
 
 
@@ -178,17 +187,25 @@ def width(text: str) -> int:
 
 
 @lru_cache(maxsize=8192)
-def _names_chrome(name: str) -> bool:
-    return not _CHROME.isdisjoint(map(str.lower, _WORDS.findall(name)))
+def _mark_of_name(name: str) -> int:
+    words = set(map(str.lower, _WORDS.findall(name)))
+    if not _COMMENTS.isdisjoint(words):
+        return COMMENTS
+    return UNMARKED if _CHROME.isdisjoint(words) else MARKED
 
 
-def is_marked(element: HtmlElement) -> bool:
-    """Whether the name or the style of an element marks it as boilerplate."""
+def mark_of(element: HtmlElement) -> int:
+    """What the name or the style of an element marks it as."""
+    found = UNMARKED
     for name in (element.get("class"), element.get("id")):
-        if name and _names_chrome(name[:_NAME_LENGTH]):
-            return not (name == "sidebar" and _is_docbook(element))
+        if name and (mark := _mark_of_name(name[:_NAME_LENGTH])):
+            if name == "sidebar" and _is_docbook(element):
+                return UNMARKED
+            found = max(found, mark)
     style = element.get("style")
-    return style is not None and _HIDDEN.search(style, 0, _STYLE_LENGTH) is not None
+    if not found and style and _HIDDEN.search(style, 0, _STYLE_LENGTH):
+        return MARKED
+    return found
 
 
 def _is_docbook(element: HtmlElement) -> bool:

@@ -14,6 +14,7 @@ Text Features" (WSDM 2010); summing scores over elements to Readability.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import accumulate, compress
 from operator import or_
 from typing import NamedTuple
@@ -21,6 +22,8 @@ from typing import NamedTuple
 from lxml.html import HtmlElement
 
 from scrapy_simhash.text.blocks import (
+    BLOCK,
+    COMMENTS,
     CONTENT,
     HEADING,
     PARAGRAPH,
@@ -43,10 +46,12 @@ _MOST = 0.75  # share of the best score that the element of an article needs
 _NEARLY = 0.85  # share of the largest sum that the smallest element needs
 _NOTE = 400  # with so little text beside a list of links, the links count as text
 _MARKED_SHARE = 0.4  # a larger share of the page's text is no boilerplate, whatever its name
+_STORY = 400  # prose before comments that makes them comments on it: about 64 words
 _LITTLE, _LITTLE_SHARE = 200, 0.15  # less, or a smaller share of the page, is no article
 _SHORT, _SHORT_SHARE = 500, 0.5  # a shorter text with a smaller share is a piece of the article
 _RESCUED = 1000  # width that the text inside skipped elements needs to be the page
 _TITLE = 25  # links of this width are titles of other pages rather than controls
+_EMPTY = Block("", 0, 0, BLOCK)
 
 
 class Reading(NamedTuple):
@@ -179,20 +184,58 @@ def _smallest(spans: list[Span], weights: Iterable[int]) -> slice:
 def _marked_blocks(blocks: list[Block], spans: list[Span]) -> list[bool]:
     """For every block, whether it is inside an element marked as boilerplate, or inside a menu.
 
+    However long, comments are boilerplate if they come after a story: then the page is read as if
+    it had none. Without a story, as in a guestbook, they are the text.
+    """
+    marked, large = _boilerplate(blocks, spans, [False] * len(blocks))
+    if large:
+        comments = _covered(len(blocks), filter(partial(_is_comments, len(blocks)), spans))
+        others, _ = _boilerplate(blocks, spans, comments)
+        others = list(map(or_, others, comments))
+        prose = [0, *accumulate(max(0, score) for score in map(_score, blocks, others))]
+        if any(prose[start] >= _STORY for start, *_ in large):
+            return others
+    return marked
+
+
+def _boilerplate(
+    blocks: list[Block], spans: list[Span], left_out: list[bool]
+) -> tuple[list[bool], list[Span]]:
+    """The blocks of boilerplate and menus, and the elements of comments too large for it.
+
     A menu is an element that consists mostly of short links.
     """
-    sums = [0, *accumulate(block.width - block.linked for block in blocks)]
-    widths = [0, *accumulate(block.width for block in blocks)]
-    links = [0, *accumulate(block.width * _is_short_link(block) for block in blocks)]
-    changes = [0] * (len(blocks) + 1)  # of the number of marked elements around
-    for start, stop, marked, _ in spans:
+    counted = [_EMPTY if out else block for block, out in zip(blocks, left_out, strict=True)]
+    sums = [0, *accumulate(block.width - block.linked for block in counted)]
+    widths = [0, *accumulate(block.width for block in counted)]
+    links = [0, *accumulate(block.width * _is_short_link(block) for block in counted)]
+    boilerplate, large = [], []
+    for span in spans:
+        start, stop, mark, _ = span
         text = sums[stop] - sums[start]
         is_menu = 2 * (links[stop] - links[start]) > widths[stop] - widths[start]
         # A footer is one even if there is no other text; a whole page is not a menu.
-        page = widths[-1] if marked and text < _NOTE else sums[-1]
-        if (marked or is_menu) and text < _MARKED_SHARE * page:
-            changes[start] += 1
-            changes[stop] -= 1
+        page = widths[-1] if mark and text < _NOTE else sums[-1]
+        if text >= _MARKED_SHARE * page:
+            if _is_comments(len(blocks), span):
+                large.append(span)
+        elif mark or is_menu:
+            boilerplate.append(span)
+    return _covered(len(blocks), boilerplate), large
+
+
+def _is_comments(count: int, span: Span) -> bool:
+    """Whether an element is marked as comments; the name of a whole page does not count."""
+    start, stop, mark, _ = span
+    return mark == COMMENTS and stop - start < count
+
+
+def _covered(count: int, spans: Iterable[Span]) -> list[bool]:
+    """For every block, whether it is inside one of some elements."""
+    changes = [0] * (count + 1)  # of the number of elements around
+    for start, stop, _, _ in spans:
+        changes[start] += 1
+        changes[stop] -= 1
     return [depth > 0 for depth in accumulate(changes[:-1])]
 
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from lxml.html import HtmlElement
 
 from scrapy_simhash.features.tokens import tokens
-from scrapy_simhash.text.blocks import BOILERPLATE, is_marked
+from scrapy_simhash.text.blocks import BOILERPLATE, mark_of
 from scrapy_simhash.text.markup import (
     META,
     PROPERTIES,
@@ -201,7 +201,7 @@ def _is_beside(element: HtmlElement, surroundings: set[HtmlElement]) -> bool:
     for around in (element, *element.iterancestors()):
         if around in surroundings or around.tag == "body":
             return True
-        if around.tag in _TEASER or is_marked(around):
+        if around.tag in _TEASER or mark_of(around):
             return False
         if _OTHERS.search(around.get("itemtype", "")[:VALUE]):
             return False

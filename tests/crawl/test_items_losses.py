@@ -6,8 +6,8 @@ import pytest
 from hosts import serve_hosts
 from loopback import PageSpider, crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
-from site_pages import layout, links, paragraphs, price, sentences, story, title
-from visits import claims_in, crawl_twice, on_both_engines
+from site_pages import layout, links, paragraphs, person, price, sentences, story, title
+from visits import IN_ORDER, claims_in, crawl_twice, on_both_engines
 
 SHOP, COUNCIL, BOOKS = "http://shop.example", "http://council.example", "http://books.example"
 
@@ -112,6 +112,21 @@ async def test_monthly_meetings_differ_by_their_date_alone(settings, spider):
     pages = {f"/meetings/{month}": meeting(month) for month in range(1, 8)}
     with serve_hosts({"council.example": pages}) as through:
         await crawl_twice(spider, settings | through, [COUNCIL + p for p in pages], kept=7)
+
+
+@on_both_engines
+@pytest.mark.parametrize("words", [900, 3480])
+@deferred_f_from_coro_f
+async def test_stories_outlive_a_long_text_that_was_pasted_below_each_as_a_comment(settings, words):
+    essay = paragraphs(*story("essay", words))
+    comments = f"<div class='comments'><div class='comment'><b>{person(1)}</b>{essay}</div></div>"
+    stories = {
+        f"/{n}": layout("news", title(n), paragraphs(*story(n, 180)) + comments) for n in range(6)
+    }
+    blog = {"/essay": layout("blog", title("essay"), essay)}
+    urls = ["http://blog.example/essay", *(f"http://news.example{path}" for path in stories)]
+    with serve_hosts({"blog.example": blog, "news.example": stories}) as through:
+        await crawl_twice(StoredPageSpider, settings | IN_ORDER | through, urls, kept=7)
 
 
 class EventSpider(PageSpider):

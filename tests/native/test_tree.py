@@ -52,7 +52,10 @@ names = st.sampled_from(
     ]
 )
 values = st.sampled_from(
-    ["", "menu", "nav left", "sidebar", "titlepage", "tag-nav", "display:none", "ÄÖ 中", "a" * 400]
+    [
+        *("", "menu", "nav left", "sidebar", "titlepage", "tag-nav", "display:none", "ÄÖ 中"),
+        *("a" * 400, "comments", "nav comment"),
+    ]
 )
 attributes = st.lists(
     st.tuples(st.sampled_from(["class", "id", "style", "CLASS", "x:class", "title"]), values),
@@ -119,7 +122,9 @@ def point_is_allowed(character):
     )
 
 
-words = st.sampled_from(["nav", "Ads", "tag", "category", "tags", "recommendations", "storynav"])
+words = st.sampled_from(
+    ["nav", "Ads", "Comment", "tag", "category", "tags", "recommendations", "storynav"]
+)
 named = st.lists(st.one_of(words, st.text("-_ 1x.\t\u2003é中\u212aK", max_size=4)), max_size=9)
 styles = st.lists(
     st.sampled_from(
@@ -174,6 +179,8 @@ def story_with(attribute, value):
         "<div class=nav>{}</div><main><p>{}</main><p><a>{}</a><a>{}</a>",
         "<main><p>{}</main><ul>{items}</ul>",
         "<div><p>{}<p>{}</div><ul>{links}</ul><div><p>{}</div>",
+        "<div><p>{}</div><div class=nav id=comments><p>{}</div><p>{}<div class=comment>{}</div>",
+        "<div class=comments><p>{}<div class=comment>{}</div></div><p>{}<div id=comment>{}</div>",
     ],
 )
 def test_what_is_long_enough_is_the_same_everywhere(page):

@@ -120,6 +120,64 @@ def test_marked_element_with_most_of_the_text_is_kept() -> None:
     assert page_text(page).splitlines()[:4] == ENGLISH
 
 
+ESSAY = [f"{sentence} {n}" for n in range(20) for sentence in OTHER]
+
+
+@LANGUAGES
+@pytest.mark.parametrize(
+    "comments",
+    [
+        "<div class='comments'>{}</div>",
+        "<div id='comment'><b>A reader</b>{}</div>",
+        "<section class='widget' id='comments'><h2>One comment</h2><div>{}</div></section>",
+        "<div class='comments'><div class='comment'>{}</div><p>I disagree.</p></div>",
+        "<ol><li class='comment even'>{}</li></ol>",
+    ],
+)
+def test_comment_that_is_longer_than_the_story_above_it_is_left_out(
+    comments: str, article: list[str]
+) -> None:
+    text = page_text(news(paragraphs(article * 2) + comments.format(paragraphs(ESSAY))))
+    assert text.splitlines() == article * 2
+
+
+def test_long_comment_does_not_turn_the_story_into_a_sidebar() -> None:
+    """The name of the layout around the story is no reason, however little the story is."""
+    story = f"<div class='content-sidebar-wrap'>{paragraphs(ENGLISH * 2)}</div>"
+    page = f"<body>{story}<div id='comments'>{paragraphs(ESSAY)}</div>"
+    assert page_text(page).splitlines() == ENGLISH * 2
+
+
+@pytest.mark.parametrize("width", [390, 410])
+def test_comments_need_a_story_to_be_left_out(width: int) -> None:
+    """A few lines above them are an introduction, not a story."""
+    page = f"<body><p>{'a' * width}</p><div class='comments'>{paragraphs(ESSAY)}</div>"
+    assert (ESSAY[0] in page_text(page)) == (width < 400)
+
+
+@pytest.mark.parametrize("name", ["comments", "comment", "content"])
+@pytest.mark.parametrize("body", ["", " class='single comments'"])
+def test_page_of_comments_is_its_comments(name: str, body: str) -> None:
+    menu = "".join(f"<li><a href='/{n}'>Section {n}</a></li>" for n in range(12))
+    entries = "".join(f"<div class='entry'><b>Reader</b><p>{text}</p></div>" for text in ESSAY)
+    page = f"<body{body}><ul>{menu}</ul><h1>Guests</h1><div class='{name}'>{entries}</div>"
+    assert set(ESSAY) <= set(page_text(page).splitlines())
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_long_comments_below_each_other_are_no_stories_with_comments(count: int) -> None:
+    texts = [f"{number} {' '.join(ESSAY)}" for number in range(count)]
+    entries = "".join(f"<div class='comment'><p>{text}</p></div>" for text in texts)
+    assert page_text(f"<body><h1>Guests</h1>{entries}").splitlines()[-count:] == texts
+
+
+def test_thread_is_its_question_and_its_answers() -> None:
+    posts = "".join(f"<div class='post'><p>{text}</p></div>" for text in ESSAY)
+    answers = f"<p>{ENGLISH[0]}</p><div class='comments'>{paragraphs(ESSAY)}</div>"
+    assert set(ESSAY) <= set(page_text(f"<body><h1>Ferry</h1>{posts}").splitlines())
+    assert set(ESSAY) <= set(page_text(f"<body><h1>Ferry</h1>{answers}").splitlines())
+
+
 @pytest.mark.parametrize("tag", ["nav", "button", "aside", "noscript"])
 def test_page_swallowed_by_an_element_that_is_skipped_is_found(tag: str) -> None:
     """A tag left open swallows the rest of the page; some sites are whole only in noscript."""
