@@ -52,7 +52,8 @@ _PERMANENT_SQLITE = frozenset({8, 11, 14, 26})
 # recognised and therefore retried.
 _REFUSED = re.compile(
     r"authentication failed for user|no password supplied|no pg_hba\.conf entry"
-    r"|(?:database|role) \".*\" does not exist|permission denied for database"
+    # The first name only, so that a long line is read once.
+    r"|^(?>.*?(?:database|role) \").*\" does not exist|permission denied for database"
 )
 
 _SQLITE_ADVICE = {

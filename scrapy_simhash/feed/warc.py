@@ -22,7 +22,10 @@ ARCHIVES = (".warc", ".wet")
 _HTML = ("text/html", "application/xhtml+xml")
 _BLOCK = 1 << 20
 _GZIP = b"\x1f\x8b"
-_HEAD = re.compile(rb"WARC/.*?\ncontent-length:[ \t]*(\d+).*?\n\r?\n", re.DOTALL | re.IGNORECASE)
+# The first length only, so that a damaged file is read once.
+_HEAD = re.compile(
+    rb"WARC/(?>.*?\ncontent-length:[ \t]*+(\d++)).*?\n\r?\n", re.DOTALL | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

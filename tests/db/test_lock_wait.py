@@ -197,6 +197,9 @@ def test_what_a_server_will_always_refuse_is_not_waited_for(
             'All failures were:\n- a: role "b" does not exist\n- b: role "b" does not exist',
             False,
         ),
+        ('- a: role "b" does not exist\n- b: role "c" is "d" does not exist', False),
+        ('role "b" is busy', True),
+        ('" does not exist: role "b"', True),
     ],
 )
 def test_messages_of_postgresql_without_a_code(message: str, is_worth_it: bool) -> None:
