@@ -24,9 +24,12 @@ _ATTRIBUTES, _SMALL = 500, 1 << 16
 
 # Values may hold ">" and "<". In scripts much looks like a tag, as in "if(a<b) ...".
 _LONG_TAG = re.compile(
-    r"<[a-zA-Z][^\s/>]*+"
+    r"<[a-zA-Z][^\s/><]*+(?:(?:<[^\s/>]*+)?+"
     r"(?:[\s/]*+[^\s/>=]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+)"
-    f"{{{_ATTRIBUTES}}}",
+    f"{{{_ATTRIBUTES}}}"
+    # A name with "<" in it, but too few attributes. No long tag begins inside it: "<a<a<a..." is
+    # read once, not once for each "<".
+    r"|(<)[^\s/>]*+)",
     re.ASCII,
 )
 _END_OF_SCRIPT = partial(re.compile("</script", re.ASCII | re.IGNORECASE).search)
@@ -93,7 +96,7 @@ def is_too_complex(text: str, *, is_parsed: bool) -> bool:
 def _has_long_tag(text: str) -> bool:
     start = 0
     for _ in range(_LOOKALIKES):
-        found = _LONG_TAG.search(text, start)
+        found = _long_tag(text, start)
         if found is None:
             return False
         # No long tag comes before it, so that text is safe to parse.
@@ -105,4 +108,9 @@ def _has_long_tag(text: str) -> bool:
         in_script = any((element.text or "").endswith(f"<{_PROBE}>") for element in parsed)
         end = _END_OF_SCRIPT(text, found.start()) if in_script else None
         start = found.start() + 1 if end is None else end.start()
-    return _LONG_TAG.search(text, start) is not None
+    return _long_tag(text, start) is not None
+
+
+def _long_tag(text: str, start: int) -> re.Match[str] | None:
+    """The first tag from there on with many attributes, or what looks like one."""
+    return next((found for found in _LONG_TAG.finditer(text, start) if found[1] is None), None)

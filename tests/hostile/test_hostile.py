@@ -127,6 +127,12 @@ def test_attributes_are_counted_as_they_are_parsed(tag: str, count: int) -> None
         assert is_too_complex(page, is_parsed=False) == expected
 
 
+@pytest.mark.parametrize("name", ["a", "a<b", "a<b<c", "a<"])
+def test_attributes_are_counted_behind_any_name(name: str) -> None:
+    page = f"{'word ' * 20_000}<{name} {MANY}>"
+    assert is_too_complex(page, is_parsed=False)
+
+
 def test_text_that_looks_like_tags_is_counted_by_its_angles_only() -> None:
     text = " 1 " * 100_000
     assert not is_too_complex("<" * 100_000 + text, is_parsed=False)
@@ -151,6 +157,7 @@ SCRIPT = f"for(i=0;i<n;i++) {MANY}"
         f"<script>{SCRIPT}</script><p>a<SCRIPT type='a>b'>{SCRIPT}</SCRIPT>" * 2,
         f"<!-- if a<b {MANY} --><p>a b",
         f"<p title='a<b {MANY}'>a b",
+        f"{'<a' * 40_000} b>",
     ],
 )
 def test_what_only_looks_like_a_tag_has_no_attributes(page: str) -> None:
@@ -169,6 +176,8 @@ def test_what_only_looks_like_a_tag_has_no_attributes(page: str) -> None:
         "<script/>",
         "<title><script></title>",
         "<p a='<script>'>",
+        "<a<b<p>",
+        "<a<b c<",
     ],
 )
 def test_no_text_before_a_tag_hides_its_attributes(before: str) -> None:
