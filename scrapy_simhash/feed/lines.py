@@ -156,8 +156,9 @@ class CsvFile(_Lines):
         return without_suffix(path) == ".csv"
 
     def header(self) -> bytes:
-        """The row with the names."""
-        return self.line((1, self._names)) if self._names else b""
+        """The row with the names; it may be a blank line. Nothing in an empty file."""
+        with closing(self._rows()) as rows:
+            return b"" if next(rows, None) is None else self.line((1, self._names))
 
     def records(self) -> Generator[tuple[int, list[str]]]:
         """The rows behind the header."""

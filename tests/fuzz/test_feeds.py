@@ -139,6 +139,7 @@ def tables(draw: Callable[..., Any]) -> bytes:
 @target(tables() | feeds(st.binary(max_size=12)), examples=30)
 @example(b"a,b\r\n1,2,3\r\n1,2,4\r\n")
 @example(b"a,a\r\n1,2\r\n3,2\r\n")
+@example(b'\r\n""\r\n')
 def test_feeds_of_csv(content: bytes) -> None:
     parts = look_at(".csv", content)
     if parts is None:
