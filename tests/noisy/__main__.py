@@ -1,0 +1,3 @@
+from tests.noisy.run import main
+
+main()

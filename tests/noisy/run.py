@@ -1,0 +1,276 @@
+"""How much is found, and how much is lost, on sites as they are.
+
+    python -m tests.noisy --set tuned
+    python -m tests.noisy --kinds wordpress,drupal --spiders AL --wrong --why
+    python -m tests.noisy --setting SIMILARITY=.8
+
+Every kind of site is crawled by every spider: items and pages go through the plugin's own code into
+an index of their own, in the order in which the kind gives them, and what is kept is stored. Each
+cell of the table has the share of the copies that were dropped, and how many things were lost: all
+of their pages were dropped, so that nothing of them is stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from importlib import import_module
+from itertools import count, groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scrapy.http import HtmlResponse, Request
+from scrapy.utils.request import fingerprint
+from scrapy.utils.test import get_crawler
+
+from scrapy_simhash.crawl.document import DocumentMaker
+from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.tracking import Page as Visited
+from scrapy_simhash.crawl.tracking import Subject
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.index import BATCH, Index
+from tests.noisy.site import Kind, Page
+from tests.noisy.spiders import SPIDERS, Seen
+
+SETS = ("tuned", "aside")
+
+
+class Outcome(NamedTuple):
+    """What became of a page.
+
+    Attributes:
+        page: the page.
+        match: the page it was dropped as a copy of; None where it was kept.
+        why: the similarity with that, or what kept it: the field that differs from a similar one,
+            why it was not compared, or "" where nothing was similar.
+    """
+
+    page: Page
+    match: Page | None
+    why: str
+
+
+class Tally(NamedTuple):
+    """Counts of a kind and a spider.
+
+    Attributes:
+        copies: pages of a thing, beyond the first; later visits of an address aside.
+        found: pages dropped as copies of the same thing.
+        things: different things.
+        lost: those that no stored page shows.
+        wrong: pages dropped as copies of another thing.
+    """
+
+    copies: int = 0
+    found: int = 0
+    things: int = 0
+    lost: int = 0
+    wrong: int = 0
+
+    @property
+    def recall(self) -> float | None:
+        return min(1.0, self.found / self.copies) if self.copies else None
+
+
+class Measured(NamedTuple):
+    """A kind, crawled by one spider."""
+
+    kind: str
+    spider: str
+    outcomes: Sequence[Outcome]
+
+    @property
+    def tally(self) -> Tally:
+        pages = [outcome.page for outcome in self.outcomes]
+        things = {page.thing for page in pages}
+        addresses = {(page.url, page.card, page.thing) for page in pages}
+        kept = {outcome.page.thing for outcome in self.outcomes if outcome.match is None}
+        right = [
+            outcome.match.thing == outcome.page.thing for outcome in self.outcomes if outcome.match
+        ]
+        return Tally(
+            len(addresses) - len(things),
+            sum(right),
+            len(things),
+            len(things - kept),
+            len(right) - sum(right),
+        )
+
+
+def find_kinds(names: Iterable[str]) -> dict[str, list[Kind]]:
+    """The kinds of each of these sets."""
+    return {
+        name: [
+            kind
+            for path in sorted((Path(__file__).parent / name).glob("[a-z]*.py"))
+            for kind in import_module(f"tests.noisy.{name}.{path.stem}").KINDS
+        ]
+        for name in names
+    }
+
+
+def crawl(pages: Sequence[Page], spider: str, settings: Mapping[str, Any]) -> list[Outcome]:
+    """Let a spider meet pages in their order, and store what is kept."""
+    given = {f"SIMHASH_{name}": value for name, value in settings.items()}
+    crawler = get_crawler(settings_dict={**given, "TELNETCONSOLE_ENABLED": False})
+    read = Settings.of(crawler)
+    outcomes: list[Outcome] = []
+    claims: dict[int, Page] = {}
+    # With a drawn secret the figures would differ a little from run to run.
+    with closing(Database("sqlite://", secret="sites as they are")) as database:
+        maker = DocumentMaker(read, CrawlStats(crawler.stats), lambda: database.secret)
+        subjects = _subjects(pages, spider)
+        for _, one_crawl in groupby(subjects, lambda met: met[0].crawl):
+            with read.open_index(database, "noisy") as index:
+                met = [*one_crawl]
+                for start in range(0, len(met), BATCH):
+                    outcomes += _claim(met[start : start + BATCH], maker, index, claims)
+    return outcomes
+
+
+def _subjects(pages: Sequence[Page], spider: str) -> Iterator[tuple[Page, Subject, Any]]:
+    """Each page, what the plugin tracks it as, and its item."""
+    visits = count(1)
+    for _, same in groupby(enumerate(pages), lambda met: (met[1].url, met[1].crawl, met[1].html)):
+        visit, listed = next(visits), [*same]
+        for number, page in listed:
+            # A response for each, as the tree of an item that is alone is released.
+            response = HtmlResponse(
+                page.url, body=page.html, encoding="utf-8", request=Request(page.url)
+            )
+            key = fingerprint(response.request).hex()
+            item = SPIDERS[spider](Seen(page, response, 1 + number % 20))
+            visited = Visited(response, "noisy", key, visit)
+            yield page, Subject(visited, is_alone=not page.card), item
+
+
+def _claim(
+    batch: Sequence[tuple[Page, Subject, Any]],
+    maker: DocumentMaker,
+    index: Index,
+    claims: dict[int, Page],
+) -> Iterator[Outcome]:
+    made = [maker.of_item(subject, item) for _, subject, item in batch]
+    verdicts = index.execute(claims=[one for one in made if not isinstance(one, str)])
+    index.execute(confirm=[verdict.claim for verdict in verdicts if verdict.claim])
+    answers = iter(verdicts)
+    for (page, _, _), one in zip(batch, made, strict=True):
+        if isinstance(one, str):
+            yield Outcome(page, None, f"not compared: {one}")
+            continue
+        verdict = next(answers)
+        if verdict.claim is not None:
+            claims[verdict.claim.id] = page
+        if verdict.kind == "duplicate" and verdict.match is not None:
+            yield Outcome(page, claims[verdict.match.claim], f"{verdict.match.similarity:.3f}")
+        else:
+            yield Outcome(page, None, verdict.differs or ("same" if verdict.match else ""))
+
+
+def measure(
+    kind: Kind, spiders: Iterable[str], settings: Mapping[str, Any], things: int | None = None
+) -> list[Measured]:
+    """Crawl a kind of site with several spiders."""
+    pages = kind.pages(things)
+    return [Measured(kind.name, spider, crawl(pages, spider, settings)) for spider in spiders]
+
+
+def summed(measured: Iterable[Measured]) -> Tally:
+    return Tally(*map(sum, zip(*(one.tally for one in measured), strict=True)))
+
+
+def _cell(tally: Tally) -> str:
+    recall = "" if tally.recall is None else f"{tally.recall:.2f}"
+    if tally.recall is None and not tally.lost:
+        recall = "-"
+    return f"{recall} {tally.lost} lost".strip() if tally.lost else recall
+
+
+def table(measured: Sequence[Measured], spiders: Sequence[str]) -> list[str]:
+    """A row for each kind, and rows for all copies and for all things."""
+    rows = []
+    for name, group in groupby(measured, lambda one: one.kind):
+        tallies = {one.spider: one.tally for one in group}
+        first = tallies[spiders[0]]
+        rows.append(
+            [name, first.copies or "", first.things, *(_cell(tallies[one]) for one in spiders)]
+        )
+    totals = [summed(one for one in measured if one.spider == spider) for spider in spiders]
+    first = totals[0]
+    recalls = ["" if one.recall is None else f"{one.recall:.3f}" for one in totals]
+    rows.append(["recall of all copies", first.copies, "", *recalls])
+    rows.append(["things lost", "", first.things, *(one.lost for one in totals)])
+    heads = ["kind", "copies", "things", *spiders]
+    cells = [[str(cell) for cell in row] for row in (heads, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    cells.insert(1, ["-" * width for width in widths])
+    return [
+        "| " + " | ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in cells
+    ]
+
+
+def report(measured: Iterable[Measured], *, wrong: bool, why: bool) -> Iterator[str]:
+    """The pairs that were taken for copies and are none; why copies were kept."""
+    for kind, spider, outcomes in measured:
+        if wrong:
+            for page, match, similarity in outcomes:
+                if match is not None and match.thing != page.thing:
+                    yield f"{kind}, {spider}: {page.url} {page.card} dropped as a copy of "
+                    yield f"    {match.url} {match.card} (similarity {similarity})"
+        if why:
+            seen: set[str] = set()
+            reasons: Counter[str] = Counter()
+            for page, match, reason in outcomes:
+                if match is None and page.thing in seen and reason != "same":
+                    reasons[reason or "(not near)"] += 1
+                seen.add(page.thing)
+            if reasons:
+                counts = ", ".join(f"{reason} {times}" for reason, times in reasons.most_common(4))
+                yield f"{kind}, {spider}: copies kept by {counts}"
+
+
+def _setting(given: str) -> tuple[str, str]:
+    name, equals, value = given.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError("write NAME=VALUE, for example SIMILARITY=.8")
+    return name.upper().removeprefix("SIMHASH_"), value
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.noisy",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--set", choices=(*SETS, "all"), default="tuned")
+    parser.add_argument("--kinds", default="", help="parts of their names, with commas")
+    parser.add_argument("--spiders", default="".join(SPIDERS), help="letters, such as ABZ")
+    parser.add_argument("--setting", type=_setting, action="append", default=[])
+    parser.add_argument("--things", type=int, help="of each kind, instead of its usual count")
+    parser.add_argument("--wrong", action="store_true", help="print wrong pairs")
+    parser.add_argument("--why", action="store_true", help="print why copies were kept")
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args(arguments)
+    wanted = [part for part in options.kinds.lower().split(",") if part]
+    settings = dict(options.setting)
+    for name, kinds in find_kinds(SETS if options.set == "all" else [options.set]).items():
+        chosen = [
+            kind
+            for kind in kinds
+            if not wanted or any(part in kind.name.lower() for part in wanted)
+        ]
+        if not chosen:
+            continue
+        with ProcessPoolExecutor(options.processes) as pool:
+            jobs = [
+                pool.submit(measure, kind, options.spiders, settings, options.things)
+                for kind in chosen
+            ]
+            measured = [one for job in jobs for one in job.result()]
+        print(f"## {name}\n\n" + "\n".join(table(measured, options.spiders)) + "\n")
+        print("\n".join(report(measured, wrong=options.wrong, why=options.why)))

@@ -1,0 +1,101 @@
+"""What the measure counts, and that nothing is lost on the sites that the rule was made on."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.noisy.run import Measured, Outcome, Tally, find_kinds, measure, report, summed, table
+from tests.noisy.site import Kind, Page, copies_last
+from tests.noisy.spiders import SPIDERS
+from tests.noisy.words import Words, paras
+
+KINDS = {kind.name: kind for kind in find_kinds(["tuned"])["tuned"]}
+SELECTORS = {"title": "h1::text", "body": "article"}
+
+
+def page(path: str, thing: str = "", html: bytes = b"", **more) -> Page:
+    return Page(f"https://a.example/{path}", html, thing or path, SELECTORS, **more)
+
+
+def story(words: Words, path: str, thing: str, title: str) -> Page:
+    html = (
+        f"<html><body><h1>{title}</h1><article>{paras(words.paragraphs())}</article></body></html>"
+    )
+    return page(path, thing, html.encode())
+
+
+def twins(random: Random, count: int) -> list[Page]:
+    """Things whose copies differ in their address only."""
+    words = Words(random)
+    pages = [story(words, str(number), str(number), words.title()) for number in range(count)]
+    copies = [one._replace(url=f"{one.url}?sid=1") for one in pages]
+    return [*pages, *copies]
+
+
+class TestTally:
+    def test_right_and_wrong_drops_are_told_apart(self):
+        one, copy, two = page("1"), page("1b", "1"), page("2")
+        outcomes = [Outcome(one, None, ""), Outcome(copy, one, ".95"), Outcome(two, one, ".91")]
+        measured = Measured("a kind", "A", outcomes)
+        assert measured.tally == Tally(copies=1, found=1, things=2, lost=1, wrong=1)
+        (first, second) = report([measured], wrong=True, why=False)
+        assert two.url in first
+        assert one.url in second
+
+    def test_a_thing_is_not_lost_as_long_as_one_of_its_pages_is_stored(self):
+        one, two, again = page("1"), page("2"), page("2b", "2")
+        outcomes = [Outcome(one, None, ""), Outcome(two, one, ".91"), Outcome(again, None, "")]
+        assert Measured("a kind", "A", outcomes).tally == Tally(1, 0, 2, 0, 1)
+
+    def test_a_later_visit_is_no_copy(self):
+        visits = [page("1"), page("1")._replace(crawl=1)]
+        outcomes = [Outcome(visit, None, "") for visit in visits]
+        assert Measured("a kind", "A", outcomes).tally.copies == 0
+
+    def test_a_table_has_a_row_for_each_kind_and_two_for_all(self):
+        measured = measure(Kind("twins", twins), "AB", {}, 3)
+        assert [row.split()[1] for row in table(measured, "AB")] == [
+            *("kind", "-" * len("recall of all copies"), "twins", "recall", "things"),
+        ]
+
+
+class TestMeasure:
+    @pytest.mark.parametrize("spider", SPIDERS)
+    def test_every_spider_sees_copies_and_different_things(self, spider):
+        (measured,) = measure(Kind("twins", twins), spider, {}, 6)
+        found = 0 if spider == "R" else 6  # which counts the rank
+        assert measured.tally == Tally(copies=6, found=found, things=6)
+
+    def test_settings_reach_the_plugin(self):
+        (measured,) = measure(Kind("twins", twins), "A", {"MIN_FEATURES": "10_000"}, 2)
+        assert {why for _, _, why in measured.outcomes} == {"not compared: too_short"}
+
+    def test_cards_are_items_of_their_own(self):
+        cards = "".join(f"<div id='n{n}'><a href='/{n}'>Lamp {n}</a></div>" for n in range(3))
+        listed = [
+            Page("https://a.example/", cards.encode(), str(n), {"link": "a::attr(href)"}, f"#n{n}")
+            for n in range(3)
+        ]
+        (measured,) = measure(Kind("cards", lambda *_: listed), "C", {})
+        assert summed([measured]) == Tally(things=3)
+
+
+class TestKinds:
+    @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+    def test_a_kind_is_the_same_each_time_and_its_pages_have_addresses(self, kind):
+        pages = kind.pages(4)
+        assert pages == kind.pages(4)
+        assert len({one.thing for one in pages}) == 4
+        assert len({(one.url, one.card, one.crawl) for one in pages}) == len(pages)
+
+    def test_copies_last(self):
+        pages = [page("1"), page("1b", "1"), page("2"), page("2b", "2")]
+        assert copies_last(pages) == [pages[0], pages[2], pages[1], pages[3]]
+
+    def test_copies_are_found_and_nothing_is_lost(self):
+        kind = KINDS["WordPress: newspaper, parameters"]
+        (measured,) = measure(kind, "A", {}, 8)
+        assert measured.tally.lost == 0
+        assert measured.tally.recall >= 0.8
