@@ -39,7 +39,7 @@ from scrapy_simhash.item.quality import Criterion, criteria_of
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import load_scheme
 
-_BINARY = ("fingerprint", "row", "keys", "shingles", "details")
+_BINARY = ("fingerprint", "row", "keys", "shingles", "details", "texts")
 _SCHEMA = pa.schema(
     [("number", pa.int64()), ("names", pa.string()), ("lookups", pa.list_(pa.int64()))]
     + [(name, pa.binary()) for name in _BINARY]
@@ -215,6 +215,7 @@ class _Sketching:
             "keys": part.keys.tobytes(),
             "shingles": part.shingles.tobytes(),
             "details": part.details,
+            "texts": part.texts,
             "names": json.dumps(part.names),
             "lookups": [] if document is None else self._lookups(document),
         }
@@ -270,16 +271,19 @@ class _Deciding:
         return pa.table(columns, [name.split()[0] for name in _DECIDED.split(", ")])
 
     def _sketches(self, table: Any) -> Sketches:
-        packed = {name: table[name].to_pylist() for name in ("row", "keys", "shingles", "details")}
+        columns = ("row", "keys", "shingles", "details", "texts")
+        packed = {name: table[name].to_pylist() for name in columns}
         kind = row_type(self.plan.width, self.criteria)
         rows = np.frombuffer(b"".join(packed["row"]), kind).copy()
         # Until here each document was a part of its own.
         rows["shingles"] = np.cumsum(rows["hashes"]) - rows["hashes"]
         rows["details"] = np.cumsum(rows["details"])
+        rows["text"] = np.cumsum(rows["length"].astype(np.int64)) - rows["length"]
         names: dict[int, str] = {}
         for packed_names in set(table["names"].to_pylist()):
             names.update({int(key): name for key, name in json.loads(packed_names).items()})
         keys = np.frombuffer(b"".join(packed["keys"]), np.int32)
         shingles = np.frombuffer(b"".join(packed["shingles"]), np.uint64)
-        details = b"".join(packed["details"])
-        return Sketches.of(Part(rows, keys.reshape(len(rows), -1), shingles, details, names, []))
+        details, texts = b"".join(packed["details"]), b"".join(packed["texts"])
+        part = Part(rows, keys.reshape(len(rows), -1), shingles, details, texts, names, [])
+        return Sketches.of(part)

@@ -103,6 +103,11 @@ def changed(every: int) -> str:
     return paragraphs(" ".join(words))
 
 
+def terms_of(firm: str) -> str:
+    """Paragraphs that name a firm."""
+    return paragraphs(*(f"{firm} {sentences(number, 60)}" for number in range(8)))
+
+
 STORY = {"title": "A flood", "author": "A. Smith", "date": "2024-05-01", "text": TEXT}
 RETOLD = {"title": "The flood", "author": "B. Jones", "date": "2024-05-03", "text": TEXT}
 PRODUCT = {"name": "A lamp", "price": "€19.99", "text": TEXT}
@@ -119,6 +124,16 @@ ACROSS_SITES = {
     ),
     "A copy on another site in which one word in twenty was changed": two_sites(
         {"text": UNCHANGED}, {"text": changed(20)}
+    ),
+    "A copy on another site with a note of twenty words above the text": two_sites(
+        {"text": LONG_TEXT}, {"text": paragraphs(sentences("a note", 20)) + LONG_TEXT}
+    ),
+    "A text on another site with a passage of twenty words in place of another one": two_sites(
+        {"text": paragraphs(sentences("a place", 20)) + LONG_TEXT},
+        {"text": paragraphs(sentences("another place", 20)) + LONG_TEXT},
+    ),
+    "Terms of use of another firm, its name wherever the other firm's stood": two_sites(
+        {"text": terms_of("Acorn")}, {"text": terms_of("Birch")}
     ),
     "A report of the same event in other words": two_sites(
         STORY, {"title": "A flood", "text": OTHER_TEXT}
@@ -153,7 +168,7 @@ ACROSS_SITES = {
     ),
     "A story on another site, where both items hold a summary of their own instead": both(
         page(LONG_TEXT, thing(summary=sentences("a summary", 40)), heading="A flood"),
-        page(LONG_TEXT, thing(summary=sentences("another", 40)), heading="The flood", site="two"),
+        page(thing(summary=sentences("another", 40)), LONG_TEXT, heading="The flood", site="two"),
         to=f"{TWO}/second",
     ),
     "A consent wall that several pages of two sites show, each under its own title": Case(

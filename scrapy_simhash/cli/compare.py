@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rich.table import Table
@@ -24,6 +25,7 @@ from scrapy_simhash.cli.sources import Source, read_sources
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.index.batch import document_row
 from scrapy_simhash.index.decide import Met, Rule, decide
+from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Claimant, Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
@@ -100,7 +102,12 @@ def _document(scheme: Scheme, source: Source, key: str) -> Document:
         known = {name: folded for name, folded in found.items() if folded is not None}
         facts = Facts.of(known).with_numbers(source.text)
     return Document(
-        scheme.sketch(source.text), key, source.url, facts=facts, page_sketch=source.page_sketch
+        scheme.sketch(source.text),
+        key,
+        source.url,
+        text=source.text,
+        facts=facts,
+        page_sketch=source.page_sketch,
     )
 
 
@@ -122,7 +129,9 @@ def _verdict(
         )._replace(id=number)
         for number, document in enumerate(documents, 1)
     ]
-    met = [(), [Met(apart, similarity, False, rows[0])]]
+    new, old = reversed(documents)
+    changes = partial(changes_of, new.text or "", old.text or "")
+    met = [(), [Met(apart, similarity, False, rows[0], changes)]]
     facts = [document.facts for document in documents]
     decision = decide(rows, facts, met, lambda *_: (), rule=rule, newest={}, made={})[1]
     if decision.differs is not None:

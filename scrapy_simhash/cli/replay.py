@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.db.schema import EXACT
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.hashes import similarity_of
 from scrapy_simhash.history.documents import Documents
 from scrapy_simhash.history.pages import read_texts
 from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.decide import Met, Rule, decide, stands_for
+from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import name_of
@@ -105,9 +108,11 @@ class Similarities:
         # The least recently used first. None for a text that is not kept.
         self._shingles: OrderedDict[int, NDArray[np.uint64] | None] = OrderedDict()
         self._held = 0
+        self._changes: dict[Pair, Changes | None] = {}
 
     def __call__(self, pairs: Iterable[Pair]) -> dict[Pair, Known]:
         """The similarity of each pair."""
+        self._changes.clear()
         found = {pair: self._estimate(*pair) for pair in pairs}
         unsure = sorted(
             pair
@@ -124,6 +129,16 @@ class Similarities:
             while self._held > _MOST_SHINGLES:
                 self._held -= _size(self._shingles.popitem(last=False)[1])
         return found
+
+    def changes(self, number: int, other: int) -> Changes | None:
+        """How the text of a document differs from that of an earlier one; None if not kept."""
+        pair = number, other
+        if pair not in self._changes:
+            places = [self._documents.places[one] for one in pair]
+            texts = read_texts(self._database, self._namespace, places)
+            new, old = map(texts.get, places)
+            self._changes[pair] = None if new is None or old is None else changes_of(new, old)
+        return self._changes[pair]
 
     def _estimate(self, one: int, other: int) -> Known:
         a, b = self._documents.rows[one], self._documents.rows[other]
@@ -155,6 +170,7 @@ def replay(
     tried: Sequence[Level],
     measure: Callable[[Iterable[Pair]], Mapping[Pair, Known]],
     rule: Rule,
+    changes: Callable[[int, int], Changes | None] = lambda number, other: None,
     *,
     advance: Callable[[int], None] = lambda count: None,
 ) -> list[Replay]:
@@ -168,10 +184,11 @@ def replay(
         tried: the levels.
         measure: gives the similarities of pairs.
         rule: the present rule, whose thresholds the levels replace.
+        changes: returns how the text of a document differs from that of an earlier one.
         advance: called with the number of documents done since the last call.
     """
     rows = documents.rows
-    replays = [Replay(len(rows), level, rule) for level in tried]
+    replays = [Replay(len(rows), level, rule, changes) for level in tried]
     columns = _Columns.of(rows)
     for start in range(0, len(rows), _BATCH):
         batch = rows[start : start + _BATCH]
@@ -239,10 +256,17 @@ class Replay:
         matches: of each dropped document, by its number: the one it is a duplicate of.
     """
 
-    def __init__(self, count: int, level: Level, rule: Rule) -> None:
+    def __init__(
+        self,
+        count: int,
+        level: Level,
+        rule: Rule,
+        changes: Callable[[int, int], Changes | None],
+    ) -> None:
         self.kept = np.zeros(count, bool)
         self.stored = np.zeros(count, bool)
         self.matches: dict[int, Met] = {}
+        self._find_changes = changes
         self._rule = Rule(level.limit, level.similarity, rule.facts, rule.same_url)
         # Stored rows that stand for a later document by now.
         self._taken: dict[int, Row] = {}
@@ -274,7 +298,8 @@ class Replay:
         in_batch: list[list[tuple[int, Met]]] = [[] for _ in batch]
         for number, other, distance in pairs:
             known = similarities.get((number, other), (None, False))
-            one = Met(distance, *known, self._taken.get(other, rows[other]))
+            claim = self._taken.get(other, rows[other])
+            one = Met(distance, *known, claim, partial(self._find_changes, number, other))
             if other < start:
                 met[number - start].append(one)
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,14 +105,8 @@ def tuned(
     tried, present = levels(rule, scheme.bits)
     measure = Similarities(database, namespace, scheme, documents, tried[0].similarity or 0.0)
     with progress_bar() as progress:
-        task = progress.add_task("Replaying", total=len(documents))
-        replays = replay(
-            documents,
-            tried,
-            measure,
-            rule,
-            advance=lambda count: progress.advance(task, count),
-        )
+        advance = partial(progress.advance, progress.add_task("Replaying", total=len(documents)))
+        replays = replay(documents, tried, measure, rule, measure.changes, advance=advance)
     steps = []
     # The steps next to the present level; in each, the pairs closest to it first.
     for looser in (present, present - 1):

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from scrapy_simhash.corpus.candidates import find_candidates
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
+from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.batch import fingerprint_key
 from scrapy_simhash.index.decide import Decision, Met, apart, decide, met_with
 from scrapy_simhash.index.queries import HOT_KEY
+from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.simhash.measure import hamming, jaccard, similarity_at
 
@@ -190,8 +192,12 @@ class _Greedy:
             )
             return (jaccard(ours, theirs) if ours.size and theirs.size else None), False
 
+        def changes() -> Changes | None:
+            new, old = (self._sketches.text(int(self._order[one])) for one in (place, other))
+            return None if new is None or old is None else changes_of(new, old)
+
         claim = self._row(other)
-        return met_with(mine, claim, apart(mine, claim), similarity)
+        return met_with(mine, claim, apart(mine, claim), similarity, changes)
 
     def _keep(self, place: int, mine: Row, keys: Iterable[tuple[int, int]]) -> None:
         for key in keys:

@@ -38,7 +38,8 @@ _NO_SHINGLES = np.empty(0, np.uint64)
 def row_type(width: int, criteria: int) -> np.dtype[np.void]:
     """What is stored of each document beside its keys.
 
-    `shingles` is the place of its shingles among those of all documents, `hashes` their number.
+    `shingles` is the place of its shingles among those of all documents, `hashes` their number;
+    `text` that of its text in UTF-8, and `length` its bytes.
     `details` is the end, in bytes, of its facts, page sketch and address among those of all
     documents; `facts` and `page_sketch` are the lengths of the first two, -1 for None.
 
@@ -54,9 +55,11 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
             ("listing", np.int64),
             ("shingles", np.int64),
             ("details", np.int64),
+            ("text", np.int64),
             ("rank", np.int64, (criteria,)),
             ("size", np.int32),
             ("hashes", np.int32),
+            ("length", np.int32),
             ("facts", np.int32),
             ("page_sketch", np.int32),
             ("compared_by", np.int8),
@@ -74,9 +77,11 @@ class _Packed(NamedTuple):
     listing: int
     shingles: int
     details: int
+    text: int
     rank: Any
     size: int
     hashes: int
+    length: int
     facts: int
     page_sketch: int
     compared_by: int
@@ -92,6 +97,7 @@ class Part(NamedTuple):
             whole; 0 for a missing one.
         shingles: of all documents, concatenated.
         details: facts, page sketch and address of all documents, concatenated.
+        texts: of all documents with shingles, concatenated.
         names: of facts, by their hashes.
         problems: what is wrong with the first records that can't be read.
     """
@@ -100,6 +106,7 @@ class Part(NamedTuple):
     keys: NDArray[np.int32]
     shingles: NDArray[np.uint64]
     details: bytes
+    texts: bytes
     names: dict[int, str]
     problems: list[str]
 
@@ -117,10 +124,10 @@ def make_part(
     width, slots = plan.width, plan.keys.slots
     keys = np.zeros((len(documents), slots + 1), np.int32)
     shingles, details, names = [_NO_SHINGLES], list[bytes](), dict[int, str]()
-    packed, start, end = list[_Packed](), 0, 0
+    packed, texts, start, end, written = list[_Packed](), list[bytes](), 0, 0, 0
     for number, document in enumerate(documents):
         if document is None:
-            packed.append(_nothing(width, (0,) * len(criteria), start, end))
+            packed.append(_nothing(width, (0,) * len(criteria), (start, end, written)))
             continue
         rank = ranks_of(criteria, document.quality)
         if not document.exact:
@@ -134,32 +141,40 @@ def make_part(
         if document.facts is not None:
             names.update(document.facts.names)
         mine = _NO_SHINGLES if document.sketch.shingles is None else document.sketch.shingles
-        packed.append(_packed(document, width, rank, facts, (start, mine.size, end)))
+        text = (document.text or "").encode("utf-8", "replace") if mine.size else b""
+        packed.append(
+            _packed(document, width, rank, facts, (start, mine.size, end, written, len(text)))
+        )
         shingles.append(mine)
+        texts.append(text)
         start += mine.size
+        written += len(text)
     rows = np.array(packed, row_type(width, len(criteria)))
-    return Part(rows, keys, np.concatenate(shingles), b"".join(details), names, [])
+    return Part(rows, keys, np.concatenate(shingles), b"".join(details), b"".join(texts), names, [])
 
 
-def _nothing(width: int, rank: Any, start: int, end: int) -> _Packed:
+def _nothing(width: int, rank: Any, places: tuple[int, int, int]) -> _Packed:
     unknown = (bytes(width), bytes(_DIGEST), 0, 0)
-    return _Packed(*unknown, start, end, rank, 0, 0, -1, -1, NOTHING, has_digest=False)
+    return _Packed(*unknown, *places, rank, 0, 0, 0, -1, -1, NOTHING, has_digest=False)
 
 
 def _packed(
-    document: Document, width: int, rank: Any, facts: bytes | None, places: tuple[int, int, int]
+    document: Document, width: int, rank: Any, facts: bytes | None, places: tuple[int, ...]
 ) -> _Packed:
     digest = digest_of(document)
+    start, hashes, end, text, length = places
     return _Packed(
         fingerprint=(document.sketch.fingerprint or 0).to_bytes(width, "big"),
         digest=digest or bytes(_DIGEST),
         identity=identity_hash(document.key),
         listing=document.listing,
-        shingles=places[0],
-        details=places[2],
+        shingles=start,
+        details=end,
+        text=text,
         rank=rank,
         size=document.sketch.size,
-        hashes=places[1],
+        hashes=hashes,
+        length=length,
         facts=-1 if facts is None else len(facts),
         page_sketch=-1 if document.page_sketch is None else len(document.page_sketch),
         compared_by=how_compared(document),
@@ -167,28 +182,28 @@ def _packed(
     )
 
 
-class _StoredShingles:
-    """Shingles in a file, read by slices: mapped, they would gradually fill the memory."""
+class _File:
+    """A file that is read by slices: mapped, it would gradually fill the memory."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._descriptor = stream.fileno()
 
-    def __getitem__(self, part: slice) -> NDArray[np.uint64]:
-        os.lseek(self._descriptor, 8 * part.start, os.SEEK_SET)
-        return np.frombuffer(os.read(self._descriptor, 8 * (part.stop - part.start)), np.uint64)
+    def __getitem__(self, part: slice) -> bytes:
+        os.lseek(self._descriptor, part.start, os.SEEK_SET)
+        return os.read(self._descriptor, part.stop - part.start)
 
 
 class SketchStore:
     """Collects sketches in temporary files, which vanish with the process, even if it is killed.
 
     Args:
-        folder: for the files, which take about as much space as the texts.
+        folder: for the files, which take about twice as much space as the texts.
     """
 
     def __init__(self, folder: Path) -> None:
         self._streams: dict[str, Any] = {
             name: TemporaryFile(dir=folder)  # noqa: SIM115 - closed by close()
-            for name in ("rows", "keys", "shingles", "details")
+            for name in ("rows", "keys", "shingles", "details", "texts")
         }
         self._sizes = dict.fromkeys(self._streams, 0)
         self._names: dict[int, str] = {}
@@ -199,6 +214,7 @@ class SketchStore:
         """Store the sketches of further documents."""
         part.rows["shingles"] += self._sizes["shingles"] // 8
         part.rows["details"] += self._sizes["details"]
+        part.rows["text"] += self._sizes["texts"]
         for name, stream in self._streams.items():
             self._sizes[name] += stream.write(getattr(part, name))
         self._names.update(part.names)
@@ -220,9 +236,10 @@ class SketchStore:
         return Sketches(
             mapped("rows", row_type(plan.width, criteria)),
             mapped("keys", np.int32).reshape(-1, plan.keys.slots + 1),
-            _StoredShingles(self._streams["shingles"]),
+            _File(self._streams["shingles"]),
             mapped("details", np.uint8),
-            self._names,
+            texts=_File(self._streams["texts"]),
+            names=self._names,
         )
 
     def close(self) -> None:
@@ -242,14 +259,17 @@ class Sketches:
         self,
         rows: NDArray[np.void],
         keys: NDArray[np.int32],
-        shingles: NDArray[np.uint64] | _StoredShingles,
+        shingles: bytes | _File,
         details: NDArray[np.uint8],
+        *,
+        texts: bytes | _File,
         names: Mapping[int, str],
     ) -> None:
         self.rows = rows
         self.keys = keys
         self._shingles = shingles
         self._details = details
+        self._texts = texts
         self._names = names
         self._ends = rows["details"]
         self._begins = [rows[name] for name in ("shingles", "hashes")]
@@ -258,7 +278,14 @@ class Sketches:
     def of(cls, part: Part) -> Self:
         """The sketches of a single part."""
         details = np.frombuffer(part.details, np.uint8)
-        return cls(part.rows, part.keys, part.shingles, details, part.names)
+        return cls(
+            part.rows,
+            part.keys,
+            part.shingles.tobytes(),
+            details,
+            texts=part.texts,
+            names=part.names,
+        )
 
     @property
     def fingerprints(self) -> NDArray[np.uint8]:
@@ -272,8 +299,13 @@ class Sketches:
     def shingles(self, number: int) -> NDArray[np.uint64]:
         """The shingles of a document; empty if it has none."""
         start, count = (int(column.item(number)) for column in self._begins)
-        found: NDArray[np.uint64] = self._shingles[start : start + count]
-        return found
+        return np.frombuffer(self._shingles[8 * start : 8 * (start + count)], np.uint64)
+
+    def text(self, number: int) -> str | None:
+        """The text of a document; None if it has no shingles."""
+        mine = self.rows[number]
+        start, length = int(mine["text"]), int(mine["length"])
+        return self._texts[start : start + length].decode("utf-8", "replace") if length else None
 
     @property
     def order(self) -> NDArray[np.uint32]:

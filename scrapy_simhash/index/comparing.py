@@ -7,15 +7,16 @@ from datetime import UTC, datetime
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from scrapy_simhash.db.schema import EXACT, PENDING
+from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.batch import Batch
 from scrapy_simhash.index.decide import Met, apart, decide, met_with
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.queries import Found
-from scrapy_simhash.index.verdict import Match, Row, Verdict, group_name
+from scrapy_simhash.index.similarity_cache import changes_of
+from scrapy_simhash.index.verdict import Document, Match, Row, Verdict, group_name
 from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
@@ -117,10 +118,10 @@ def _with_similarities(
             continue
         mine = batch.rows[number]
         known = apart(mine, row) if distance < 0 else distance
-        shingles = batch.documents[number].sketch.shingles
-        similarity = partial(lookup.similarities.similarity, shingles, mine, row)
-        met[number].append(met_with(mine, row, known, similarity))
-    lookup.similarities.trim()
+        document = batch.documents[number]
+        similarity = partial(lookup.similarities.similarity, document.sketch.shingles, mine, row)
+        changes = partial(lookup.similarities.changes, document.text, claim)
+        met[number].append(met_with(mine, row, known, similarity, changes))
     return met
 
 
@@ -138,20 +139,26 @@ def _rows(connection: Connection, lookup: Lookup, pairs: Found) -> Mapping[int, 
 
 def compared_in_batch(batch: Batch, number: int, standing: Mapping[int, Row]) -> list[Met]:
     """The earlier documents of the batch that are near a document, of those that were claimed."""
-    mine = batch.documents[number].sketch.shingles
+    mine = batch.documents[number]
     met: list[Met] = []
     for distance, other in batch.in_batch[number]:
         if (row := standing.get(other)) is None:
             continue
-        similarity = partial(_exact_similarity, mine, batch.documents[other].sketch.shingles)
-        met.append(met_with(batch.rows[number], row, distance, similarity))
+        pair = (mine, batch.documents[other])
+        alike, changes = partial(_exact_similarity, *pair), partial(_changes, *pair)
+        met.append(met_with(batch.rows[number], row, distance, alike, changes))
     return met
 
 
-def _exact_similarity(
-    mine: NDArray[np.uint64] | None, theirs: NDArray[np.uint64] | None
-) -> tuple[float | None, bool]:
-    return None if mine is None or theirs is None else jaccard(mine, theirs), False
+def _exact_similarity(mine: Document, other: Document) -> tuple[float | None, bool]:
+    one, two = mine.sketch.shingles, other.sketch.shingles
+    return None if one is None or two is None else jaccard(one, two), False
+
+
+def _changes(mine: Document, other: Document) -> Changes | None:
+    if mine.text is None or other.text is None or mine.sketch.shingles is None:
+        return None
+    return changes_of(mine.text, other.text)
 
 
 def match_of(met: Met, bits: int) -> Match:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from scrapy_simhash.db.schema import CONFIRMED, EXACT, PAGE, PENDING
+from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.verdict import FactsMode, Row, SameUrl
-from scrapy_simhash.item.facts import Facts, conflict
-from scrapy_simhash.item.urls import same_site, site
+from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts, conflict, equal_titles
+from scrapy_simhash.item.urls import place, same_site, site
 from scrapy_simhash.keys.plan import choose_limits
 from scrapy_simhash.simhash.measure import FEW_FEATURES, candidate_limit
 from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
@@ -25,6 +26,10 @@ from scrapy_simhash.text.page_sketch import containment
 #: one's visible text. Tables of contents of one manual have .11 to .60 in common, print views .97,
 #: session copies .81.
 REST = 0.65
+
+#: An estimated similarity of two texts is not less: without the texts, nobody can see where they
+#: differ.
+UNSEEN = 0.9
 
 #: A text that this many different items of a site share does not indicate a copy on other sites.
 COMMON = 3
@@ -78,16 +83,22 @@ class Met(NamedTuple):
         similarity: of the two texts; None if unknown.
         estimated: whether the similarity is an estimate.
         claim: its row: of the table, or of an earlier document of the batch.
+        changes: returns how the document's text differs; None where a text is not at hand.
     """
 
     distance: int
     similarity: float | None
     estimated: bool
     claim: Row
+    changes: Callable[[], Changes | None] = lambda: None
 
 
 def met_with(
-    mine: Row, claim: Row, distance: int, similarity: Callable[[], tuple[float | None, bool]]
+    mine: Row,
+    claim: Row,
+    distance: int,
+    similarity: Callable[[], tuple[float | None, bool]],
+    changes: Callable[[], Changes | None] = lambda: None,
 ) -> Met:
     """Compare a document with a claim.
 
@@ -96,7 +107,7 @@ def met_with(
     """
     if are_equal(mine, claim):
         return Met(0, 1.0, False, claim)
-    return Met(distance, *similarity(), claim)
+    return Met(distance, *similarity(), claim, changes)
 
 
 class Decision(NamedTuple):
@@ -170,7 +181,7 @@ def decide(
         )
         near = [other for other in others if _is_near(mine, other, rule)]
         beside, strict = facts[number], _common(near)
-        checked = [_Near(one, difference(mine, beside, one.claim, rule, strict)) for one in near]
+        checked = [_Near(one, difference(mine, beside, one, rule, strict)) for one in near]
         decision = _verdict(mine, checked, newest, rule)
         if decision.claims:
             # The claim of an earlier attempt was read from the table.
@@ -224,8 +235,9 @@ def _is_near(mine: Row, other: Met, rule: Rule) -> bool:
         return False
     if rule.similarity is None or other.similarity is None:
         return True
+    least = max(rule.similarity, UNSEEN) if other.estimated else rule.similarity
     # The estimate for an equal text may be slightly below 1.
-    return other.similarity >= rule.similarity - 1e-9
+    return other.similarity >= least - 1e-9
 
 
 def are_equal(mine: Row, claim: Row) -> bool:
@@ -236,13 +248,14 @@ def are_equal(mine: Row, claim: Row) -> bool:
 
 
 def difference(
-    mine: Row, facts: Facts | None, other: Row, rule: Rule, strict: frozenset[str] = frozenset()
+    mine: Row, facts: Facts | None, met: Met, rule: Rule, strict: frozenset[str] = frozenset()
 ) -> str | None:
     """Why a document is not a duplicate of a claim with a similar text; None if it is.
 
     `facts` are those of the document, with the names of the fields. On the sites in `strict` the
     text is common: their documents must agree in every fact, also with claims of other sites.
     """
+    other = met.claim
     if mine.listing and mine.listing == other.listing and mine.identity != other.identity:
         return "(address)"
     if are_equal(mine, other):
@@ -252,10 +265,21 @@ def difference(
     # Without a URL, assume the same site: the stricter rule.
     here = not (mine.url and other.url) or same_site(mine.url, other.url)
     together = here or any(site(url) in strict for url in (mine.url, other.url) if strict)
-    if other.facts is not None and (
-        name := conflict(facts, Facts.unpack(other.facts), same_site=together, mode=rule.facts)
+    # Equal sets of pairs may stand in another order.
+    changes = None if met.similarity == 1 else met.changes()
+    stored = None if other.facts is None else Facts.unpack(other.facts)
+    if stored is not None and (
+        name := conflict(
+            facts, stored, same_site=together, mode=rule.facts, numbers=changes is None
+        )
     ):
         return name
+    if changes is not None:
+        if (together or rule.facts == "always") and changes.has_numbers():
+            return NUMBERS_OF_TEXT
+        title = None if stored is None else equal_titles(facts, stored)
+        if reason := _place_that_differs(mine, met, changes, title=title):
+            return reason
     if (
         here
         and mine.page_sketch
@@ -264,6 +288,21 @@ def difference(
     ):
         return "(rest of the page)"
     return None
+
+
+def _place_that_differs(mine: Row, met: Met, changes: Changes, *, title: bool | None) -> str | None:
+    """What the places where two texts differ tell: a passage for another, or exchanged names."""
+    if mine.url and place(mine.url) == place(met.claim.url):
+        return None
+    are_close = met.similarity is not None and met.similarity >= UNSEEN
+    if title and are_close:
+        return None
+    if changes.replaces_passage():
+        return "(passage)"
+    # With another title, what was added may be what it is about.
+    if title is False and not are_close and changes.adds_passage():
+        return "(passage)"
+    return "(names)" if changes.renames() else None
 
 
 def _common(near: Sequence[Met]) -> frozenset[str]:
@@ -310,7 +349,7 @@ def _best(near: Sequence[_Near]) -> _Near:
     """Prefers a match without differences, then one that is stored, so that nobody waits for it."""
 
     def order(one: _Near) -> tuple[bool, bool, float, int, int]:
-        distance, similarity, _, claim = one.met
+        distance, similarity, _, claim, _ = one.met
         return (
             one.differs is not None,
             claim.state == PENDING,

@@ -232,6 +232,7 @@ class Lookup:
 
     def candidates(self, connection: Connection, batch: Batch, first: Hits) -> Found:
         """Every claim that a key of the batch leads to, with its distance; each pair once."""
+        self.similarities.trim()  # not before the texts of the last batch were compared
         asked, asker = batch.asked, batch.asker
         _, hits, exactly = first
         slots = self.keys.slots

@@ -1,15 +1,19 @@
-"""Similarities of texts: exact if the text is stored, otherwise estimated."""
+"""Compares texts with stored ones: exactly if the text is stored, otherwise by an estimate."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.hashes import similarity_of
+from scrapy_simhash.features.tokens import tokens
+from scrapy_simhash.item.numbers import without_state
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
@@ -21,17 +25,32 @@ if TYPE_CHECKING:
 _MOST = 4 << 20
 
 
+@lru_cache(64)
+def _words_of(text: str) -> list[str]:
+    return tokens(without_state(text))
+
+
+def changes_of(new: str, old: str) -> Changes:
+    """How a text differs from an earlier one; times that tell its state are left out."""
+    return Changes.of(_words_of(new), _words_of(old))
+
+
+class _Stored(NamedTuple):
+    shingles: NDArray[np.uint64]
+    packed: bytes
+
+
 class SimilarityCache:
     """Compares documents with the texts of claims, and keeps their shingles: an LRU cache."""
 
     def __init__(self, scheme: Scheme) -> None:
         self._scheme = scheme
-        self._shingles: OrderedDict[int, NDArray[np.uint64]] = OrderedDict()
+        self._stored: OrderedDict[int, _Stored] = OrderedDict()
         self._held = 0
 
     def missing(self, claims: Iterable[int]) -> list[int]:
         """The claims whose texts are not cached."""
-        return [claim for claim in claims if claim not in self._shingles]
+        return [claim for claim in claims if claim not in self._stored]
 
     def add(self, texts: Mapping[int, bytes]) -> None:
         """Add the compressed texts of claims, by the claims' numbers."""
@@ -41,13 +60,13 @@ class SimilarityCache:
                 continue
             shingles = self._scheme.sketch(text).shingles
             if shingles is not None and shingles.size < _MOST:
-                self._shingles[claim] = shingles
+                self._stored[claim] = _Stored(shingles, packed)
                 self._held += shingles.size
 
     def trim(self) -> None:
         """Remove the least recently used texts, as far as there are too many."""
         while self._held > _MOST:
-            self._held -= self._shingles.popitem(last=False)[1].size
+            self._held -= self._stored.popitem(last=False)[1].shingles.size
 
     def similarity(
         self, shingles: NDArray[np.uint64] | None, mine: Row, claim: Row
@@ -58,9 +77,16 @@ class SimilarityCache:
         """
         if shingles is None or mine.minhash is None:
             return None, False
-        if (stored := self._shingles.get(claim.id)) is not None:
-            self._shingles.move_to_end(claim.id)
-            return jaccard(shingles, stored), False
+        if (stored := self._stored.get(claim.id)) is not None:
+            self._stored.move_to_end(claim.id)
+            return jaccard(shingles, stored.shingles), False
         if claim.minhash is None:
             return None, False
         return similarity_of(mine.minhash, claim.minhash), True
+
+    def changes(self, text: str | None, claim: int) -> Changes | None:
+        """How a text differs from that of a claim; None unless both are at hand."""
+        if text is None or (stored := self._stored.get(claim)) is None:
+            return None
+        old = unpack_text(stored.packed)
+        return None if old is None else changes_of(text, old)

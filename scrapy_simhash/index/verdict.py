@@ -120,7 +120,7 @@ class Verdict:
             remembered; otherwise None.
         reason: why it was skipped.
         differs: why a unique document is not a duplicate of `match`: the name of a field, or
-            "(numbers)" in the text, "(address)", "(rest of the page)".
+            "(numbers)", "(passage)" or "(names)" in the text, "(address)", "(rest of the page)".
     """
 
     kind: Kind

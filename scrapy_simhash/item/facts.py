@@ -19,8 +19,12 @@ RECORD_SIZE = 12
 #: The prefix of the names of facts of a page.
 PAGE = "page:"
 
-_NUMBERS = "(numbers)"  # of the compared text
+#: The name of the fact that holds the numbers of the compared text.
+NUMBERS_OF_TEXT = "(numbers)"
 _OTHERS = "(others)"  # all fields beyond the limit, as one
+
+
+_NUMBERS_KEY = name_of(NUMBERS_OF_TEXT).key
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +69,11 @@ class Facts:
 
         A text without numbers has no such fact.
         """
-        key = name_of(_NUMBERS).key
+        key = name_of(NUMBERS_OF_TEXT).key
         records = [record for record in self.records if record[0] != key]
         if value := numbers(text, secret):
             records.append((key, NUMBERS, value))
-        return type(self)(tuple(sorted(records)), {**self.names, key: _NUMBERS})
+        return type(self)(tuple(sorted(records)), {**self.names, key: NUMBERS_OF_TEXT})
 
     def joined(self, other: Facts) -> Self:
         """These facts and others, with other names."""
@@ -105,6 +109,7 @@ def conflict(
     *,
     same_site: bool,
     mode: Literal["always", "auto", "never"] = "auto",
+    numbers: bool = True,
 ) -> str | None:
     """Whether facts make two items different things, however similar their texts are.
 
@@ -116,6 +121,7 @@ def conflict(
             a copy there has another headline, author, date and number by nature. An amount also
             conflicts with an item that has none at all, such as the maker's page or an offer
             "on request". "never" finds no conflict.
+        numbers: whether the numbers of the texts are compared.
 
     Returns:
         The name of the field that differs, the first of several in alphabetical order, numbers of
@@ -129,6 +135,8 @@ def conflict(
     has_amount = any(kind >= AMOUNT for kind, _ in held.values())
     found = []
     for name, kind, value in new.records:
+        if not numbers and name == _NUMBERS_KEY:
+            continue
         other = held.get(name)
         if not everything and (other is None or not _is_money(kind, other[0])):
             differs = kind >= AMOUNT and not has_amount
@@ -140,6 +148,14 @@ def conflict(
         if differs:
             found.append(new.names.get(name) or f"#{name:08x}")
     return min(found, key=lambda name: (name.startswith("("), name), default=None)
+
+
+def equal_titles(new: Facts, stored: Facts) -> bool | None:
+    """Whether two items have a title in common; None where one of them has none."""
+    names = {name for name, _, _ in new.records if name_of(new.names.get(name, "")).title}
+    titles = {value for name, _, value in new.records if name in names}
+    others = {value for name, _, value in stored.records if name in names}
+    return bool(titles & others) if titles and others else None
 
 
 def numbers(text: str, secret: bytes = b"") -> int:

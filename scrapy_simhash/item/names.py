@@ -53,6 +53,7 @@ _PUBLISHED = {
     *("postedat", "pubdate", "published", "publishedat", "publishdate", "startdate"),
     *("uploaddate", "validfrom", "validthrough", "发布时间", "发布日期"),
 }
+_TITLES = {"headline", "heading", "name", "title", "名称", "标题", "標題"}
 _CANONICAL = {"canonical", "canonicalurl"}
 
 
@@ -71,6 +72,7 @@ class Name:
         fetched: whether a moment is that of a download.
         published: whether a moment is the thing's own.
         canonical: whether an address on the first level is the canonical one.
+        title: whether the value is the title of the thing or its page.
     """
 
     text: str
@@ -83,6 +85,7 @@ class Name:
     fetched: bool
     published: bool
     canonical: bool
+    title: bool
 
 
 @lru_cache(maxsize=4096)
@@ -109,6 +112,7 @@ def name_of(text: str) -> Name:
         fetched=last == "datedownloaded" or not _FETCHES.isdisjoint(words),
         published=last in _PUBLISHED,
         canonical=joined in _CANONICAL,
+        title=joined.removeprefix("page:") in _TITLES,
     )
 
 

@@ -44,6 +44,29 @@ def _site_of_host(host: str) -> str:
     return _domains(host).top_domain_under_public_suffix or host
 
 
+# Hosts of the same pages, and parameters that do not tell which page it is.
+_SAME_HOST = re.compile(r"^(?:www|m|mobile|amp)\.")
+_STATE = re.compile(
+    r"(?:utm_\w+|fbclid|gclid|mc_[ce]id|sid|sessionid|session_id|phpsessid|jsessionid|s|ref|from)"
+    r"=",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=1024)
+def place(url: str) -> str:
+    """Where a page stands: its URL without scheme, "www." or "m.", fragment and session.
+
+    Two URLs of one place lead to two versions of one page.
+    """
+    try:
+        split = urlsplit(url)
+    except ValueError:
+        return url
+    query = "&".join(sorted(one for one in split.query.split("&") if not _STATE.match(one)))
+    return f"{_SAME_HOST.sub('', split.netloc.lower())}{split.path.rstrip('/')}?{query}"
+
+
 # Longer URLs, and those with more parameters, are not taken apart: hostile sites make any number.
 _MAX_LENGTH, _MAX_PARAMETERS = 2000, 16
 

@@ -22,8 +22,10 @@ ACTIONS = {
 
 _DIFFERS = {
     "(address)": "one page lists them under different URLs",
+    "(names)": "a name in the text is exchanged for another one",
     "(numbers)": "the numbers in the text differ",
     "(others)": "another field differs",
+    "(passage)": "a passage of the text stands in place of another one",
     "(rest of the page)": "the rest of the page differs",
 }
 

@@ -112,7 +112,9 @@ def test_a_replay_is_the_same_across_its_parts(monkeypatch):
     parts = tuning.replay(documents, tried, unknown, RULE)
     for one, other in zip(parts, whole, strict=True):
         assert (one.kept == other.kept).all()
-        assert one.matches == other.matches
+        assert {number: met[:4] for number, met in one.matches.items()} == {
+            number: met[:4] for number, met in other.matches.items()
+        }
 
 
 def test_a_document_is_compared_with_those_of_its_identity_first(monkeypatch):
