@@ -54,11 +54,12 @@ _SPACES = re.compile("[ '’]")
 _WORD = re.compile(r"[\w%/]+")
 _AMOUNT_LENGTH = 64
 
-# Letters of scripts with spaces between words; digits right behind one belong to the word.
+# Letters of scripts with spaces between words; digits right behind one belong to the word. Behind a
+# hyphen they are a number, as in the reference "R-491234".
 _LETTERS = "A-Za-z_ªµºÀ-ჿሀ-῿Ⱡ-ⷿꙀ-ꯥ"
 _IN_TEXT = re.compile(
     # The lookahead rejects most characters at once, which halves the time.
-    rf"(?=[0-9−-])(?<![0-9{_LETTERS}])(?<![{_LETTERS}]-)(?<![0-9][.,:'’])(?:(?<![^\s(])[-−])?\d+(?:[.,:'’]\d+)*",
+    rf"(?=[0-9−-])(?<![0-9{_LETTERS}])(?<![0-9][.,:'’])(?:(?<![^\s(])[-−])?\d+(?:[.,:'’]\d+)*",
     re.ASCII,
 )
 _GROUPED = re.compile(r"(-?\d{1,3})((?:[,'’]\d{3})+)(\.\d+)?", re.ASCII)

@@ -117,10 +117,7 @@ static At start_of_number(At start, At digits)
     if (digits == start)
         return digits;
     At before = digits;
-    uint32_t character = character_before(start, &before);
-    if (is_letter(character))
-        return NULL;
-    if (character == '-' && before > start && is_letter(character_before(start, &before)))
+    if (is_letter(character_before(start, &before)))
         return NULL;
     return goes_on(start, digits) ? NULL : digits;
 }
