@@ -37,6 +37,7 @@ from tests.noisy.site import Kind, Page
 from tests.noisy.spiders import SPIDERS, Seen
 
 SETS = ("tuned", "aside")
+_PAIRS = 4  # of a kind and a spider that are printed
 
 
 class Outcome(NamedTuple):
@@ -143,7 +144,7 @@ def _subjects(pages: Sequence[Page], spider: str) -> Iterator[tuple[Page, Subjec
                 page.url, body=page.html, encoding="utf-8", request=Request(page.url)
             )
             key = fingerprint(response.request).hex()
-            item = SPIDERS[spider](Seen(page, response, 1 + number % 20))
+            item = SPIDERS[spider](Seen(page, response, 1 + 7 * number % 23))
             visited = Visited(response, "noisy", key, visit)
             yield page, Subject(visited, is_alone=not page.card), item
 
@@ -218,10 +219,13 @@ def report(measured: Iterable[Measured], *, wrong: bool, why: bool) -> Iterator[
     """The pairs that were taken for copies and are none; why copies were kept."""
     for kind, spider, outcomes in measured:
         if wrong:
-            for page, match, similarity in outcomes:
-                if match is not None and match.thing != page.thing:
-                    yield f"{kind}, {spider}: {page.url} {page.card} dropped as a copy of "
-                    yield f"    {match.url} {match.card} (similarity {similarity})"
+            pairs = [one for one in outcomes if one.match and one.match.thing != one.page.thing]
+            for page, match, similarity in pairs[:_PAIRS]:
+                assert match is not None
+                yield f"{kind}, {spider}: {page.url} {page.card} dropped as a copy of"
+                yield f"    {match.url} {match.card} (similarity {similarity})"
+            if len(pairs) > _PAIRS:
+                yield f"{kind}, {spider}: and {len(pairs) - _PAIRS} more"
         if why:
             seen: set[str] = set()
             reasons: Counter[str] = Counter()

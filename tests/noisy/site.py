@@ -48,8 +48,10 @@ class Page(NamedTuple):
         html: as it is fetched.
         thing: identifies what it shows.
         selectors: CSS selectors of a spider written for this layout, by what they find:
-            "title", "date", "author", "views", "comments", "category", "updated", "stock", "link"
-            find a text or an attribute (with ``::text`` or ``::attr()``); "body" finds the element
+            "title", "date", "price", "place", "number", "author", "views", "comments", "category",
+            "updated", "stock", "link" find a text or an attribute (with ``::text`` or
+            ``::attr()``), and every spider with clean selectors stores the first five; "body" finds
+            the element
             of the text alone, "article" the one of the whole article with what stands in and around
             its text (by default ``article``, ``main`` or ``body``). Those that a layout does not
             have are left out.

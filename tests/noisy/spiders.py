@@ -48,7 +48,8 @@ class Seen(NamedTuple):
     def all(self, name: str, between: str, default: str = "") -> str:
         """All text in the elements that a selector finds."""
         selector = self.page.selectors.get(name, default)
-        return between.join(self.within.css(f":is({selector}) ::text").getall()).strip()
+        within = self.within.css(selector) if selector else self.within
+        return between.join(within.css("::text").getall()).strip()
 
     def head(self, css: str) -> str | None:
         found: str | None = self.response.css(css).get()
@@ -65,13 +66,14 @@ def _now() -> str:
 
 
 def clean(seen: Seen) -> Item:
-    """A: title, body and date by clean selectors."""
+    """A: title, body and date by clean selectors; what it costs, where it is, its number."""
+    names = ("price", "place", "number")
     return {
         "url": seen.url,
         "title": seen.find("title"),
         "date": seen.find("date"),
         "body": seen.all("body", ""),
-    }
+    } | {name: seen.find(name) for name in names if name in seen.page.selectors}
 
 
 def bare(seen: Seen) -> Item:
@@ -114,7 +116,7 @@ def loose(seen: Seen) -> Item:
     article = "article" if seen.response.css("article") else "main, [role=main]"
     if not seen.response.css(article):
         article = "body"
-    text = seen.all("article", " ", "*" if seen.page.card else article)
+    text = seen.all("article", " ", "" if seen.page.card else article)
     return {"url": seen.url, "title": seen.page_title, "text": text}
 
 
