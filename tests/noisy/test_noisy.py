@@ -12,6 +12,19 @@ from tests.noisy.spiders import SPIDERS
 from tests.noisy.words import Words, paras
 
 KINDS = {kind.name: kind for kind in find_kinds(["tuned"])["tuned"]}
+#: Kinds of which something is lost today.
+LOST = {
+    "Terms of use, names exchanged (all different)",
+    "Terms of use, more names (all different)",
+    "Flats of one house (all different)",
+    "Drupal: calendar (all different)",
+    "Jobs: one employer, three boards (all different)",
+    "Jobs: roles of an employer (all different)",
+}
+MEASURED = [
+    pytest.param(kind, id=name, marks=[pytest.mark.xfail] * (name in LOST))
+    for name, kind in KINDS.items()
+]
 SELECTORS = {"title": "h1::text", "body": "article"}
 
 
@@ -99,3 +112,9 @@ class TestKinds:
         (measured,) = measure(kind, "A", {}, 8)
         assert measured.tally.lost == 0
         assert measured.tally.recall >= 0.8
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("kind", MEASURED)
+    def test_nothing_is_lost(self, kind):
+        lost = {one.spider: one.tally.lost for one in measure(kind, SPIDERS, {})}
+        assert lost == dict.fromkeys(SPIDERS, 0)
