@@ -22,16 +22,19 @@ _TAGS = 100_000
 # 0.2 s a megabyte for 500 each. Pages up to the second number have no room for a second of it.
 _ATTRIBUTES, _SMALL = 500, 1 << 16
 
-# Values may hold ">" and "<". In scripts much looks like a tag, as in "if(a<b) ...".
-_LONG_TAG = re.compile(
-    r"<[a-zA-Z][^\s/><]*+(?:(?:<[^\s/>]*+)?+"
-    r"(?:[\s/]*+[^\s/>=]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+)"
-    f"{{{_ATTRIBUTES}}}"
-    # A name with "<" in it, but too few attributes. No long tag begins inside it: "<a<a<a..." is
-    # read once, not once for each "<".
-    r"|(<)[^\s/>]*+)",
-    re.ASCII,
+# Values may hold ">". In scripts much looks like a tag, as in "if(a<b) ...".
+_NAME = r"[\s/]*+[^\s/>][^\s/>=]*+"
+_ATTRIBUTE = rf"{_NAME}(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>]*+))?+"
+_PLAIN = rf"{_NAME}(?:\s*+=\s*+(?:\"[^\">]*+\"|'[^'>]*+'|(?![\"'])[^\s>]*+)|(?!\s*+=))"
+_FEW = f"{{0,{_ATTRIBUTES - 1}}}+"
+# Up to a tag with many attributes or with ">" in a value. Inside a tag, a comment or the like no
+# other tag begins before the first ">".
+_PLAIN_TAGS = re.compile(
+    rf"(?:[^<]++|<(?![a-zA-Z])|<[^\s/>]++(?:{_PLAIN}){_FEW}[\s/]*+(?:>|\Z))*+", re.ASCII
 )
+_TAG = re.compile(rf"<[^\s/>]++(?:{_ATTRIBUTE}){_FEW}({_ATTRIBUTE})?+", re.ASCII)
+# What looks like tags inside tags is read again, up to this multiple of the text.
+_READ = 3
 _END_OF_SCRIPT = partial(re.compile("</script", re.ASCII | re.IGNORECASE).search)
 # How many lookalikes are distinguished from tags, each by parsing the text before it.
 _LOOKALIKES = 4
@@ -85,7 +88,7 @@ def is_too_complex(text: str, *, is_parsed: bool) -> bool:
     Args:
         text: the decoded page; some encodings hide tags from readers of bytes.
         is_parsed: whether it was parsed before. If not, attributes are counted as well, which takes
-            a tenth of the time of parsing.
+            a third of the time of parsing.
     """
     # Every "<" counts, also in end tags and comments. The shortest tag has three characters.
     if len(text) > 3 * _TAGS and text.count("<") > _TAGS:
@@ -94,23 +97,24 @@ def is_too_complex(text: str, *, is_parsed: bool) -> bool:
 
 
 def _has_long_tag(text: str) -> bool:
-    start = 0
-    for _ in range(_LOOKALIKES):
-        found = _long_tag(text, start)
-        if found is None:
-            return False
-        # No long tag comes before it, so that text is safe to parse.
-        before = parse_html(f"{text[: found.start()]}<{_PROBE}>")
-        parsed = [] if before is None else list(before.iter(_PROBE, "script"))
-        if any(element.tag == _PROBE for element in parsed):
+    place, left, lookalikes = 0, _READ * len(text), _LOOKALIKES
+    while (plain := _PLAIN_TAGS.match(text, place)) and (place := plain.end()) < len(text):
+        tag = _TAG.match(text, place)
+        left -= tag.end() - place if tag else 0
+        end = None
+        if tag and tag[1] is not None:
+            lookalikes -= 1
+            # No long tag comes before it, so that text is safe to parse.
+            before = parse_html(f"{text[:place]}<{_PROBE}>") if lookalikes >= 0 else None
+            parsed = [] if before is None else list(before.iter(_PROBE, "script"))
+            if lookalikes < 0 or any(element.tag == _PROBE for element in parsed):
+                return True
+            # The parser takes it for text, inside a script up to the end of the script.
+            in_script = any((element.text or "").endswith(f"<{_PROBE}>") for element in parsed)
+            end = _END_OF_SCRIPT(text, place) if in_script else None
+        if left < 0:
             return True
-        # The parser takes it for text, inside a script up to the end of the script.
-        in_script = any((element.text or "").endswith(f"<{_PROBE}>") for element in parsed)
-        end = _END_OF_SCRIPT(text, found.start()) if in_script else None
-        start = found.start() + 1 if end is None else end.start()
-    return _long_tag(text, start) is not None
-
-
-def _long_tag(text: str, start: int) -> re.Match[str] | None:
-    """The first tag from there on with many attributes, or what looks like one."""
-    return next((found for found in _LONG_TAG.finditer(text, start) if found[1] is None), None)
+        place = end.start() if end else text.find(">", place)
+        if place < 0:
+            return False
+    return False

@@ -112,6 +112,8 @@ def test_attributes_are_counted_before_parsing_and_not_after() -> None:
         ("<p a%d=1 b='>' c=\"<p d e f>\">", 3),
         ("<p\n\ta%d = 'x y z'/b/c >", 3),
         ("<p a%d='1'b='2'c>", 3),
+        ("<p =a%d=b>", 1),
+        ("<p =a%d='>' c=\"<p d e f>\">", 2),
     ],
 )
 def test_attributes_are_counted_as_they_are_parsed(tag: str, count: int) -> None:
@@ -158,6 +160,8 @@ SCRIPT = f"for(i=0;i<n;i++) {MANY}"
         f"<!-- if a<b {MANY} --><p>a b",
         f"<p title='a<b {MANY}'>a b",
         f"{'<a' * 40_000} b>",
+        f"<p {'a ' * 499}>" * 50,
+        f"<p a='<b {MANY}'>",
     ],
 )
 def test_what_only_looks_like_a_tag_has_no_attributes(page: str) -> None:
@@ -178,6 +182,8 @@ def test_what_only_looks_like_a_tag_has_no_attributes(page: str) -> None:
         "<p a='<script>'>",
         "<a<b<p>",
         "<a<b c<",
+        "<a b='> <a c=\"> <a d=/>' e=\"> ",
+        "<a b='",
     ],
 )
 def test_no_text_before_a_tag_hides_its_attributes(before: str) -> None:
