@@ -10,6 +10,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, NamedTuple
 
+from lxml.html import defs
+
 from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.addresses import is_address
 from scrapy_simhash.item.names import Name, name_of
@@ -24,7 +26,9 @@ _LOOK = 65_536
 # Characters of text that markup may have to be a fact, such as a title with its tags.
 _SHORT = 200
 
-_TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
+_TAG = re.compile(r"</?([A-Za-z!][^\s<>/]*+)[^<>]*+>")
+# Tags of a value that are looked at.
+_TAGS = 256
 # Python refuses to read numbers of so many digits; no character needs more than seven.
 _NO_REFERENCE = re.compile(r"&#\d{100,};?")
 _LONG_WORD = re.compile(r"\s*\S{60}")
@@ -43,8 +47,18 @@ class Folded(NamedTuple):
 
 
 def is_markup(text: str) -> bool:
-    """Whether a value has two tags or more."""
-    return "<" in text and len(list(islice(_TAG.finditer(text[:_LOOK]), 2))) > 1
+    """Whether a value has two tags of HTML elements or more, or is XML.
+
+    Text may have others, as in "#include <stdio.h>", "<ann@example.com>" or "List<String>".
+    """
+    if "<" not in text:
+        return False
+    names = [tag[1].lower() for tag in islice(_TAG.finditer(text[:_LOOK]), _TAGS)]
+    if len(names) < 2:
+        return False
+    known = sum(name in defs.tags or name[0] == "!" or "-" in name for name in names)
+    is_document = text.lstrip()[:1] + text.rstrip()[-1:] == "<>"
+    return is_document or (known > 1 and 2 * known > len(names))
 
 
 def without_tags(text: str) -> str:

@@ -144,6 +144,8 @@ def test_prose_inside_a_list_of_mappings_is_text_and_the_rest_of_them_a_fact() -
     "value",
     [
         f"<div><p>{PROSE}</p></div>",
+        f"<!DOCTYPE html><my-story>{PROSE}</my-story> from List<String>",
+        f"<record><note>{PROSE}</note></record>",
         "https://a.example/?q=" + "+".join(PROSE.split()),
         " ".join(["QUJD" * 19] * 40),
         '{"a": "' + PROSE + '"}',
@@ -152,6 +154,19 @@ def test_prose_inside_a_list_of_mappings_is_text_and_the_rest_of_them_a_fact() -
 )
 def test_markup_addresses_and_data_are_no_prose(value: Any) -> None:
     assert read({"title": "x", "a": value}).text == ""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"#include <stdio.h> and <string.h>. {PROSE}",
+        f"Ann <ann@example.com> and <bob@example.com> wrote: {PROSE}",
+        f"A Map<String, List<String>> and a Set<Text>, in <b>: {PROSE}",
+        f"See <https://a.example/> and <https://b.example/>. {PROSE}",
+    ],
+)
+def test_tags_that_are_no_elements_make_no_markup(value: str) -> None:
+    assert read({"title": "x", "a": value}).text == value
 
 
 @pytest.mark.parametrize("value", [f"<div><p>{PROSE}</p></div>", PROSE.encode(), [PROSE.encode()]])

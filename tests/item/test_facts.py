@@ -323,6 +323,7 @@ def test_values_that_say_the_same_are_one(name: str, one: Any, other: Any) -> No
         ("temperature", -5.25, "5.25"),
         ("balance", "-€5", "€5"),
         ("price", "−5.00", "5"),
+        ("title", "From List<Text> to Set<Text>", "From List<Code> to Set<Code>"),
         ("e_mail", "ann@a.example", "bob@a.example"),
     ],
 )
