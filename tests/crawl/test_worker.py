@@ -18,6 +18,7 @@ from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemeMis
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.verdict import Claim, Document, Verdict
 from scrapy_simhash.simhash.scheme import Sketch
+from scrapy_simhash.text.packed import TooLarge
 
 
 def document(name="a"):
@@ -373,23 +374,30 @@ async def test_without_a_heartbeat_the_database_is_away(worker, session, caplog)
     assert caplog.text.count("heartbeat of this run failed") == 1
 
 
+def out_of_range():
+    error = IndexUnavailable("a value is out of range")
+    error.__cause__ = DataError("", {}, Exception("out of range"))
+    return error
+
+
+@pytest.mark.parametrize(
+    "error", [out_of_range(), TooLarge("17 MB")], ids=lambda e: type(e).__name__
+)
 @deferred_f_from_coro_f
-async def test_one_that_can_not_be_claimed_does_not_harm_the_others(worker, session):
+async def test_one_that_can_not_be_claimed_does_not_harm_the_others(worker, session, error):
     def refuse(claims):
-        if any(document.key == "bad" for document in claims):
-            error = IndexUnavailable("a value is out of range")
-            error.__cause__ = DataError("", {}, Exception("out of range"))
-            return error
-        return None
+        return error if any(document.key == "bad" for document in claims) else None
 
     session.fail = refuse
     session.gate.clear()
     asked = [asyncio.ensure_future(worker.claim("n", document(name))) for name in ("a", "bad", "c")]
+    worker.confirm("n", claim(1))
     await asyncio.sleep(0.1)
     session.gate.set()
     answers = await asyncio.gather(*asked, return_exceptions=True)
     await close(worker)
-    assert [type(answer) for answer in answers] == [Verdict, IndexUnavailable, Verdict]
+    assert [type(answer) for answer in answers] == [Verdict, type(error), Verdict]
+    assert [call.confirm for call in session.calls if call.confirm] == [[1]]
 
 
 @deferred_f_from_coro_f

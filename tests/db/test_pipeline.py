@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from claims import article, edited
 from servers import cleared_database
 from sqlalchemy import Connection, column, event, func, literal_column, select, table, text
 
+from scrapy_simhash.db.pipeline import _wrapped
 from scrapy_simhash.db.statements import CompiledStatement
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
@@ -122,6 +124,18 @@ def test_a_connection_that_is_lost_in_a_pipeline_is_made_again(
 
     assert db.transact_once(work, in_pipeline=True)
     assert not caplog.records
+
+
+def test_a_connection_whose_end_is_announced_is_not_used_again(tmp_path: Path) -> None:
+    """The driver may notice later that it is closed."""
+    error = sqlite3.OperationalError("terminating connection")
+    opened = Database(f"sqlite:///{tmp_path}/seen.db")
+    for state, is_over in (("25P03", True), ("42601", False)):
+        error.sqlstate = state  # type: ignore[attr-defined]
+        with opened.engine.connect() as connection:
+            assert _wrapped(connection, "SELECT 1", error).connection_invalidated == is_over
+            assert connection.invalidated == is_over
+    opened.close()
 
 
 def test_an_error_of_ones_own_passes_and_ends_the_pipeline(db: Database) -> None:
