@@ -74,7 +74,7 @@ class Tally(NamedTuple):
 
     @property
     def recall(self) -> float | None:
-        return min(1.0, self.found / self.copies) if self.copies else None
+        return self.found / self.copies if self.copies else None
 
 
 class Measured(NamedTuple):
@@ -85,20 +85,26 @@ class Measured(NamedTuple):
     outcomes: Sequence[Outcome]
 
     @property
+    def first_visits(self) -> list[Outcome]:
+        """Those of addresses that no earlier crawl has met."""
+        first: dict[tuple[str, str], Outcome] = {}
+        for outcome in self.outcomes:
+            first.setdefault((outcome.page.url, outcome.page.card), outcome)
+        return [*first.values()]
+
+    @property
+    def wrong(self) -> list[Outcome]:
+        """The pages that were dropped as copies of another thing."""
+        return [one for one in self.outcomes if one.match and one.match.thing != one.page.thing]
+
+    @property
     def tally(self) -> Tally:
-        pages = [outcome.page for outcome in self.outcomes]
-        things = {page.thing for page in pages}
-        addresses = {(page.url, page.card, page.thing) for page in pages}
-        kept = {outcome.page.thing for outcome in self.outcomes if outcome.match is None}
-        right = [
-            outcome.match.thing == outcome.page.thing for outcome in self.outcomes if outcome.match
-        ]
+        first = self.first_visits
+        things = {page.thing for page, _, _ in first}
+        kept = {page.thing for page, match, _ in self.outcomes if match is None}
+        found = sum(match is not None and match.thing == page.thing for page, match, _ in first)
         return Tally(
-            len(addresses) - len(things),
-            sum(right),
-            len(things),
-            len(things - kept),
-            len(right) - sum(right),
+            len(first) - len(things), found, len(things), len(things - kept), len(self.wrong)
         )
 
 
@@ -217,25 +223,29 @@ def table(measured: Sequence[Measured], spiders: Sequence[str]) -> list[str]:
 
 def report(measured: Iterable[Measured], *, wrong: bool, why: bool) -> Iterator[str]:
     """The pairs that were taken for copies and are none; why copies were kept."""
-    for kind, spider, outcomes in measured:
+    for one in measured:
+        name = f"{one.kind}, {one.spider}"
         if wrong:
-            pairs = [one for one in outcomes if one.match and one.match.thing != one.page.thing]
-            for page, match, similarity in pairs[:_PAIRS]:
+            for page, match, similarity in one.wrong[:_PAIRS]:
                 assert match is not None
-                yield f"{kind}, {spider}: {page.url} {page.card} dropped as a copy of"
+                yield f"{name}: {page.url} {page.card} dropped as a copy of"
                 yield f"    {match.url} {match.card} (similarity {similarity})"
-            if len(pairs) > _PAIRS:
-                yield f"{kind}, {spider}: and {len(pairs) - _PAIRS} more"
-        if why:
-            seen: set[str] = set()
-            reasons: Counter[str] = Counter()
-            for page, match, reason in outcomes:
-                if match is None and page.thing in seen and reason != "same":
-                    reasons[reason or "(not near)"] += 1
-                seen.add(page.thing)
-            if reasons:
-                counts = ", ".join(f"{reason} {times}" for reason, times in reasons.most_common(4))
-                yield f"{kind}, {spider}: copies kept by {counts}"
+            if len(one.wrong) > _PAIRS:
+                yield f"{name}: and {len(one.wrong) - _PAIRS} more"
+        if why and (reasons := _reasons(one)):
+            counts = ", ".join(f"{reason} {times}" for reason, times in reasons.most_common(4))
+            yield f"{name}: copies kept by {counts}"
+
+
+def _reasons(measured: Measured) -> Counter[str]:
+    """What kept copies."""
+    seen: set[str] = set()
+    reasons: Counter[str] = Counter()
+    for page, match, reason in measured.first_visits:
+        if match is None and page.thing in seen:
+            reasons[reason or "(not near)"] += 1
+        seen.add(page.thing)
+    return reasons
 
 
 def _setting(given: str) -> tuple[str, str]:

@@ -82,7 +82,7 @@ def bare(seen: Seen) -> Item:
 
 
 def zyte(seen: Seen) -> Item:
-    """Z: like an Article of zyte-common-items, by markup for machines where there is some."""
+    """Z: like an Article or a Product of zyte-common-items, by markup for machines if there is."""
     response = seen.response
     paragraphs = seen.within.css(f"{seen.page.selectors.get('body', 'body')} p")
     texts = [" ".join(p.css("::text").getall()).strip() for p in paragraphs]
@@ -91,6 +91,8 @@ def zyte(seen: Seen) -> Item:
         "url": seen.url,
         "canonicalUrl": seen.head("link[rel=canonical]::attr(href)"),
         "headline": seen.find("title"),
+        "price": seen.find("price"),
+        "sku": seen.find("number"),
         "datePublished": seen.head("meta[property='article:published_time']::attr(content)")
         or seen.find("date"),
         "dateModified": seen.head("meta[property='article:modified_time']::attr(content)")

@@ -18,6 +18,7 @@ LOST = {
     "Terms of use, more names (all different)",
     "Flats of one house (all different)",
     "Drupal: calendar (all different)",
+    "Events Calendar: two crawls (all different)",
     "Jobs: one employer, three boards (all different)",
     "Jobs: roles of an employer (all different)",
 }

@@ -75,20 +75,36 @@ CARD = {"title": ".card__name::text", "price": ".card__price::text", "body": ".c
 def cards(random: Random, count: int) -> Iterator[Page]:
     """Lists of ten products each, with the same sentence on delivery in every card."""
     words = Words(random)
-    blurb = words.sentence(14, 20)
+    yield from card_list(
+        words, [f"{words.title(2, 4)} {words.made()}" for _ in range(count)], "all"
+    )
+
+
+def cards_of_two_lists(random: Random, count: int) -> Iterator[Page]:
+    """The same products once more on the list of offers, in another order."""
+    words = Words(random)
+    names = [f"{words.title(2, 4)} {words.made()}" for _ in range(count)]
+    yield from card_list(words, names, "all")
+    random.shuffle(names)
+    yield from card_list(words, names, "offers")
+
+
+def card_list(words: Words, names: list[str], path: str) -> Iterator[Page]:
+    random, count = words.random, len(names)
+    blurb = "Delivered within three days, and taken back for a month if you change your mind."
     for start in range(0, count, 10):
         numbers = range(start, min(start + 10, count))
         boxes = "".join(
-            f"""<div class="card" id="c{number}"><a href="/p/{7000 + number}"><h4 class="card__name">{words.title(2, 4)} {words.made()}</h4></a><span class="card__price">${random.randint(5, 90)}.99</span>
+            f"""<div class="card" id="c{number}"><a href="/p/{slug(names[number])}"><h4 class="card__name">{names[number]}</h4></a><span class="card__price">${5 + len(names[number])}.99</span>
 <p class="card__blurb">{blurb}</p><em class="card__stock">{random.randint(1, 30)} in stock</em><i class="card__reviews">{random.randint(0, 99)} reviews</i></div>"""
             for number in numbers
         )
         html = f"""<!doctype html><html lang="en"><head><title>All lamps, page {start // 10 + 1}</title></head><body><h1>All lamps</h1><div class="grid">{boxes}</div></body></html>""".encode()
         for number in numbers:
             yield Page(
-                f"https://lamps.example/all?page={start // 10 + 1}",
+                f"https://lamps.example/{path}?page={start // 10 + 1}",
                 html,
-                str(number),
+                names[number],
                 CARD,
                 f"#c{number}",
             )
@@ -98,17 +114,16 @@ INDEX = {"title": "h1::text", "body": "#results", "article": "#results"}
 
 
 def list_pages(random: Random, count: int) -> Iterator[Page]:
-    """The pages of a long list, whose entries are a name and many words that all share."""
+    """The pages of a long list: six words of their own beside 160 that all share."""
     words = Words(random)
-    labels = [words.title(2, 3) for _ in range(5)]
+    labels = [words.sentence(9, 13) for _ in range(4)]
+    lines = "".join(f"<span>{label}</span>" for label in labels)
     for number in range(count):
         entries = "".join(
-            f'<li><a href="/member/{n}"><b>{words.person()}</b></a> <span>{labels[0]}: {words.town()}</span> <span>{labels[1]}</span> <span>{labels[2]}</span> '
-            f"<span>{labels[3]}</span> <button>{labels[4]}</button></li>"
-            for n in range(8)
+            f'<li><a href="/member/{n}"><b>{words.person()}</b></a>{lines}</li>' for n in range(3)
         )
-        html = f"""<!doctype html><html lang="en"><head><title>Members' register - page {number + 1}</title></head><body><header>Guild of Surveyors</header><main><h1>Members' register</h1>
-<form><input placeholder="Name or town"><button>Find a member</button></form><ul id="results">{entries}</ul><div class="pager">Page {number + 1} of {count} <a href="?p={number + 2}">Next</a></div></main></body></html>"""
+        html = f"""<!doctype html><html lang="en"><head><title>Members' register</title></head><body><header>Guild of Surveyors</header><main><h1>Members' register</h1>
+<form><input placeholder="Name or town"><button>Find a member</button></form><ul id="results">{entries}</ul><div class="pager"><a href="?p={number + 2}">Next</a></div></main></body></html>"""
         yield Page(
             f"https://guild.example/register?p={number + 1}", html.encode(), str(number), INDEX
         )
@@ -176,6 +191,7 @@ KINDS = (
     Kind("Terms of use, more names (all different)", terms_with_many_names),
     Kind("Flats of one house (all different)", flats),
     Kind("Cards of a list (all different)", cards),
+    Kind("Cards of two lists", cards_of_two_lists),
     Kind("Pages of a register (all different)", list_pages),
     Kind("Manual in two releases (all different)", manuals),
     Kind("Permits in the same words (all different)", licences),
