@@ -24,6 +24,10 @@ from scrapy_simhash.feed.warc import WarcPage
 if TYPE_CHECKING:
     Advance = Callable[[Literal["Sketching", "Deciding", "Writing"], int], None]
 
+# What a file may unpack to, in bytes: this, and so many times its size. Each record has some more
+# for what is kept of it in memory.
+_FREE, _RATIO, _PER_RECORD = 1 << 30, 1000, 1 << 10
+
 # Columns of the table of groups. Items are numbered from 1; a group has the number of the item that
 # is kept. `match` is the item of which this one is a copy or, if it is kept, the item whose text is
 # similar and from which it `differs`.
@@ -143,10 +147,15 @@ def dedupe_corpus(
 def _portions(sources: Sequence[Source]) -> Generator[Portion]:
     number = 0
     for place, source in enumerate(sources):
+        left = _FREE + _RATIO * source.path.stat().st_size
         with closing(source.chunks()) as chunks:
             for chunk in chunks:
-                yield Portion(place, number, chunk)
-                number += chunk.length
+                left -= chunk.size + _PER_RECORD * chunk.length
+                if left < 0:
+                    raise FeedError(f"{source.path}: unpacks to 1 GiB and 1,000 times its size")
+                if chunk.length:
+                    yield Portion(place, number, chunk)
+                    number += chunk.length
 
 
 def _copy(

@@ -100,9 +100,11 @@ def sketch_all(sketcher: Sketcher, portions: Iterable[Portion], processes: int) 
         FeedError: as `Sketcher.part`.
     """
     portions = iter(portions)
-    first = list(islice(portions, 2))
-    portions = chain(first, portions)
-    if processes == 1 or len(first) < 2 or not _can_be_sent(sketcher):
+    first = deque(islice(portions, 2))
+    is_single = processes == 1 or len(first) < 2
+    # A portion may be large: it is not held any longer than needed.
+    portions = chain((first.popleft() for _ in range(len(first))), portions)
+    if is_single or not _can_be_sent(sketcher):
         yield from map(sketcher.part, portions)
         return
     # Not fork: this process may have threads.

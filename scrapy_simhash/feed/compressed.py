@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from scrapy_simhash.feed.source import FeedError
+from scrapy_simhash.feed.source import CHUNK_BYTES, FeedError
 
+# Of the dictionary of xz, whose largest preset takes 65 MiB.
+_XZ_MEMORY = 80 << 20
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 # Raised for damaged and truncated files; by bz2 an OSError without errno.
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, OSError)
@@ -30,6 +32,35 @@ def without_suffix(path: Path) -> str:
 def is_compressed(path: Path) -> bool:
     """Whether the name ends in the suffix of a compression."""
     return path.suffix.lower() in _SUFFIXES
+
+
+class _Xz(io.RawIOBase):
+    """Reads xz with a limit of memory, which `lzma.open` does not have."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._unpacker = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = b""
+        while not part:
+            packed = b""
+            if self._unpacker.eof:
+                # Streams follow each other, perhaps with zeros between them.
+                packed = self._unpacker.unused_data.lstrip(b"\0")
+                while not packed:
+                    if not (block := self._stream.read(CHUNK_BYTES)):
+                        return 0
+                    packed = block.lstrip(b"\0")
+                self._unpacker = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+            elif self._unpacker.needs_input and not (packed := self._stream.read(CHUNK_BYTES)):
+                raise EOFError("ends within a stream")
+            part = self._unpacker.decompress(packed, len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
 
 
 @contextmanager
@@ -49,9 +80,10 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
             # As with gzip, a file may consist of several frames.
             reader = library.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
             unpacked = io.BufferedReader(reader)
+        elif suffix == ".xz":
+            unpacked = io.BufferedReader(_Xz(stream))
         elif suffix in _SUFFIXES:
-            opening: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-            unpacked = opening[suffix](stream)
+            unpacked = (gzip.open if suffix == ".gz" else bz2.open)(stream)
         try:
             with unpacked:
                 yield unpacked

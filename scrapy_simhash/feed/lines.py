@@ -33,9 +33,7 @@ from scrapy_simhash.feed.source import (
 #: Suffixes of JSON Lines.
 JSON_LINES = frozenset({".jsonl", ".jl", ".ndjson"})
 
-# Python's csv takes 8 bytes or more for each character of a cell.
-_MOST_ROW = 16 << 20
-_TOO_LONG, _TOO_MANY = "longer than 64 MiB", f"more than {MOST_VALUES:,} values"
+_TOO_LONG, _TOO_MANY = "longer than 16 MiB", f"more than {MOST_VALUES:,} values"
 
 
 class _Lines(Source):
@@ -94,8 +92,7 @@ class JsonLines(_Lines):
                 blank = lines.count(b"") + sum(map(bytes.isspace, lines))
                 length = len(lines) - blank
                 del lines  # one may be very long
-                if length:
-                    yield Chunk(length, block._replace(content=b"") if is_plain else block)
+                yield Chunk(length, block._replace(content=b"") if is_plain else block, block.size)
 
     def unpacked(self, packed: _Block) -> Iterable[tuple[int, bytes]]:
         """The lines of a chunk."""
@@ -221,20 +218,18 @@ class CsvFile(_Lines):
         """The rows with the numbers of their last lines, from 1; none is longer than allowed."""
         number = size = cells = 0
 
-        def lines() -> Iterator[str]:
+        def checked(line: str) -> str:
             nonlocal number, size, cells
-            # A row continues as long as a quotation mark is open.
-            while line := text.readline(_MOST_ROW + 1 - size):
-                number += 1
-                size += len(line)
-                cells += line.count(",")
-                if size > _MOST_ROW or cells > MOST_VALUES:
-                    problem = "longer than 16 MiB" if size > _MOST_ROW else _TOO_MANY
-                    raise FeedError(f"{self.path}, line {number}: {problem}")
-                yield line
+            number += 1
+            size += len(line)
+            cells += line.count(",")
+            if size > MOST_BYTES or cells > MOST_VALUES:
+                problem = _TOO_LONG if size > MOST_BYTES else _TOO_MANY
+                raise FeedError(f"{self.path}, line {number}: {problem}")
+            return line
 
         # By default csv refuses cells of 128 KiB.
-        limit = csv.field_size_limit(_MOST_ROW)
+        limit = csv.field_size_limit(MOST_BYTES)
         try:
             with (
                 open_unpacked(self.path) as stream,
@@ -242,7 +237,9 @@ class CsvFile(_Lines):
                     stream, encoding="utf-8-sig", errors="surrogateescape", newline=""
                 ) as text,
             ):
-                for row in csv.reader(lines()):
+                # A row continues as long as a quotation mark is open.
+                lines = iter(lambda: text.readline(MOST_BYTES + 1 - size), "")
+                for row in csv.reader(map(checked, lines)):
                     yield number, row
                     size = cells = 0
         except csv.Error as error:

@@ -80,7 +80,7 @@ class ParquetTable(Source):
     def _sized_rows(self) -> Generator[tuple[dict[str, Any], int]]:
         for batch in self._batches():
             rows = batch.to_pylist()
-            size = batch.nbytes // len(rows)
+            size = _size(batch.columns)[1] // len(rows)
             yield from ((row, size) for row in rows)
 
     def _batches(self) -> Iterator[Any]:
@@ -126,7 +126,7 @@ def _parts(batch: Any) -> Iterator[Any]:
     if is_small:
         yield batch
     elif len(batch) == 1:
-        raise FeedError("a row has more than 1,000,000 values or 64 MiB")
+        raise FeedError("a row has more than 500,000 values or 16 MiB")
     else:
         half = len(batch) // 2
         yield from _parts(batch.slice(0, half))

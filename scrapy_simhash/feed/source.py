@@ -12,9 +12,9 @@ from typing import Any, BinaryIO, NamedTuple
 #: Approximate size of a chunk, in bytes.
 CHUNK_BYTES = 1 << 20
 
-#: The largest record, in bytes, and the most values or cells in one. The quarantine takes no larger
-#: items either.
-MOST_BYTES, MOST_VALUES = 64 << 20, 1_000_000
+#: The largest record, in bytes (of CSV in characters), and the most values or cells in one. Parsed,
+#: such a record takes up to 300 MB.
+MOST_BYTES, MOST_VALUES = 16 << 20, 500_000
 
 _CHUNK_RECORDS = 512
 
@@ -33,10 +33,12 @@ class Chunk(NamedTuple):
     Attributes:
         length: number of records.
         packed: the records, or their place in the file.
+        size: of the unpacked records, in bytes, approximately.
     """
 
     length: int
     packed: Any
+    size: int
 
 
 def chunks_of(records: Iterable[tuple[Any, int]]) -> Generator[Chunk]:
@@ -47,10 +49,10 @@ def chunks_of(records: Iterable[tuple[Any, int]]) -> Generator[Chunk]:
         part.append(record)
         size += length
         if len(part) == _CHUNK_RECORDS or size >= CHUNK_BYTES:
-            yield Chunk(len(part), part)
+            yield Chunk(len(part), part, size)
             part, size = [], 0
     if part:
-        yield Chunk(len(part), part)
+        yield Chunk(len(part), part, size)
 
 
 class Source(ABC):

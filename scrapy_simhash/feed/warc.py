@@ -24,7 +24,7 @@ _BLOCK = 1 << 20
 _GZIP = b"\x1f\x8b"
 # The first length only, so that a damaged file is read once.
 _HEAD = re.compile(
-    rb"WARC/(?>.*?\ncontent-length:[ \t]*+(\d++)).*?\n\r?\n", re.DOTALL | re.IGNORECASE
+    rb"WARC/(?>.*?\ncontent-length:[ \t]*+0*+(\d{0,20})).*?\n\r?\n", re.DOTALL | re.IGNORECASE
 )
 
 
@@ -45,7 +45,7 @@ class WarcPage:
     def fields(self) -> dict[str, str]:
         """The page as an item, for other formats."""
         if len(self.html or self.text or "") > MOST_BYTES:
-            raise FeedError(f"{self.url}: a page of more than 64 MiB, which is not read to its end")
+            raise FeedError(f"{self.url}: a page of more than 16 MiB, which is not read to its end")
         if self.html is None:
             return {"url": self.url, "text": self.text or ""}
         return {"url": self.url, "html": decode(self.html)}
@@ -141,7 +141,7 @@ def _is_complete(stream: BinaryIO, last: int) -> bool:
     begun = stream.read(_BLOCK)
     if not begun.startswith(_GZIP):
         head = _HEAD.match(begun)
-        return not begun or (head is not None and last + head.end() + int(head[1]) <= size)
+        return not begun or (head is not None and last + head.end() + int(head[1] or 0) <= size)
     stream.seek(last)
     try:
         with gzip.GzipFile(fileobj=stream) as unpacked:

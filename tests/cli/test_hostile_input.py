@@ -69,7 +69,7 @@ def test_a_line_that_is_no_item_is_reported_and_the_others_are_kept(
         ("in.jsonl.gz", b"no gzip", "in.jsonl.gz: can't be decompressed"),
         ("in.jsonl.gz", gzip.compress(GOOD * 9)[:-9], "in.jsonl.gz: can't be decompressed"),
         ("in.jsonl.gz", gzip.compress(GOOD) + b"more", "in.jsonl.gz: can't be decompressed"),
-        ("in.jsonl.gz", bomb, "line 1: longer than 64 MiB"),
+        ("in.jsonl.gz", bomb, "line 1: longer than 16 MiB"),
         ("in.csv", "text\r\nä\r\n".encode("utf-16"), "line 1: not UTF-8"),
         ("in.csv.gz", bomb, "line 1: longer than 16 MiB"),
         pytest.param(
