@@ -10,8 +10,6 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, NamedTuple
 
-from lxml.html import defs
-
 from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.addresses import is_address
 from scrapy_simhash.item.names import Name, name_of
@@ -27,6 +25,15 @@ _LOOK = 65_536
 _SHORT = 200
 
 _TAG = re.compile(r"</?([A-Za-z!][^\s<>/]*+)[^<>]*+>")
+_ELEMENTS = frozenset(
+    "a abbr address article aside audio b big blockquote body br button canvas caption center cite "
+    "code col colgroup dd del details dfn dir div dl dt em embed fieldset figcaption figure font "
+    "footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd "
+    "label legend li link main map mark menu meta nav noscript object ol optgroup option p param "
+    "picture pre q ruby s samp script section select small source span strike strong style sub "
+    "summary sup svg table tbody td textarea tfoot th thead time title tr tt u ul var video "
+    "wbr".split()
+)
 # Tags of a value that are looked at.
 _TAGS = 256
 # Python refuses to read numbers of so many digits; no character needs more than seven.
@@ -56,7 +63,7 @@ def is_markup(text: str) -> bool:
     names = [tag[1].lower() for tag in islice(_TAG.finditer(text[:_LOOK]), _TAGS)]
     if len(names) < 2:
         return False
-    known = sum(name in defs.tags or name[0] == "!" or "-" in name for name in names)
+    known = sum(name in _ELEMENTS or name[0] == "!" or "-" in name for name in names)
     is_document = text.lstrip()[:1] + text.rstrip()[-1:] == "<>"
     return is_document or (known > 1 and 2 * known > len(names))
 
