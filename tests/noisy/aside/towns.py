@@ -87,7 +87,11 @@ DRUPAL = {
     "views": ".statistics-counter::text",
     "article": "article",
 }
-DRUPAL_PRINT = {"title": "h1::text", "body": ".field--name-body", "date": "time::attr(datetime)"}
+DRUPAL_PRINT = {
+    "title": "h1 span::text",
+    "body": ".field--name-body",
+    "date": "time::attr(datetime)",
+}
 
 
 def drupal(random: Random, count: int) -> Iterator[Page]:
