@@ -193,6 +193,14 @@ class CrawlDatabase:
         count = select(func.count()).select_from(schema.duplicates).where(*mine)
         return self._database.read(lambda connection: connection.scalar(count)) or 0
 
+    def unseen(self) -> int:
+        """How many items this run dropped whose original only earlier crawls have seen."""
+        row, claim = schema.duplicates.c, schema.claims.c
+        mine = (row.run == self.run.id, row.action.in_(("drop", "skip")))
+        original = (claim.namespace == row.namespace, claim.id == row.claim)
+        count = select(func.count()).where(*mine, *original, claim.epoch < self.run.epoch)
+        return self._database.read(lambda connection: connection.scalar(count)) or 0
+
     def counts(self) -> Counter[str]:
         """What the indexes have counted, by the fields of :class:`~scrapy_simhash.index.Counts`."""
         counts = Counter[str]()

@@ -11,6 +11,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.feeds import FeedCheck
+from scrapy_simhash.crawl.scrapy_internals import replaces_feeds
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
@@ -87,6 +88,14 @@ class CrawlEnd:
                 "originals may not be stored. To restore what was dropped: scrapy simhash restore "
                 "--orphans --run %d",
                 figures.orphans,
+                figures.run,
+            )
+        if figures.unseen and replaces_feeds(self.crawler):
+            logger.warning(
+                "Items dropped as duplicates of items that only earlier crawls have seen: %d. A "
+                "feed that replaces theirs lacks them. SIMHASH_RESET = True compares each crawl "
+                "with itself only. To return what was dropped: scrapy simhash restore --run %d",
+                figures.unseen,
                 figures.run,
             )
         pushed_out, orphans = figures.counts.get("items", 0), figures.counts.get("orphans", 0)

@@ -14,7 +14,7 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, ItemFilter
 from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_simhash.crawl.scrapy_internals import closed_feed, feed_counts, feed_slots, feed_uris
+from scrapy_simhash.crawl.scrapy_internals import closed_feed, feed_counts, feed_slots
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.waiting import wait
 from scrapy_simhash.durable import sync_file, sync_folders
@@ -144,9 +144,8 @@ class FeedCheck:
         stats = self._crawler.stats.get_stats()
         if any(str(name).startswith("feedexport/failed_count/") for name in stats):
             return "A feed could not be stored"
-        uris = feed_uris(self._exporter) if self._exporter is not None else ()
-        for feed in uris if uris is not None and self._can_count else ():
-            if (stored := self._stored[feed]) != (written := self._written[feed]):
+        for feed, written in self._written.items() if self._can_count else ():
+            if (stored := self._stored[feed]) != written:
                 return f"The feed {shortened(feed, 2000)} holds {stored} of {written} items"
         if self._sync_error is None:
             try:

@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 #: (SCRAPER_SLOT_MAX_ACTIVE_SIZE), so 250 items may wait: four times what one transaction claims.
 _WAITING_ITEM = 20_000
 
+#: Feeds that are overwritten by default.
+_OVERWRITTEN = ("s3:", "gs:", "ftp:", "ftps:")
+
 _lost: set[str] = set()
 
 
@@ -233,13 +236,12 @@ def closed_feed(slot: FeedSlot) -> ClosedFeed | None:
         return None
 
 
-def feed_uris(exporter: FeedExporter) -> list[str] | None:
-    """The URIs of all feeds; None where they can't be known."""
-    try:
-        return list(exporter.feeds)
-    except AttributeError as error:
-        _lose(_NO_FEED_CHECK, error)
-        return None
+def replaces_feeds(crawler: Crawler) -> bool:
+    """Whether a feed replaces that of an earlier crawl: it is overwritten, under a fixed name."""
+    return any(
+        options.get("overwrite", uri.startswith(_OVERWRITTEN)) and "%(" not in uri
+        for uri, options in getattr(crawler.get_extension(FeedExporter), "feeds", {}).items()
+    )
 
 
 def keep_old_feeds(crawler: Crawler) -> None:

@@ -82,6 +82,9 @@ class CrawlStart:
         Raises:
             CloseSpider: the index can't be used, and that will not change.
         """
+        # A shell does not crawl, but may stay open for days: all crawls would share its epoch.
+        if not getattr(self.crawler, "crawling", True):
+            return
         settings = self.settings
         namespace = settings.namespace_of(spider)
         try:

@@ -48,6 +48,7 @@ class Figures:
     secret: bytes | None = field(default=None, repr=False)
     recovered: int = 0
     orphans: int = 0
+    unseen: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     liveness: Liveness = field(default_factory=Liveness)
@@ -330,9 +331,9 @@ class DatabaseThread:
             self._send_heartbeat()
         if self._database is not None:
             with suppress(Exception):
-                self._figures.sizes = self._database.sizes()
-                self._figures.counts = self._database.counts()
-                self._figures.orphans = self._database.orphans()
+                figures, database = self._figures, self._database
+                figures.sizes, figures.counts = database.sizes(), database.counts()
+                figures.orphans, figures.unseen = database.orphans(), database.unseen()
         return True
 
     def _end(self, close: Callable[[Run], None]) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import os
+import re
 import sqlite3
 import stat
 from contextlib import closing
@@ -325,3 +326,19 @@ async def test_a_feed_that_was_moved_away_and_one_that_is_no_file_are_left_alone
     del settings["EXTENSIONS"]
     await crawl(PageSpider, settings | {"FEEDS": {"/dev/null": {"format": "jsonlines"}}}, urls)
     assert runs(settings) == [1, 1]
+
+
+@pytest.mark.parametrize("feed", ["f.jl overwrite", "f-%(time)s.jl overwrite", "f.jl"])
+@deferred_f_from_coro_f
+async def test_a_feed_that_replaces_an_earlier_one_may_lack_what_moved(
+    settings, urls, tmp_path, caplog, feed
+):
+    name, *options = feed.split()
+    feeds = {str(tmp_path / name): {"format": "jsonlines", **dict.fromkeys(options, True)}}
+    # The second crawl finds a copy of an item that it does not visit, and one of an item it does.
+    await crawl(PageSpider, settings | {"FEEDS": feeds}, [urls[0], urls[COPIES]])
+    again = [urls[1], urls[COPIES], urls[COPIES + 1]]
+    done = await crawl(PageSpider, settings | {"FEEDS": feeds}, again)
+    assert len(done.drops) == 2
+    found = [re.search(r"only earlier crawls have seen: (\d+)", line) for line in caplog.messages]
+    assert [line[1] for line in found if line] == (["1"] if feed == "f.jl overwrite" else [])

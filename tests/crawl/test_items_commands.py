@@ -72,7 +72,10 @@ def test_looking_at_a_page_claims_nothing(project: Path, action: str) -> None:
     settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{project / 'index.db'}"}
     with serve_hosts({"news.example": {"/1": page, "/2": page}}) as through:
         environment = proxied(through)
-        run(*LOOKS.values())
+        run(LOOKS["shell"])
+        # Every crawl that overlaps with a run shares its epoch, and a shell may stay open for days.
+        assert not (project / "index.db").exists()
+        run(LOOKS["parse"], LOOKS["fetch"])
         assert not (project / "index.db").exists() or claims_in(settings) == 0
         run(["crawl", "stories", "-o", str(feed)])
         (stored,) = map(json.loads, feed.read_text("utf-8").splitlines())

@@ -27,12 +27,12 @@ from scrapy_simhash.crawl.scrapy_internals import (
     counted_as_load,
     feed_counts,
     feed_slots,
-    feed_uris,
     has_tree,
     is_lazy,
     keep_old_feeds,
     may_store_after,
     release_tree,
+    replaces_feeds,
     watch_closing,
 )
 
@@ -211,7 +211,6 @@ def test_the_exporter_tells_what_it_writes(tmp_path, lost):
     (slot,) = exporter.slots
     assert isinstance(slot, FeedSlot)
     slot.itemcount, slot.batch_id = 3, 2
-    assert feed_uris(exporter) == [uri]
     ((found, written, chosen),) = feed_counts(exporter)
     assert (found, written, chosen) == (uri, 8, slot.filter)
     assert closed_feed(slot) == (uri, 3, str(tmp_path / "1.jl"))
@@ -228,6 +227,22 @@ def test_the_exporter_tells_what_it_writes(tmp_path, lost):
     keep_old_feeds(crawler)
     assert slot.store_empty is False
     assert lost() == []
+
+
+@pytest.mark.parametrize(
+    ("uri", "options", "replaces"),
+    [
+        ("f.jl", {}, False),
+        ("f.jl", {"overwrite": True}, True),
+        ("f-%(time)s.jl", {"overwrite": True}, False),
+        ("s3://bucket/f.jl", {}, True),
+        ("s3://bucket/f-%(batch_id)d.jl", {}, False),
+    ],
+)
+def test_a_feed_of_a_fixed_name_that_is_overwritten_replaces_the_last_one(uri, options, replaces):
+    exporter = SimpleNamespace(feeds={uri: options})
+    assert replaces_feeds(SimpleNamespace(get_extension=lambda kind: exporter)) is replaces
+    assert not replaces_feeds(SimpleNamespace(get_extension=lambda kind: None))
 
 
 # Without it a feature is lost, with one warning, and nothing else
@@ -272,7 +287,7 @@ def use_closing():
 
 def use_feeds():
     bare = SimpleNamespace(slots=[SimpleNamespace()])
-    assert feed_counts(bare) is feed_uris(bare) is closed_feed(SimpleNamespace()) is None
+    assert feed_counts(bare) is closed_feed(SimpleNamespace()) is None
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,9 @@ class Recorder:
     def orphans(self):
         return 0
 
+    def unseen(self):
+        return 0
+
     def close(self):
         self.closed = True
 
