@@ -20,7 +20,6 @@ LOST = {
     "Drupal: calendar (all different)",
     "Events Calendar: two crawls (all different)",
     "Jobs: one employer, three boards (all different)",
-    "Jobs: roles of an employer (all different)",
 }
 MEASURED = [
     pytest.param(kind, id=name, marks=[pytest.mark.xfail] * (name in LOST))

@@ -64,7 +64,7 @@ def board(words: Words, ad: Ad, *, suffix: str = "") -> bytes:
 <main><section class="vacancy"><h2 class="vacancy-title">{ad.role}</h2><div class="vacancy__facts"><span>{ad.firm}</span> <span>{ad.town}</span>
 <span>£{ad.pay},000 a year</span> <span class="vacancy__sector">{ad.sector}</span> <time datetime="{ad.day:%Y-%m-%d}">{ad.day:%d/%m/%Y}</time>
 <span class="vacancy__age">Updated {words.random.randint(2, 23)} hours ago</span><span class="vacancy__applied"><b>{words.random.randint(3, 200)}</b> applied</span></div>
-<div class="vacancy__copy">{paras(ad.texts)}<ul><li>Place of work: {ad.town}</li><li>Ref: {ad.reference}</li></ul></div><button>Apply</button><button>Report this job</button></section>
+<div class="vacancy__copy">{paras(ad.texts)}<p>Place of work: {ad.town}. Ref: {ad.reference}</p></div><button>Apply</button><button>Report this job</button></section>
 <aside><h4>People also viewed</h4>{cards}</aside></main></div></body></html>""".encode()
 
 
