@@ -18,8 +18,8 @@ from scrapy_simhash.feed.source import (
     chunks_of,
 )
 
-# Rows that are written as a group, and the most columns.
-_GROUP, _COLUMNS = 16 * 1024, 10_000
+# Rows that are written as a group, the most columns, and the most elements in a list of the footer.
+_GROUP, _COLUMNS, _ELEMENTS = 16 * 1024, 10_000, 100_000
 # The most values in lists, and bytes, that become objects at a time.
 _MOST = (MOST_VALUES, MOST_BYTES)
 
@@ -111,7 +111,10 @@ class ParquetTable(Source):
     def _open(self, **options: Any) -> Iterator[Any]:
         library = pyarrow()
         try:
-            file = library.parquet.ParquetFile(self.path, **options)
+            # By default a footer of some megabytes stands for a gigabyte of columns or notes.
+            file = library.parquet.ParquetFile(
+                self.path, thrift_container_size_limit=_ELEMENTS, **options
+            )
         except (library.ArrowException, OSError) as error:
             raise FeedError(f"{self.path}: not a Parquet file ({error})") from error
         with file:
