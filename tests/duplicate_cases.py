@@ -63,6 +63,15 @@ def titled(response: Response) -> Iterator[Item]:
     yield {"url": response.url, "title": response.css("h1::text").get()}
 
 
+def everything(response: Response) -> Iterator[Item]:
+    yield {"url": response.url, "text": " ".join(response.xpath("//body//text()").getall())}
+
+
+def raw_title(response: Response) -> Iterator[Item]:
+    for item in single(response):
+        yield item | {"title": response.css("title::text").get()}
+
+
 def stored(response: Response) -> Iterator[Item]:
     yield {"url": response.url, "html": response.text}
 
@@ -77,6 +86,12 @@ def thing(**fields: str) -> str:
 
 def page(*things: str, heading: str = "A heading", site: str = "a site") -> bytes:
     return layout(site, heading, "".join(things))
+
+
+def beside(seed: str, views: int) -> str:
+    """What changes around a text."""
+    related = "".join(f"<li><a href='/{n}'>{sentences((seed, n), 8)}</a></li>" for n in range(6))
+    return f"<aside><p>Read {views} times</p><ul>{related}</ul></aside>"
 
 
 def both(first: bytes, second: bytes, *, to: str = f"{ONE}/second", **more: Any) -> Case:
@@ -193,6 +208,14 @@ ACROSS_SITES = {
 }
 
 ON_ONE_SITE = {
+    "A copy with other related pages, the item all text of its page": both(
+        page(TEXT, beside("one", 7)), page(TEXT, beside("two", 9)), read=everything
+    ),
+    "A copy with another section in its `<title>`, which the item holds": both(
+        page(thing(text=TEXT)),
+        page(thing(text=TEXT)).replace(b"<title>", b"<title>News: "),
+        read=raw_title,
+    ),
     "The same page under a session id": one_site(STORY, STORY, to=f"{ONE}/first?sid=4f2a"),
     "The same page under a session id, the item only a URL and a title": both(
         page(TEXT), page(TEXT), to=f"{ONE}/first?sid=4f2a", read=titled

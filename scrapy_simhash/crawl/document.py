@@ -12,20 +12,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast
 
-from scrapy.http import HtmlResponse
-
-from scrapy_simhash.crawl.scrapy_internals import has_tree, release_tree
+from scrapy_simhash.crawl.page_text import PageText
+from scrapy_simhash.crawl.scrapy_internals import release_tree
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, Subject
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
+from scrapy_simhash.item.content import ItemContent, digest_on, read_item
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
-from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.packed import pack_text
-from scrapy_simhash.text.page import read_page
-from scrapy_simhash.text.page_facts import page_facts
+from scrapy_simhash.text.page import PageContent
 
 #: Why something is not compared.
 Reason = Literal[
@@ -95,8 +92,9 @@ class DocumentMaker:
         if reason := _left_out(page):
             return reason
         with self._stats.spent("text_seconds"):
-            content = self._read(item, page)
-            found = self._text(subject, content)
+            says = self._page_text(page)
+            content = self._read(item, page, says)
+            found = self._text(subject, content, says)
         if subject.is_alone:
             # The callback has ended, and no other item needs the page.
             release_tree(page.response)
@@ -125,10 +123,15 @@ class DocumentMaker:
         if reason := _left_out(page):
             return reason
         with self._stats.spent("text_seconds"):
-            found = self._page_text(page)
+            says = self._page_text(page)
+            content = says.content
+            found = content if isinstance(content, str) else _main_text(content, says.facts)
         return found if isinstance(found, str) else self._by_text(page.key, page, found, page.visit)
 
-    def _read(self, item: Any, page: Page) -> ItemContent:
+    def _page_text(self, page: Page) -> PageText:
+        return PageText(page, self._settings, self._secret, lambda: (self._since, time.time()))
+
+    def _read(self, item: Any, page: Page, says: PageText) -> ItemContent:
         settings = self._settings
         return read_item(
             item,
@@ -137,66 +140,41 @@ class DocumentMaker:
             # Classes that are not named have the usual key.
             key=None if settings.key is None else settings.key.of(item) or None,
             page_url=page.url,
+            page_title=(says.title, says.name),
             since=self._since,
             now=time.time(),
             secret=self._secret,
         )
 
-    def _text(self, subject: Subject, content: ItemContent) -> _Text | Reason | None:
+    def _text(
+        self, subject: Subject, content: ItemContent, says: PageText
+    ) -> _Text | Reason | None:
         """The text that stands for an item, or why there is none; None to compare all of it."""
         page, settings = subject.page, self._settings
         compare = page.compare or settings.compare
         has_page = settings.fields is None and page.response is not None
+        is_auto = compare == "auto" and subject.is_alone
         if has_page and (
-            compare == "page" or (compare == "auto" and subject.is_alone and not content.text)
+            compare == "page" or (is_auto and (not content.text or says.is_cut_by(content.text)))
         ):
-            found = self._page_text(page)
+            found = says.content
             if isinstance(found, str):
                 return found
             if subject.is_alone:
-                return _Text(found.text, content.facts.joined(found.facts), found.page_sketch)
+                return _main_text(found, content.facts.joined(says.facts))
             # The facts of the page may be those of its other items.
             return _Text(found.text, content.facts)
         if not content.text:
             return None
         if has_page and subject.is_alone and settings.on_duplicate == "skip":
             # The next such page is compared before its items are known.
-            found = self._page_text(page)
+            found = says.content
             if not isinstance(found, str):
-                return _Text(content.text, content.facts.joined(found.facts), found.page_sketch)
-        return _Text(content.text, content.facts)
-
-    def _page_text(self, page: Page) -> _Text | Reason:
-        """The main text of a page, or why there is none to compare."""
-        response = page.response
-        if not isinstance(response, HtmlResponse):
-            return "not_text"
-        if is_too_large(response.body):
-            return "too_large"
-        text = _decoded(response)
-        if is_too_complex(text, is_parsed=has_tree(response)):
-            return "too_complex"
-        try:
-            root = response.selector.root
-        except (LookupError, UnicodeError):
-            root = parse_html(text)
-        # A comment, for example, is a root without a name.
-        if not isinstance(getattr(root, "tag", None), str):
-            return "no_text"
-        settings = self._settings
-        says = read_page(root, settings.extractor, most=settings.max_text, secret=self._secret)
-        if says is None:
-            return "too_large"
-        if says.text.strip() and not says.is_representative:
-            return "no_main_text"
-        facts = read_facts(
-            page_facts(root),
-            page_url=page.url,
-            since=self._since,
-            now=time.time(),
-            secret=self._secret,
-        )
-        return _Text(says.text, facts, says.page_sketch)
+                facts = content.facts.joined(says.facts)
+                return _Text(content.text, facts, found.page_sketch)
+        # Variants of a product may differ in nothing else.
+        facts = content.facts.joined(says.details) if has_page and is_auto else content.facts
+        return _Text(content.text, facts)
 
     def _exact(self, subject: Subject, content: ItemContent) -> Document | Reason:
         """The document of an item that is compared as a whole."""
@@ -259,6 +237,10 @@ class DocumentMaker:
         return f"item:{subject.page.key if digest is None else digest.hex()}", None
 
 
+def _main_text(content: PageContent, facts: Facts) -> _Text:
+    return _Text(content.text, facts, content.page_sketch)
+
+
 def _left_out(page: Page) -> Reason | None:
     if page.is_left_alone:
         return "disabled"
@@ -279,11 +261,3 @@ def _is_shell(page: Page, text: str, sketch: Sketch) -> bool:
         and sketch.size < _SHELL_FEATURES
         and len(page.response.body) > _SHELL_RATIO * len(text)
     )
-
-
-def _decoded(response: HtmlResponse) -> str:
-    """The page as its spider sees it; as a browser does if it declares an unknown encoding."""
-    try:
-        return response.text
-    except (LookupError, UnicodeError):
-        return decode(response.body)

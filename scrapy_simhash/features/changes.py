@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 #: Words of a passage; in a short text a sixteenth of its words are enough, but at least four.
@@ -23,6 +23,8 @@ PASSAGE, SHORT_PASSAGE, SHARE = 12, 4, 1 / 16
 _CHANCE = 3
 # Words of a name, and how often it has to be exchanged.
 _NAME, _REPEATED = 4, 3
+# Digits of a reference: neither a year nor a time.
+_REFERENCE = 5
 # Places of a pair of words that are looked at: a hostile text repeats one pair all along.
 _PLACES = 64
 
@@ -88,6 +90,14 @@ class Changes:
         if max(counts.values(), default=0) < _REPEATED:
             return False
         return 2 * sum(count for count in counts.values() if count > 1) >= len(exchanged)
+
+    def replaces_reference(self) -> bool:
+        """Whether a long number stands in place of another one, as of a file or a job ad."""
+        return any(
+            len(one) == len(other) and one != other
+            for change in self.all
+            for one, other in product(_references(change.new), _references(change.old))
+        )
 
     def has_numbers(self) -> bool:
         """Whether the new text holds a number that the old one has not at that place.
@@ -182,6 +192,10 @@ def _words(tokens: Sequence[str]) -> float:
 
 def _is_number(token: str) -> bool:
     return token[:1].isdigit()
+
+
+def _references(words: Sequence[str]) -> list[str]:
+    return [word for word in words if len(word) >= _REFERENCE and word.isdecimal()]
 
 
 def _is_other_form(new: Sequence[str], old: Sequence[str]) -> bool:

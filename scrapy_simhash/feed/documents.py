@@ -21,7 +21,7 @@ from scrapy_simhash.text.page import read_page
 from scrapy_simhash.text.page_facts import page_facts
 
 # The time of the crawl is unknown, so no value of an item is taken for it.
-_NO_CRAWL = {"since": math.inf, "now": -math.inf}
+_NO_CRAWL: Any = {"since": math.inf, "now": -math.inf}
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,12 +274,20 @@ def difference(
         )
     ):
         return name
-    if changes is not None:
-        if (together or rule.facts == "always") and changes.has_numbers():
+    if changes is not None and not (mine.url and place(mine.url) == place(other.url)):
+        is_strict = together or rule.facts == "always"
+        if changes.has_numbers() if is_strict else changes.replaces_reference():
             return NUMBERS_OF_TEXT
         title = None if stored is None else equal_titles(facts, stored)
-        if reason := _place_that_differs(mine, met, changes, title=title):
-            return reason
+        are_close = met.similarity is not None and met.similarity >= UNSEEN
+        # On one site, what stands under one title is the same thing in another version. Below
+        # that, with another title, what was added may be what it is about.
+        if (not (here and title and are_close) and changes.replaces_passage()) or (
+            title is False and not are_close and changes.adds_passage()
+        ):
+            return "(passage)"
+        if changes.renames():
+            return "(names)"
     if (
         here
         and mine.page_sketch
@@ -288,21 +296,6 @@ def difference(
     ):
         return "(rest of the page)"
     return None
-
-
-def _place_that_differs(mine: Row, met: Met, changes: Changes, *, title: bool | None) -> str | None:
-    """What the places where two texts differ tell: a passage for another, or exchanged names."""
-    if mine.url and place(mine.url) == place(met.claim.url):
-        return None
-    are_close = met.similarity is not None and met.similarity >= UNSEEN
-    if title and are_close:
-        return None
-    if changes.replaces_passage():
-        return "(passage)"
-    # With another title, what was added may be what it is about.
-    if title is False and not are_close and changes.adds_passage():
-        return "(passage)"
-    return "(names)" if changes.renames() else None
 
 
 def _common(near: Sequence[Met]) -> frozenset[str]:

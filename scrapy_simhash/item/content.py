@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -88,6 +88,7 @@ def read_item(
     ignore: Collection[str] = (),
     key: Sequence[str] | None = None,
     page_url: str,
+    page_title: tuple[str, Callable[[], str]] = ("", str),
     since: float,
     now: float,
     secret: bytes = b"",
@@ -102,6 +103,8 @@ def read_item(
         ignore: fields to leave out.
         key: the fields that identify the item, for `ItemContent.address`.
         page_url: the URL of its page.
+        page_title: the title of its page, white space collapsed, and a function that returns it
+            without the names of site and section. A value equal to the first is read as the second.
         since: when the crawl started, in seconds since the epoch.
         now: the current time. Times between the two, give or take a minute, tell when something
             was fetched.
@@ -116,7 +119,7 @@ def read_item(
             raise TypeError(f"fields must be a list of names, not the single str {names!r}")
     read = read_fields(item)
     everything = flat(read.tree)
-    own = _OwnContent(since, now, page_url, frozenset(ignore))
+    own = _OwnContent(since, now, page_url, frozenset(ignore), page_title)
     kept = {}
     for name, value in everything.items():
         if fields is None or is_inside(name, fields):
@@ -161,8 +164,16 @@ def _decoded(value: Any) -> Any:
 class _OwnContent:
     """Tells what belongs to an item from what belongs to the crawl that found it."""
 
-    def __init__(self, since: float, now: float, page_url: str, ignore: frozenset[str]) -> None:
+    def __init__(
+        self,
+        since: float,
+        now: float,
+        page_url: str,
+        ignore: frozenset[str],
+        page_title: tuple[str, Callable[[], str]] = ("", str),
+    ) -> None:
         self.names_page = False
+        self._title, self._name = page_title
         self._start, self._stop = since - _SLACK, now + _SLACK
         self._page_url = page_url
         self._ignore = ignore
@@ -184,7 +195,10 @@ class _OwnContent:
         if kind is dict:
             inside = ((key, self.keep(f"{name.text}.{key}", inner)) for key, inner in value.items())
             return {key: kept for key, kept in inside if kept is not None} or None
-        return None if value in _EMPTY or self._is_of_crawl(name, value) else value
+        if value in _EMPTY or self._is_of_crawl(name, value):
+            return None
+        is_title = self._title and kind is str and len(value) < 2 * len(self._title)
+        return self._name() if is_title and " ".join(value.split()) == self._title else value
 
     def _keep_list(self, name: Name, values: list[Any]) -> list[Any]:
         kept = []

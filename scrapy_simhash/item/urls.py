@@ -47,8 +47,7 @@ def _site_of_host(host: str) -> str:
 # Hosts of the same pages, and parameters that do not tell which page it is.
 _SAME_HOST = re.compile(r"^(?:www|m|mobile|amp)\.")
 _STATE = re.compile(
-    r"(?:utm_\w+|fbclid|gclid|mc_[ce]id|sid|sessionid|session_id|phpsessid|jsessionid|s|ref|from)"
-    r"=",
+    r"(?:utm_\w+|fbclid|gclid|mc_[ce]id|phpsessid|jsessionid|session_?id)=|s(?:id)?=[0-9a-f]{16,}$",
     re.IGNORECASE,
 )
 

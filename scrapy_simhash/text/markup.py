@@ -23,7 +23,10 @@ _EVENTS = 4 * VALUE  # steps of a walk for one
 PROPERTIES = {
     "headline": "page:headline",
     "datepublished": "page:datePublished",
+    "dateposted": "page:datePosted",
     "startdate": "page:startDate",
+    "identifier": "page:identifier",
+    "addresslocality": "page:addressLocality",
     "price": "page:price",
     "lowprice": "page:price",
     "pricecurrency": "page:priceCurrency",
@@ -46,7 +49,7 @@ META = {
 PAGE_FACTS = tuple(
     dict.fromkeys(
         [
-            *("page:title", "page:heading", "page:language", "page:time"),
+            *("page:title", "page:heading", "page:language", "page:time", "page:details"),
             *PROPERTIES.values(),
             *META.values(),
         ]

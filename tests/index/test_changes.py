@@ -76,11 +76,40 @@ def test_in_one_batch_it_is_decided_as_in_two() -> None:
 
 
 @pytest.mark.parametrize(
-    ("titles", "kind"), [(("A", "A"), "duplicate"), (("A", "B"), "unique"), (("A", ""), "unique")]
+    ("url", "titles", "kind"),
+    [
+        (SAME_SITE, ("A", "A"), "duplicate"),
+        (ELSEWHERE, ("A", "A"), "unique"),
+        (ELSEWHERE, ("A", "B"), "unique"),
+        (SAME_SITE, ("A", ""), "unique"),
+    ],
 )
-def test_under_one_title_a_passage_is_an_edit(titles: tuple[str, str], kind: str) -> None:
+def test_under_one_title_of_a_site_a_passage_is_an_edit(
+    url: str, titles: tuple[str, str], kind: str
+) -> None:
     with Index("sqlite://") as index:
-        assert decided(index, (PLAIN, REPLACED), (HERE, ELSEWHERE), titles)[1][0] == kind
+        assert decided(index, (PLAIN, REPLACED), (HERE, url), titles)[1][0] == kind
+
+
+def test_under_one_title_an_exchanged_name_is_another_thing() -> None:
+    for url in (SAME_SITE, ELSEWHERE):
+        with Index("sqlite://") as index:
+            texts = named("acorn"), named("birch")
+            assert decided(index, texts, (HERE, url), ("A", "A"))[1][1] == "(names)"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ("235185", "243922", "unique"),
+        ("2025", "2026", "duplicate"),
+        ("98765", "143922", "duplicate"),
+    ],
+)
+def test_on_two_sites_a_reference_for_another_one_counts(old: str, new: str, kind: str) -> None:
+    texts = [spliced(50, 1, f"R-{number}") for number in (old, new)]
+    with Index("sqlite://") as index:
+        assert decided(index, texts, (HERE, ELSEWHERE))[1][0] == kind
 
 
 @pytest.mark.parametrize("other", ["https://m.a.com/1/", "http://a.com/1?utm_source=x#top"])

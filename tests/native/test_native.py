@@ -126,7 +126,7 @@ def check_text(text, secret):
 @given(long_texts, st.integers(1, 9))
 @settings(deadline=None)
 def test_of_long_tokens_as_much_counts(text, window):
-    shingles("a b")  # the tables have been made, with the full window
+    shingling._powers(shingling._PUBLIC.base)  # the tables of Python, with the full window
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shingling, "_WINDOW", window)
         pure, compiled = both(lambda: shingles(text))

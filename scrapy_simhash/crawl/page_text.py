@@ -1,0 +1,162 @@
+"""What a page says beside its item: its main text, its facts and its name, read when needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from lxml.html import HtmlElement
+from numpy.typing import NDArray
+from scrapy.http import HtmlResponse
+
+from scrapy_simhash import native
+from scrapy_simhash.crawl.scrapy_internals import has_tree
+from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.tracking import Page
+from scrapy_simhash.features.changes import Changes
+from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.features.tokens import tokens
+from scrapy_simhash.item.content import MIN_PROSE, read_facts
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
+from scrapy_simhash.text.markup import short
+from scrapy_simhash.text.page import PageContent, read_page
+from scrapy_simhash.text.page_facts import details, page_facts
+
+#: Why a page has no text to compare.
+NoText = Literal["no_text", "no_main_text", "not_text", "too_complex", "too_large"]
+
+# An item's text is a loose cut of its page if it holds this share of the main text, and this share
+# of it stands on the page, with a passage of this many words that is not in the main text.
+_HOLDS, _OF_PAGE, _BEYOND = 0.95, 0.97, 3
+
+# Numbers in a title beside its name; that of a page of comments is none.
+_NUMBERS = re.compile(r"(?:page|seite|p[aá]gina|第)\s*\d+|(\d+)", re.IGNORECASE)
+
+
+class PageText:
+    """Reads a page: nothing before it is asked for, and each part once.
+
+    Args:
+        page: the page.
+        settings: how it is read.
+        secret: hashes depend on it.
+        crawl: returns when the crawl started, and the current time.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        settings: Settings,
+        secret: bytes,
+        crawl: Callable[[], tuple[float, float]],
+    ) -> None:
+        self._page = page
+        self._settings = settings
+        self._secret = secret
+        self._crawl = crawl
+
+    @cached_property
+    def _root(self) -> HtmlElement | NoText:
+        response = self._page.response
+        if not isinstance(response, HtmlResponse):
+            return "not_text"
+        if is_too_large(response.body):
+            return "too_large"
+        text = _decoded(response)
+        if is_too_complex(text, is_parsed=has_tree(response)):
+            return "too_complex"
+        try:
+            root = response.selector.root
+        except (LookupError, UnicodeError):
+            root = parse_html(text)
+        # A comment, for example, is a root without a name.
+        return root if isinstance(getattr(root, "tag", None), str) else "no_text"
+
+    @cached_property
+    def content(self) -> PageContent | NoText:
+        """The main text, or why there is none to compare."""
+        root = self._root
+        if isinstance(root, str):
+            return root
+        settings = self._settings
+        says = read_page(root, settings.extractor, most=settings.max_text, secret=self._secret)
+        if says is None:
+            return "too_large"
+        return "no_main_text" if says.text.strip() and not says.is_representative else says
+
+    @cached_property
+    def _values(self) -> dict[str, str]:
+        return {} if isinstance(self._root, str) else page_facts(self._root)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """The facts of the page; none of a page that can't be read."""
+        return self._facts(self._values)
+
+    @cached_property
+    def details(self) -> Facts:
+        """The numbers in the tables of a page that the spider has parsed."""
+        root = self._root if self._is_parsed else ""
+        return Facts() if isinstance(root, str) else self._facts(details(root))
+
+    def _facts(self, values: Mapping[str, str]) -> Facts:
+        since, now = self._crawl()
+        return read_facts(
+            values, page_url=self._page.url, since=since, now=now, secret=self._secret
+        )
+
+    @cached_property
+    def _is_parsed(self) -> bool:
+        response = self._page.response
+        return isinstance(response, HtmlResponse) and has_tree(response)
+
+    @cached_property
+    def title(self) -> str:
+        """The text of its title, if the spider has parsed the page; else ""."""
+        root = self._root if self._is_parsed else ""
+        found = None if isinstance(root, str) else root.findtext("head/title")
+        return short(found or "")
+
+    def name(self) -> str:
+        """Its title without the names of its site and section, but with the numbers in these."""
+        name = self._values.get("page:title", self.title)
+        rest = self.title.replace(name, " ", 1) if name in self.title else ""
+        return " ".join([name, *filter(None, _NUMBERS.findall(rest))])
+
+    def is_cut_by(self, text: str) -> bool:
+        """Whether a text is the main text of the page and more of what stands on it.
+
+        Such as counters, names of buttons and lists of related pages, which change.
+        """
+        if not self._is_parsed:
+            return False
+        says, root = self.content, self._root
+        if isinstance(says, str) or isinstance(root, str):
+            return False
+        own, main = shingles(text), shingles(says.text)
+        common = _common(own, main)
+        if main.size < MIN_PROSE or common < _HOLDS * main.size or own.size - common <= _BEYOND:
+            return False
+        everything = shingles(" ".join(part for part in root.itertext() if isinstance(part, str)))
+        if _common(own, everything) < _OF_PAGE * own.size:
+            return False
+        changes = Changes.of(tokens(text), tokens(says.text))
+        return any(len(change.new) >= _BEYOND for change in changes.all)
+
+
+def _common(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> int:
+    if native.core is not None:
+        return native.core.common(ours, theirs)
+    return int(np.intersect1d(ours, theirs, assume_unique=True).size)
+
+
+def _decoded(response: HtmlResponse) -> str:
+    """The page as its spider sees it; as a browser does if it declares an unknown encoding."""
+    try:
+        return response.text
+    except (LookupError, UnicodeError):
+        return decode(response.body)

@@ -1,0 +1,92 @@
+"""What a page says beside its item."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from scrapy.http import HtmlResponse
+from scrapy.settings import Settings as ScrapySettings
+from site_pages import sentences
+
+from scrapy_simhash.crawl.page_text import PageText
+from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.item.content import read_item
+
+STORY = " ".join(sentences(number, 40) for number in range(5))
+BESIDE = sentences("related pages", 12)
+PAGE = f"""<html><head><title>{{title}}</title></head><body><nav><a href="/">Home</a></nav>
+<h1>A flood</h1><article><p>{STORY}</p></article>
+<aside><a href="/x">{BESIDE}</a></aside>{{more}}</body></html>"""
+
+
+def page(title: str = "A flood | The Herald", more: str = "", *, parsed: bool = True) -> PageText:
+    html = PAGE.format(title=title, more=more).encode()
+    response = HtmlResponse("http://a.com/1", body=html, encoding="utf-8")
+    if parsed:
+        response.css("h1")
+    seen = SimpleNamespace(response=response, url=response.url)
+    return PageText(seen, Settings.read(ScrapySettings()), b"x" * 16, lambda: (0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (STORY, False),
+        (f"Home A flood {STORY} {BESIDE}", True),
+        (f"{STORY} {sentences('not on the page', 12)}", False),
+        (f"{STORY} {BESIDE} {sentences('from another page', 80)}", False),
+        (BESIDE, False),
+        ("", False),
+    ],
+)
+def test_a_text_is_a_cut_of_its_page_with_the_main_text_and_more_of_it(
+    text: str, expected: bool
+) -> None:
+    assert page().is_cut_by(text) is expected
+
+
+def test_a_page_that_nobody_has_parsed_is_not_parsed_for_that() -> None:
+    unread = page(parsed=False)
+    assert not unread.is_cut_by(f"Home A flood {STORY} {BESIDE}")
+    assert unread.title == ""
+    assert not unread.details.records
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("A flood | The Herald", "A flood"),
+        ("News 7: A flood | The Herald", "A flood 7"),
+        ("A flood - Page 2 - The Herald", "A flood"),
+        ("Something else", "Something else"),
+    ],
+)
+def test_the_name_of_a_page_is_its_title_without_the_names_of_the_site(
+    title: str, name: str
+) -> None:
+    says = page(title)
+    assert says.name() == name
+    url = "http://a.com/1"
+    named, given = (
+        read_item(
+            {"title": value, "n": 1}, page_url=url, page_title=titles, since=0.0, now=0.0
+        ).facts
+        for value, titles in (
+            (f" {says.title}\n", (says.title, says.name)),
+            (name, ("", str)),
+        )
+    )
+    assert named == given
+
+
+def test_the_numbers_of_a_table_are_a_fact_without_counters() -> None:
+    def details(floor: object, views: int, key: str = "Floor") -> tuple[object, ...]:
+        rows = {key: floor, "Views": views, "Colour": "red"}
+        table = "".join(f"<tr><th>{name}</th><td>{rows[name]}</td></tr>" for name in rows)
+        return page(more=f"<table>{table}</table>").details.records
+
+    assert details(3, 10) == details(3, 11) == details(3, 11, "Etage")
+    assert details(3, 10) != details(4, 10)
+    assert not details("ground", 10)
+    assert len(details(3, 10)) == 1
