@@ -25,15 +25,20 @@ _LOOK = 65_536
 _SHORT = 200
 
 _TAG = re.compile(r"</?([A-Za-z!][^\s<>/]*+)[^<>]*+>")
-_ELEMENTS = frozenset(
-    "a abbr address article aside audio b big blockquote body br button canvas caption center cite "
-    "code col colgroup dd del details dfn dir div dl dt em embed fieldset figcaption figure font "
-    "footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd "
-    "label legend li link main map mark menu meta nav noscript object ol optgroup option p param "
-    "picture pre q ruby s samp script section select small source span strike strong style sub "
-    "summary sup svg table tbody td textarea tfoot th thead time title tr tt u ul var video "
-    "wbr".split()
-)
+_ELEMENTS = {
+    *re.findall(
+        r"\w+",
+        """
+    a abbr address article aside audio b big blockquote body br button canvas caption center
+    cite code col colgroup dd del details dfn dir div dl dt em embed fieldset figcaption
+    figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html i iframe
+    img input ins kbd label legend li link main map mark menu meta nav noscript object ol
+    optgroup option p param picture pre q ruby s samp script section select small source
+    span strike strong style sub summary sup svg table tbody td textarea tfoot th thead time
+    title tr tt u ul var video wbr
+        """,
+    )
+}
 # Tags of a value that are looked at.
 _TAGS = 256
 # Python refuses to read numbers of so many digits; no character needs more than seven.
