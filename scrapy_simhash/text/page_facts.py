@@ -82,9 +82,13 @@ def _is_site_name(element: HtmlElement, text: str, markup: Markup) -> bool:
         return True
     if (elsewhere := metas.get("og:title")) is not None and not _contains(elsewhere, heading):
         return True
-    # If the title holds an h2 as well, that one belongs to this page alone.
+    # If the title holds an h2 as well, that one belongs to this page alone; and so does a longer h1
+    # that holds the rest of the title: "Error E1" below "Errors", on a page titled "E1 - Errors".
     rest = _fold(title.replace(heading, " ", 1))
-    return bool(rest) and any(_may_hold(rest, o) and _holds(rest, _fold(o)) for o in markup.others)
+    return bool(rest) and (
+        any(_may_hold(rest, o) and _holds(rest, _fold(o)) for o in markup.others)
+        or any(_holds(o, rest) and o != rest for o in (_fold(text) for _, text in markup.headings))
+    )
 
 
 def _is_logo(element: HtmlElement, heading: str, title: str) -> bool:

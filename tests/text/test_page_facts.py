@@ -50,8 +50,9 @@ def test_a_title_that_differs_from_the_heading_stays() -> None:
         ("<h1><a href='/'>Island Post</a></h1>", ""),
         ("<h1>Island Post</h1>", "<meta property='og:site_name' content='Island post'>"),
         ("<h1>Island Post</h1>", "<meta property='og:title' content='Goats at sea'>"),
+        ("<h1>Island Post</h1><h1>All goats at sea</h1>", ""),
     ],
-    ids=["another heading", "logo", "named as site", "another title"],
+    ids=["another heading", "logo", "named as site", "another title", "longer heading"],
 )
 def test_the_name_of_the_site_in_a_heading_leaves_the_title_alone(body: str, head: str) -> None:
     """It stands in every title of the site: all its pages would be one."""
