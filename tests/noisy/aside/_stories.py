@@ -61,7 +61,7 @@ def og(**data: str) -> str:
 
 def menu(names: Iterable[str], prefix: str = "/", css: str = "") -> str:
     """A list of links."""
-    items = "".join(f'<li><a href="{prefix}{slug(name)}/">{name}</a></li>' for name in names)
+    items = "\n".join(f'<li><a href="{prefix}{slug(name)}/">{name}</a></li>' for name in names)
     return f'<ul class="{css}">{items}</ul>'
 
 

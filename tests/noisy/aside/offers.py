@@ -44,7 +44,7 @@ WORKDAY = {
 
 
 def _bullets(items: list[str]) -> str:
-    return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
+    return "<ul>" + "\n".join(f"<li>{item}</li>" for item in items) + "</ul>"
 
 
 def jobs_by_town(random: Random, count: int) -> Iterator[Page]:
@@ -64,9 +64,9 @@ def jobs_by_town(random: Random, count: int) -> Iterator[Page]:
         named = number % 3 > 0
         title = f"{job}, {town}" if named else job
         picked = _bullets(Random(job).sample(DUTIES, 4))
-        html = f"""<!DOCTYPE html><html lang="en-US"><head><title>{title}</title>{og(title=title, description=ABOUT[:150], type="article")}{ld(type="JobPosting", title=title, identifier={"value": reference}, hiringOrganization="Linden Clinics", jobLocation=town, datePosted=f"{start:%Y-%m-%d}")}</head><body><div id="root"><header>Linden Clinics Careers {menu(["Search for Jobs", "Sign In", "Talent community"])}</header><main><div data-automation-id="jobPostingPage"><h2 data-automation-id="jobPostingHeader">{title}</h2><button>Apply</button>
-<div data-automation-id="locations"><dl><dt>locations</dt><dd>{town}</dd></dl></div><div data-automation-id="time"><dl><dt>time type</dt><dd>{"Full time" if hours == 38.5 else "Part time"}</dd></dl></div><div data-automation-id="postedOn"><dl><dt>posted on</dt><dd>Posted {random.randint(2, 30)} Days Ago</dd></dl></div><div data-automation-id="requisitionId"><dl><dt>job requisition id</dt><dd>{reference}</dd></dl></div>
-<div class="job-description" data-automation-id="jobPostingDescription"><p>For our house in {town} we are looking for a {job} from {british(start)}, {hours} hours a week.</p><p><b>Your tasks</b></p>{picked}<p><b>Your profile</b></p>{_bullets(WANTED)}<p><b>What we offer</b></p>{_bullets(OFFERED)}<p><b>About us</b></p><p>{ABOUT}</p><p>Questions? {words.person()} will be glad to answer them. Reference: {reference}</p></div></div><h3>Similar Jobs ({random.randint(2, 9)})</h3></main><footer>Follow us. © 2024 Workday, Inc.</footer></div></body></html>"""
+        html = f"""<!DOCTYPE html><html lang="en-US"><head><title>{title}</title>{og(title=title, description=ABOUT[:150], type="article")}{ld(type="JobPosting", title=title, identifier={"value": reference}, hiringOrganization="Linden Clinics", jobLocation=town, datePosted=f"{start:%Y-%m-%d}")}</head><body><div id="root"><header>Linden Clinics Careers {menu(["Search for Jobs", "Sign In", "Talent community"])}</header><main><div data-automation-id="jobPostingPage"><h2 data-automation-id="jobPostingHeader">{title}</h2> <button>Apply</button>
+<div data-automation-id="locations"><dl><dt>locations</dt> <dd>{town}</dd></dl></div> <div data-automation-id="time"><dl><dt>time type</dt> <dd>{"Full time" if hours == 38.5 else "Part time"}</dd></dl></div> <div data-automation-id="postedOn"><dl><dt>posted on</dt> <dd>Posted {random.randint(2, 30)} Days Ago</dd></dl></div> <div data-automation-id="requisitionId"><dl><dt>job requisition id</dt> <dd>{reference}</dd></dl></div>
+<div class="job-description" data-automation-id="jobPostingDescription"><p>For our house in {town} we are looking for a {job} from {british(start)}, {hours} hours a week.</p> <p><b>Your tasks</b></p>{picked}<p><b>Your profile</b></p>{_bullets(WANTED)}<p><b>What we offer</b></p>{_bullets(OFFERED)}<p><b>About us</b></p> <p>{ABOUT}</p> <p>Questions? {words.person()} will be glad to answer them. Reference: {reference}</p></div></div> <h3>Similar Jobs ({random.randint(2, 9)})</h3></main><footer>Follow us. © 2024 Workday, Inc.</footer></div></body></html>"""
         url = f"https://linden.jobs.example/en-US/careers/job/{slug(town)}/{slug(job)}_{reference}"
         pages.append(Page(url, html.encode(), str(number), WORKDAY))
     yield from shuffled(random, pages)
@@ -94,11 +94,11 @@ def jobs_by_table(random: Random, count: int) -> Iterator[Page]:
             "Number of posts": str(random.randint(1, 3)),
             "Closing date": british(deadline),
         }
-        table = "".join(
-            f"<tr><td>{name}:</td><td>{value}</td></tr>" for name, value in rows.items()
+        table = "\n".join(
+            f"<tr><td>{name}:</td> <td>{value}</td></tr>" for name, value in rows.items()
         )
-        html = f"""<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01 Transitional//EN"><html><head><title>Vacancies of the Tax Administration</title></head><body bgcolor="#ffffff"><table width="780"><tr><td colspan="2"><img src="arms.gif"> Tax Administration</td></tr><tr><td valign="top" class="nav">{menu(["Vacancies", "Training", "Forms", "Offices"])}</td><td valign="top">
-<div id="advert"><span id="jobtitle">{job} in the tax administration (m/f/d)</span><table class="facts" border="1">{table}</table><div>{"<br><br>".join(texts)}</div><div>{"; ".join(WANTED)}.</div><div>{"; ".join(OFFERED)}.</div><div>Please state the reference number in your application. Applications that arrive after the closing date cannot be considered. Documents are destroyed when the procedure has ended.</div></div></td></tr><tr><td class="publ">{random.randint(100, 900)} visitors today</td></tr></table></body></html>"""
+        html = f"""<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01 Transitional//EN"><html><head><title>Vacancies of the Tax Administration</title></head><body bgcolor="#ffffff"><table width="780"><tr><td colspan="2"><img src="arms.gif"> Tax Administration</td></tr> <tr><td valign="top" class="nav">{menu(["Vacancies", "Training", "Forms", "Offices"])}</td> <td valign="top">
+<div id="advert"><span id="jobtitle">{job} in the tax administration (m/f/d)</span><table class="facts" border="1">{table}</table> <div>{"<br><br>".join(texts)}</div> <div>{"; ".join(WANTED)}.</div> <div>{"; ".join(OFFERED)}.</div> <div>Please state the reference number in your application. Applications that arrive after the closing date cannot be considered. Documents are destroyed when the procedure has ended.</div></div></td></tr> <tr><td class="publ">{random.randint(100, 900)} visitors today</td></tr></table></body></html>"""
         pages.append(
             Page(
                 f"https://tax.state.example/vacancies/show.php?nr={4000 + 17 * number}",
@@ -138,13 +138,13 @@ def flats(random: Random, count: int) -> Iterator[Page]:
             "Service charges": f"€{size * 3.1:.2f}",
             "Outside": random.choice(["Balcony", "Loggia", "Terrace", "None"]),
         }
-        rows = "".join(
-            f'<dl class="grid"><dt class="is24qa-label">{name}</dt><dd class="is24qa">{value}</dd></dl>'
+        rows = "\n".join(
+            f'<dl class="grid"><dt class="is24qa-label">{name}</dt> <dd class="is24qa">{value}</dd></dl>'
             for name, value in criteria.items()
         )
         title = "First letting: bright flat in the Riverside Quarter"
-        html = f"""<!DOCTYPE html><html lang="en"><head><title>{title} - flat to rent in Riverton</title>{og(title=title, type="realestate")}</head><body id="rentflat"><div id="usercentrics-root">We value your privacy. <button>Accept all</button></div><header><a href="/">HomeScout</a>{menu(["Rent", "Buy", "Finance", "Sell", "Plus membership"])}</header><div id="is24-content"><h1 id="expose-title">{title}</h1><div class="address-block">Mill Bank 14, 10999 Riverton</div>
-<div class="is24-expose-content"><div class="criteriagroup">{rows}</div><h4>Property</h4><pre class="is24qa-objektbeschreibung">{HOUSE}</pre><h4>Location</h4><pre class="is24qa-lage">{AROUND}</pre><h4>Other</h4><pre class="is24qa-sonstiges">{LETTING}</pre></div><div class="contact">Riverside Letting Ltd. <button>Contact</button> Report listing. Online for {random.randint(1, 30)} days. Saved by {random.randint(0, 80)} people. Scout-ID: {148000000 + 7919 * number}</div></div>
+        html = f"""<!DOCTYPE html><html lang="en"><head><title>{title} - flat to rent in Riverton</title>{og(title=title, type="realestate")}</head><body id="rentflat"><div id="usercentrics-root">We value your privacy. <button>Accept all</button></div> <header><a href="/">HomeScout</a>{menu(["Rent", "Buy", "Finance", "Sell", "Plus membership"])}</header><div id="is24-content"><h1 id="expose-title">{title}</h1> <div class="address-block">Mill Bank 14, 10999 Riverton</div>
+<div class="is24-expose-content"><div class="criteriagroup">{rows}</div> <h4>Property</h4> <pre class="is24qa-objektbeschreibung">{HOUSE}</pre> <h4>Location</h4> <pre class="is24qa-lage">{AROUND}</pre> <h4>Other</h4> <pre class="is24qa-sonstiges">{LETTING}</pre></div> <div class="contact">Riverside Letting Ltd. <button>Contact</button> Report listing. Online for {random.randint(1, 30)} days. Saved by {random.randint(0, 80)} people. Scout-ID: {148000000 + 7919 * number}</div></div>
 <section><h2>Similar homes</h2>{random.randint(20, 90)} m² in Riverton, €{random.randint(500, 1900)}; {random.randint(20, 90)} m² in Riverton, €{random.randint(500, 1900)}</section><footer>{menu(["Imprint", "Terms", "Privacy", "Safety"])}</footer></body></html>"""
         pages.append(
             Page(
@@ -186,7 +186,7 @@ def privacy_policies(random: Random, count: int) -> Iterator[Page]:
             f"We may change this policy from time to time. The current version is always available at {host}/privacy-policy. This policy was last revised on {day}.",
             f"If you have questions about this policy, please write to {firm}, {street}, {town}.",
         ]
-        html = f"""<!doctype html><html lang="en"><head><title>Privacy Policy - {firm}</title><meta name="robots" content="max-image-preview:large"></head><body class="privacy-policy page-template-default page"><header><a href="/">{firm}</a>{menu(["Home", "Products", "About", "Contact"])}</header><main><h1 class="wp-block-post-title">Privacy Policy</h1><div class="wp-block-group">{paras(clauses)}</div></main><footer>© 2024 {firm}. All rights reserved. <span class="revised">{day}</span></footer></body></html>"""
+        html = f"""<!doctype html><html lang="en"><head><title>Privacy Policy - {firm}</title><meta name="robots" content="max-image-preview:large"></head><body class="privacy-policy page-template-default page"><header><a href="/">{firm}</a>{menu(["Home", "Products", "About", "Contact"])}</header><main><h1 class="wp-block-post-title">Privacy Policy</h1> <div class="wp-block-group">{paras(clauses)}</div></main><footer>© 2024 {firm}. All rights reserved. <span class="revised">{day}</span></footer></body></html>"""
         yield Page(f"https://www.{host}/privacy-policy/", html.encode(), host, TERMS)
 
 
@@ -214,7 +214,7 @@ def hotel_rooms(random: Random, count: int) -> Iterator[Page]:
             f"The station is {metres} metres away, and the airport can be reached in {drive} minutes by car. {random.choice(['The congress centre', 'The old market', 'The cathedral', 'The harbour'])} of {town} is the sight next to the house.",
             "Breakfast is served from 6.30 to 10.30 am, on Saturdays and Sundays until noon. Check in from 3 pm, check out until 11 am. Dogs are welcome for a fee. Pay at the machine or with our app, and go to your room without waiting.",
         ]
-        html = f"""<!DOCTYPE html><html lang="en"><head><title>Hotel {town} | Nightingale Hotels</title><meta name="description" content="Book your room in {town} at the best price.">{ld(type="Hotel", name=f"Nightingale Hotel {town}", address=street)}</head><body><header>Nightingale {menu(["Hotels", "Offers", "Groups", "My bookings"])}</header><div class="crumbs"><a href="/">Hotels</a> <a href="/gb/">Great Britain</a> <a>{town}</a></div><main><h1 class="room-name">Nightingale Hotel {town}</h1><div class="price">from €{random.randint(59, 159)} a night</div><div class="rating">{random.randint(78, 96) / 10} / 10 ({random.randint(200, 4000)} reviews)</div><div class="room-text">{paras(texts)}</div><button>Check availability</button></main><section>Last booked {random.randint(1, 55)} minutes ago</section><footer>{menu(["Press", "Jobs", "Imprint", "Cookie settings"])}</footer></body></html>"""
+        html = f"""<!DOCTYPE html><html lang="en"><head><title>Hotel {town} | Nightingale Hotels</title><meta name="description" content="Book your room in {town} at the best price.">{ld(type="Hotel", name=f"Nightingale Hotel {town}", address=street)}</head><body><header>Nightingale {menu(["Hotels", "Offers", "Groups", "My bookings"])}</header><div class="crumbs"><a href="/">Hotels</a> <a href="/gb/">Great Britain</a> <a>{town}</a></div> <main><h1 class="room-name">Nightingale Hotel {town}</h1> <div class="price">from €{random.randint(59, 159)} a night</div> <div class="rating">{random.randint(78, 96) / 10} / 10 ({random.randint(200, 4000)} reviews)</div> <div class="room-text">{paras(texts)}</div> <button>Check availability</button></main><section>Last booked {random.randint(1, 55)} minutes ago</section><footer>{menu(["Press", "Jobs", "Imprint", "Cookie settings"])}</footer></body></html>"""
         pages.append(
             Page(
                 f"https://www.nightingale.example/en/hotels/{slug(town)}-{number}",

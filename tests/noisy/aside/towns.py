@@ -22,11 +22,11 @@ TYPO3_PRINT = {"title": "h1::text", "body": ".news-text-wrap", "date": "time::at
 
 def _typo3(random: Random, story: Story, others: list[Story]) -> str:
     """The page, with the weather, events and water levels of the moment beside it."""
-    latest = "".join(
+    latest = "\n".join(
         f'<li><a href="/news/{other.slug}/">{other.title}</a><span>{other.day:%d.%m.%Y}</span></li>'
         for other in others
     )
-    events = "".join(
+    events = "\n".join(
         f'<div class="event"><strong>{random.randint(1, 28):02}.{random.randint(1, 12):02}.</strong> {place}</div>'
         for place in some(
             random,
@@ -42,15 +42,15 @@ def _typo3(random: Random, story: Story, others: list[Story]) -> str:
     )
     return f"""<!DOCTYPE html><html lang="en-GB" dir="ltr"><head>
 <!-- This website is powered by TYPO3 - inspiring people to share! --><title>{story.title}: City of Oakhurst</title><meta name="generator" content="TYPO3 CMS"><meta name="description" content="{story.teaser}"></head><body id="p{random.choice([812, 812, 37])}" class="layout-subnavigation"><a class="sr-only" href="#content">Skip to main content</a>
-<div id="cookieman-modal">We use cookies. Some are necessary, others help us to improve this website. <button>Save selection</button> <button>Accept all</button></div><header><a href="/">City of Oakhurst</a>{menu(["Citizens & services", "Culture & leisure", "Economy", "Town hall"], css="navbar-nav")}<div class="weather">Today {random.randint(-4, 33)} °C</div></header>
-<nav class="breadcrumb-section"><ol class="breadcrumb"><li><a href="/">Start</a></li><li><a href="/town-hall/">Town hall</a></li><li><a href="/town-hall/news/">News</a></li><li class="active">{story.title}</li></ol></nav>
-<!--TYPO3SEARCH_begin--><main id="page-content"><div class="news news-single"><div class="article" itemscope itemtype="http://schema.org/Article"><div class="header"><h1 itemprop="headline">{story.title}</h1></div><div class="footer"><p><span class="news-list-date"><time itemprop="datePublished" datetime="{story.day:%Y-%m-%d}">{story.day:%d.%m.%Y}</time></span> <span class="news-list-category">{["Press release", "Road works", "Culture"][story.number % 3]}</span></p></div>
-<div class="teaser-text" itemprop="description"><p>{story.teaser}</p></div><div class="news-text-wrap" itemprop="articleBody">{paras(story.texts)}</div><div class="news-backlink-wrap"><a href="/town-hall/news/">Back</a></div><div class="tools"><a href="?type=98">Print page</a> <a>Read aloud</a> <a>Recommend</a></div></div></div></main><!--TYPO3SEARCH_end-->
-<aside><h3>Latest news</h3><ul>{latest}</ul><h3>Coming up</h3>{events}<h3>River level</h3><p>{random.randint(80, 400)} cm, {random.randint(0, 23):02}:00</p><h3>Contact</h3><p>City of Oakhurst, Market Square 1. Monday to Friday 8 am to 12 noon, Thursday 2 pm to 6 pm.</p></aside><footer>{menu(["Imprint", "Data protection", "Accessibility statement", "Sitemap"])}</footer></body></html>"""
+<div id="cookieman-modal">We use cookies. Some are necessary, others help us to improve this website. <button>Save selection</button> <button>Accept all</button></div> <header><a href="/">City of Oakhurst</a>{menu(["Citizens & services", "Culture & leisure", "Economy", "Town hall"], css="navbar-nav")}<div class="weather">Today {random.randint(-4, 33)} °C</div></header>
+<nav class="breadcrumb-section"><ol class="breadcrumb"><li><a href="/">Start</a></li> <li><a href="/town-hall/">Town hall</a></li> <li><a href="/town-hall/news/">News</a></li> <li class="active">{story.title}</li></ol></nav>
+<!--TYPO3SEARCH_begin--><main id="page-content"><div class="news news-single"><div class="article" itemscope itemtype="http://schema.org/Article"><div class="header"><h1 itemprop="headline">{story.title}</h1></div> <div class="footer"><p><span class="news-list-date"><time itemprop="datePublished" datetime="{story.day:%Y-%m-%d}">{story.day:%d.%m.%Y}</time></span> <span class="news-list-category">{["Press release", "Road works", "Culture"][story.number % 3]}</span></p></div>
+<div class="teaser-text" itemprop="description"><p>{story.teaser}</p></div> <div class="news-text-wrap" itemprop="articleBody">{paras(story.texts)}</div> <div class="news-backlink-wrap"><a href="/town-hall/news/">Back</a></div> <div class="tools"><a href="?type=98">Print page</a> <a>Read aloud</a> <a>Recommend</a></div></div></div></main><!--TYPO3SEARCH_end-->
+<aside><h3>Latest news</h3> <ul>{latest}</ul> <h3>Coming up</h3>{events}<h3>River level</h3> <p>{random.randint(80, 400)} cm, {random.randint(0, 23):02}:00</p> <h3>Contact</h3> <p>City of Oakhurst, Market Square 1. Monday to Friday 8 am to 12 noon, Thursday 2 pm to 6 pm.</p></aside><footer>{menu(["Imprint", "Data protection", "Accessibility statement", "Sitemap"])}</footer></body></html>"""
 
 
 def _typo3_print(story: Story) -> str:
-    return f"""<!DOCTYPE html><html lang="en-GB"><head><title>{story.title}</title><meta name="robots" content="noindex,follow"></head><body onload="window.print()"><img src="/logo-print.png" alt="City of Oakhurst"><div class="news news-single"><h1>{story.title}</h1><time datetime="{story.day:%Y-%m-%d}">{story.day:%d.%m.%Y}</time><p class="lead">{story.teaser}</p><div class="news-text-wrap">{paras(story.texts)}</div></div><hr><p>City of Oakhurst, Market Square 1, www.oakhurst.example</p></body></html>"""
+    return f"""<!DOCTYPE html><html lang="en-GB"><head><title>{story.title}</title><meta name="robots" content="noindex,follow"></head><body onload="window.print()"><img src="/logo-print.png" alt="City of Oakhurst"><div class="news news-single"><h1>{story.title}</h1> <time datetime="{story.day:%Y-%m-%d}">{story.day:%d.%m.%Y}</time><p class="lead">{story.teaser}</p> <div class="news-text-wrap">{paras(story.texts)}</div></div> <hr><p>City of Oakhurst, Market Square 1, www.oakhurst.example</p></body></html>"""
 
 
 def typo3(random: Random, count: int) -> Iterator[Page]:
@@ -104,7 +104,7 @@ def drupal(random: Random, count: int) -> Iterator[Page]:
         for which in some(random, ["alias", "node", "print", "agency"], random.choice([2, 3])):
             stamp = f'<time datetime="{story.day:%Y-%m-%dT12:00:00Z}">{british(story.day)}</time>'
             if which == "print":
-                html = f"""<!DOCTYPE html><html lang="en" dir="ltr"><head><title>{story.title}</title><base href="https://ministry.example/node/{node}"></head><body><div class="print-logo"></div><article class="node node--type-article node--view-mode-pdf"><h1><span class="field--name-title">{story.title}</span></h1>{stamp}<div class="clearfix text-formatted field--name-body">{paras(story.texts)}</div></article><div class="source_url">Source URL: https://ministry.example/news/{story.slug}</div></body></html>"""
+                html = f"""<!DOCTYPE html><html lang="en" dir="ltr"><head><title>{story.title}</title><base href="https://ministry.example/node/{node}"></head><body><div class="print-logo"></div> <article class="node node--type-article node--view-mode-pdf"><h1><span class="field--name-title">{story.title}</span></h1>{stamp}<div class="clearfix text-formatted field--name-body">{paras(story.texts)}</div></article><div class="source_url">Source URL: https://ministry.example/news/{story.slug}</div></body></html>"""
                 pages.append(
                     Page(
                         f"https://ministry.example/print/pdf/node/{node}/debug",
@@ -115,13 +115,13 @@ def drupal(random: Random, count: int) -> Iterator[Page]:
                 )
                 continue
             name = "Agency for Waters" if which == "agency" else "Ministry of Works"
-            listed = "".join(
+            listed = "\n".join(
                 f'<div class="views-row"><span class="field-content"><a href="/news/{other.slug}">{other.title}</a></span> <span>{british(other.day)}</span></div>'
                 for other in some(random, written, 5)
             )
             html = f"""<!DOCTYPE html><html lang="en" dir="ltr" prefix="og: https://ogp.me/ns#"><head><title>{story.title} | {name}</title><meta name="Generator" content="Drupal 10"><link rel="shortlink" href="https://ministry.example/node/{node}">{ld(type="NewsArticle", headline=story.title, datePublished=story.day.isoformat())}</head><body class="path-node page-node-type-article"><a href="#main-content" class="visually-hidden focusable skip-link">Skip to main content</a><div class="region region-header"><a href="/">{name}</a>{menu(["News", "Topics", "Services", "Publications", "The minister"], css="menu menu--main nav")}</div>
-<div class="region region-breadcrumb"><ol class="breadcrumb"><li><a href="/">Home</a></li><li><a href="/news">News</a></li></ol></div><div class="region region-content"><h1 class="page-header"><span>{story.title}</span></h1><article data-history-node-id="{node}" class="node article is-promoted full clearfix"><div class="field field--name-field-date">{stamp}</div><div class="node__content"><div class="clearfix text-formatted field field--name-body field__item">{paras(story.texts)}</div>{document}</div>
-<ul class="links inline list-inline"><li class="statistics-counter">{random.randint(30, 9000)} views</li><li><a href="/print/node/{node}">Printer-friendly version</a></li></ul><p class="node-updated">Last updated: {british(story.day)}</p></article></div><aside class="region region-sidebar-second"><h2 class="block-title">{"News of the agency" if which == "agency" else "Recent news"}</h2><div class="view-content">{listed}</div><h2>Was this page helpful?</h2><form>Yes No <textarea></textarea></form></aside><footer>{menu(["Accessibility", "Freedom of information", "Contact", "RSS"])}</footer></body></html>"""
+<div class="region region-breadcrumb"><ol class="breadcrumb"><li><a href="/">Home</a></li> <li><a href="/news">News</a></li></ol></div> <div class="region region-content"><h1 class="page-header"><span>{story.title}</span></h1> <article data-history-node-id="{node}" class="node article is-promoted full clearfix"><div class="field field--name-field-date">{stamp}</div> <div class="node__content"><div class="clearfix text-formatted field field--name-body field__item">{paras(story.texts)}</div>{document}</div>
+<ul class="links inline list-inline"><li class="statistics-counter">{random.randint(30, 9000)} views</li> <li><a href="/print/node/{node}">Printer-friendly version</a></li></ul> <p class="node-updated">Last updated: {british(story.day)}</p></article></div> <aside class="region region-sidebar-second"><h2 class="block-title">{"News of the agency" if which == "agency" else "Recent news"}</h2> <div class="view-content">{listed}</div> <h2>Was this page helpful?</h2> <form>Yes No <textarea></textarea></form></aside><footer>{menu(["Accessibility", "Freedom of information", "Contact", "RSS"])}</footer></body></html>"""
             url = {
                 "alias": f"https://ministry.example/news/{story.slug}",
                 "node": f"https://ministry.example/node/{node}",
@@ -166,10 +166,10 @@ def council(random: Random, count: int) -> Iterator[Page]:
             for matter in random.sample(MATTERS, random.randint(2, 4))
         ]
         agenda = [*ITEMS, *(f"To consider {matter}" for matter in matters), *LAST]
-        rows = "".join(f"<li>{item}.</li>" for item in agenda)
+        rows = "\n".join(f"<li>{item}.</li>" for item in agenda)
         weekday = f"{day:%A}, {day.day} {day:%B %Y}"
-        html = f"""<html><head><title>Notice of meeting - {body}</title><meta name="author" content="Town Clerk"></head><body><div id="banner"><a href="index.asp">Thornbury Town Council</a></div><div id="leftnav">{menu(["Home", "Councillors", "Meetings", "Allotments", "Cemetery", "News", "Contact"])}</div>
-<div id="content"><h1>{body}: notice of meeting</h1><p class="meeting-date">{weekday}</p><div id="agenda"><p>{INVITED}</p><p>The {body} meets on {weekday} at {random.choice(["7 pm", "7.30 pm"])} in {random.choice(["the Council Chamber", "the Jubilee Room"])}, Town Hall, High Street.</p><ol>{rows}</ol><p>Signed: R. Harding, Town Clerk, {(day - dt.timedelta(days=6)):%d/%m/%Y}</p></div><p><a href="docs/{day:%Y%m%d}.pdf">Download as PDF</a></p></div><div id="footer">Office hours: Monday to Thursday, 9.30 am to 1 pm. This page was viewed {random.randint(10, 400)} times.</div></body></html>"""
+        html = f"""<html><head><title>Notice of meeting - {body}</title><meta name="author" content="Town Clerk"></head><body><div id="banner"><a href="index.asp">Thornbury Town Council</a></div> <div id="leftnav">{menu(["Home", "Councillors", "Meetings", "Allotments", "Cemetery", "News", "Contact"])}</div>
+<div id="content"><h1>{body}: notice of meeting</h1> <p class="meeting-date">{weekday}</p> <div id="agenda"><p>{INVITED}</p> <p>The {body} meets on {weekday} at {random.choice(["7 pm", "7.30 pm"])} in {random.choice(["the Council Chamber", "the Jubilee Room"])}, Town Hall, High Street.</p> <ol>{rows}</ol> <p>Signed: R. Harding, Town Clerk, {(day - dt.timedelta(days=6)):%d/%m/%Y}</p></div> <p><a href="docs/{day:%Y%m%d}.pdf">Download as PDF</a></p></div> <div id="footer">Office hours: Monday to Thursday, 9.30 am to 1 pm. This page was viewed {random.randint(10, 400)} times.</div></body></html>"""
         yield Page(
             f"http://www.thornbury-tc.example/meeting.asp?id={900 + number}",
             html.encode(),
@@ -220,12 +220,12 @@ def hearings(random: Random, count: int) -> Iterator[Page]:
             ("Room", f"{random.choice('ABC')} {random.randint(101, 340)}"),
             ("Presiding judge", f"Judge {words.person()}"),
         ]
-        table = "".join(
+        table = "\n".join(
             f'<div class="row"><span class="label">{name}</span> <span class="value">{value}</span></div>'
             for name, value in rows
         )
         html = f"""<!DOCTYPE html><html lang="en"><head><title>Hearing dates | Justice portal</title><meta name="robots" content="noarchive"></head><body class="jsf"><header role="banner">Justice portal of the state {menu(["Courts", "Prosecutors", "Forms", "Land register", "Auctions"])}</header><div class="ui-breadcrumb">Start &gt; Hearing dates &gt; Detail</div>
-<main><h2 class="ui-title">Hearing in civil proceedings</h2><time datetime="{day:%Y-%m-%d}">{day:%d.%m.%Y}</time><div class="court">{court}</div><div class="decision-list"><div class="sum">In the matter of {plaintiff} against {defendant} for {claim} the {court} hears the parties on {british(dt.datetime.combine(day, dt.time(), dt.UTC))} at {hour}.</div>{table}<div class="hint">{RULES}</div></div><div class="ui-button">New search</div></main><footer role="contentinfo">As of {random.randint(6, 20):02}:{random.randint(0, 59):02}. Imprint. Data protection.</footer></body></html>"""
+<main><h2 class="ui-title">Hearing in civil proceedings</h2> <time datetime="{day:%Y-%m-%d}">{day:%d.%m.%Y}</time><div class="court">{court}</div> <div class="decision-list"><div class="sum">In the matter of {plaintiff} against {defendant} for {claim} the {court} hears the parties on {british(dt.datetime.combine(day, dt.time(), dt.UTC))} at {hour}.</div>{table}<div class="hint">{RULES}</div></div> <div class="ui-button">New search</div></main><footer role="contentinfo">As of {random.randint(6, 20):02}:{random.randint(0, 59):02}. Imprint. Data protection.</footer></body></html>"""
         yield Page(
             f"https://justice.state.example/dates/detail.xhtml?az={slug(file)}&v={number}",
             html.encode(),
