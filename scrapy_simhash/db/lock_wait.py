@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Self
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
@@ -43,8 +43,8 @@ class Liveness:
 class LockWait:
     """Decides how often one transaction is tried. Use it as a context manager.
 
-    It gives up after `timeout` seconds in which nobody got through. On a server, that can be
-    observed only if the namespace is known; SQLite has one lock for all.
+    It gives up after `timeout` seconds in which nobody got through. On a server, that is observed
+    for one namespace, or for runs that open; SQLite has one lock for all.
 
     Attributes:
         has_lock: whether the present attempt has taken the lock.
@@ -126,7 +126,11 @@ class LockWait:
                 self._watch = self._engine.connect()
             return self._watch.exec_driver_sql("PRAGMA data_version").scalar()
         if self._namespace is None:
-            return None
-        counter = select(current_usage("counter")).where(schema.namespaces.c.id == self._namespace)
+            # The lock that many wait for is that of runs which open at the same moment.
+            counter = select(func.count()).where(schema.runs.c.epoch > 0)
+        else:
+            counter = select(current_usage("counter")).where(
+                schema.namespaces.c.id == self._namespace
+            )
         with self._engine.connect() as connection:
             return connection.scalar(counter)

@@ -145,12 +145,13 @@ class Run:
             )
 
     def _join(self, connection: Connection) -> int:
-        """Find the epoch of the runs that are open now. This update serializes the runs."""
-        connection.execute(
-            update(schema.meta)
-            .where(schema.meta.c.name == "version")
-            .values(value=schema.meta.c.value)
-        )
+        """Find the epoch of the runs that are open now; a lock serializes the runs."""
+        row, version = schema.meta.c, schema.meta.c.name == "version"
+        if self.database.dialect == "sqlite":
+            connection.execute(update(schema.meta).where(version).values(value=row.value))
+        else:
+            # Recognised as a lock for which many may wait, one after the other.
+            connection.execute(select(row.value).where(version).with_for_update())
         row, now = schema.runs.c, self.database.clock(connection)
         epoch = connection.scalar(
             select(func.min(row.epoch)).where(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -24,6 +25,7 @@ from scrapy_simhash.db.passwords import Passwords
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.runs import Run
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "sqlite"])
@@ -31,6 +33,8 @@ on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if 
 NO_PASSWORDS = Passwords(make_url("sqlite://"), {})
 #: Seconds; of MariaDB's locks one waits at least one.
 TIMEOUT = 2
+#: Crawls that start at the same moment.
+RUNS = 12
 
 
 @pytest.fixture
@@ -97,6 +101,25 @@ def test_as_long_as_others_are_seen_to_get_through_nothing_is_given_up(
     with others(index, seconds=0, hold=3 * TIMEOUT, many=1):
         assert index.claim("some words of a text", key="a").kind == "unique"
     assert TIMEOUT < index.database.liveness.waited < 10 * TIMEOUT
+
+
+@on_servers
+def test_runs_that_open_at_one_moment_wait_for_each_other(engine: str, tmp_path: Path) -> None:
+    """Crawls that start by the clock: together they hold the lock for longer than the timeout."""
+    db = Database(
+        cleared_database(engine, tmp_path), timeout=TIMEOUT, options={"pool_size": 2 * RUNS}
+    )
+    asked = db.clock
+
+    def slow(connection: Connection) -> float:
+        time.sleep(0.4)
+        return asked(connection)
+
+    db.clock = slow  # type: ignore[method-assign]
+    with ThreadPoolExecutor(RUNS) as pool:
+        runs = list(pool.map(lambda _: Run.open(db), range(RUNS)))
+    assert len({run.epoch for run in runs}) == 1
+    db.close()
 
 
 @on_every_engine
