@@ -257,6 +257,16 @@ ON_ONE_SITE = {
     "A copy whose item has a field more": one_site(STORY, STORY | {"award": "first"}),
     "A copy whose item has a field less": one_site(STORY | {"award": "first"}, STORY),
     "A copy whose item says when it was fetched": one_site(STORY, STORY, read=fetched),
+    "A copy with its date in words, without the time": one_site(
+        STORY | {"date": "2024-05-01T12:30:00Z"}, STORY | {"date": "1 May 2024"}
+    ),
+    "The same text at another time of the day": one_site(
+        STORY | {"date": "2024-05-01 12:30"}, STORY | {"date": "1 May 2024, 2:45 PM"}
+    ),
+    "A copy with more comments and a later date of change": one_site(
+        STORY | {"commentCount": "3", "dateModified": "2024-05-01", "seen": "2 days ago"},
+        STORY | {"commentCount": "7", "dateModified": "2024-05-04", "seen": "5 days ago"},
+    ),
     "A copy whose item has a random id": one_site(
         STORY | {"uid": "5b1e8f0c"}, STORY | {"uid": "c07d2a94"}
     ),

@@ -270,7 +270,12 @@ def difference(
     stored = None if other.facts is None else Facts.unpack(other.facts)
     if stored is not None and (
         name := conflict(
-            facts, stored, same_site=together, mode=rule.facts, numbers=changes is None
+            facts,
+            stored,
+            same_site=together,
+            mode=rule.facts,
+            numbers=changes is None,
+            state=mine.identity == other.identity,
         )
     ):
         return name

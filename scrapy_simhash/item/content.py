@@ -28,7 +28,7 @@ from scrapy_simhash.item.folding import (
 )
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.quality import is_canonical, published_first
-from scrapy_simhash.item.times import is_moment, is_within
+from scrapy_simhash.item.times import is_moment, is_relative, is_within
 from scrapy_simhash.item.values import Printed, flat, read_fields
 
 #: Distinct shingles from which on a value is prose. 20 to 64 gave the same results on stories,
@@ -216,6 +216,8 @@ class _OwnContent:
             return of_page
         if name.fetched:
             return is_moment(value)
+        if not name.title and is_relative(value, dated=name.dated or name.modified):
+            return True
         return not name.published and is_within(value, self._start, self._stop)
 
 

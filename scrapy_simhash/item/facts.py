@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal, Self
 
-from scrapy_simhash.item.folding import AMOUNT, NUMBER, NUMBERS, TEXT, Folded
+from scrapy_simhash.item.folding import AMOUNT, NUMBER, NUMBERS, STATE, TEXT, TIME, Folded
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.numbers import numbers_in
 
@@ -52,6 +52,7 @@ class Facts:
         """
         values: dict[int, Folded] = {}
         names: dict[int, str] = {}
+        fields = {**fields, **_times(fields)}
         chosen, rest = sorted(fields), list[str]()
         if len(chosen) >= MAX_FIELDS:
             chosen.sort(key=lambda name: fields[name].kind < AMOUNT)
@@ -110,6 +111,7 @@ def conflict(
     same_site: bool,
     mode: Literal["always", "auto", "never"] = "auto",
     numbers: bool = True,
+    state: bool = True,
 ) -> str | None:
     """Whether facts make two items different things, however similar their texts are.
 
@@ -122,6 +124,7 @@ def conflict(
             conflicts with an item that has none at all, such as the maker's page or an offer
             "on request". "never" finds no conflict.
         numbers: whether the numbers of the texts are compared.
+        state: whether the state of the things is compared, such as a count of readers.
 
     Returns:
         The name of the field that differs, the first of several in alphabetical order, numbers of
@@ -135,14 +138,15 @@ def conflict(
     has_amount = any(kind >= AMOUNT for kind, _ in held.values())
     found = []
     for name, kind, value in new.records:
-        if not numbers and name == _NUMBERS_KEY:
+        if (not numbers and name == _NUMBERS_KEY) or (not state and kind == STATE):
             continue
         other = held.get(name)
         if not everything and (other is None or not _is_money(kind, other[0])):
             differs = kind >= AMOUNT and not has_amount
         elif other is None:
-            # A print view has fewer facts of a page; an item with more fields is another item.
-            differs = not new.names.get(name, "").startswith(PAGE)
+            # A print view has fewer facts of a page, and a date may be without its time; an item
+            # with more fields is another item.
+            differs = kind != TIME and not new.names.get(name, "").startswith(PAGE)
         else:
             differs = _differ((kind, value), other)
         if differs:
@@ -182,7 +186,17 @@ def _add(values: dict[int, Folded], names: dict[int, str], name: str, value: Fol
     if key in values:  # "datePublished" and "date_published"
         value = Folded(TEXT, f"{values[key].text}\x1f{value.text}")
     values[key] = value
-    names.setdefault(key, name)
+    names.setdefault(key, name.rpartition(" (")[0] if value.kind == TIME else name)
+
+
+def _times(fields: Mapping[str, Folded]) -> dict[str, Folded]:
+    """The times of dates as facts of their own."""
+    return {
+        f"{name} ({part})": Folded(STATE if value.kind == STATE else TIME, text)
+        for name, value in fields.items()
+        for part, text in zip(("time", "seconds", "zone"), value.time, strict=False)
+        if text
+    }
 
 
 def _hash(text: str, secret: bytes) -> int:

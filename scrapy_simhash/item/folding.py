@@ -14,10 +14,10 @@ from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.addresses import is_address
 from scrapy_simhash.item.names import Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
-from scrapy_simhash.item.times import is_moment
+from scrapy_simhash.item.times import Written, is_moment, read_date
 
 # Kinds of facts, as stored. Those above AMOUNT are amounts in a known currency.
-TEXT, NUMBER, NUMBERS, AMOUNT = 0, 1, 2, 16
+TEXT, NUMBER, NUMBERS, TIME, STATE, AMOUNT = 0, 1, 2, 3, 4, 16
 
 #: Characters of a value that count. Longer values that are not prose are rare, and data.
 _LOOK = 65_536
@@ -48,14 +48,26 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/]{65,}={0,2}")
 _ENCODED_FOR_URLS = re.compile(r"[A-Za-z0-9_-]{65,}={0,2}")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _DIGIT = re.compile("[0-9]")
-_SUBTAG = re.compile("[-_]")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)
+_LANGUAGE = re.compile("[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*")
 
 
 class Folded(NamedTuple):
-    """The value of a field in one notation, which must never change: hashes of it are stored."""
+    """The value of a field in one notation, which must never change: hashes of it are stored.
+
+    Attributes:
+        kind: of the fact.
+        text: the value; of a date its day.
+        time: of a date its hours and minutes, its seconds, and its time zone, "" where unknown.
+    """
 
     kind: int
     text: str
+    time: tuple[str, ...] = ()
+
+    def whole(self) -> str:
+        """The value with the time."""
+        return " ".join([self.text, *filter(None, self.time)])
 
 
 def is_markup(text: str) -> bool:
@@ -107,12 +119,16 @@ def fold(name: Name, value: Any) -> Folded | None:
         return None
     kind = type(value)
     if kind is str:
-        return _text(name, value)
-    if kind is list:
-        return _list(name, value)
-    if kind is dict:
-        return _dict(name, value)
-    return _scalar(name, value)
+        folded = _text(name, value)
+    elif kind is list:
+        folded = _list(name, value)
+    elif kind is dict:
+        folded = _dict(name, value)
+    else:
+        folded = _scalar(name, value)
+    if name.state and folded is not None and folded.kind < AMOUNT:
+        return folded._replace(kind=STATE)
+    return folded
 
 
 def _scalar(name: Name, value: Any) -> Folded | None:
@@ -125,7 +141,8 @@ def _scalar(name: Name, value: Any) -> Folded | None:
     if isinstance(value, (int, float)):
         return _number(name, value) if math.isfinite(value) else None
     if isinstance(value, (dt.date, dt.time)):
-        return Folded(TEXT, f"t:{value.isoformat().casefold()}")
+        text = value.isoformat().casefold()
+        return _date(name, text) or Folded(TEXT, f"t:{text}")
     return _text(name, str(value))
 
 
@@ -140,9 +157,21 @@ def _text(name: Name, text: str) -> Folded | None:
             return None
     if not folded:
         return None
-    if name.language:
-        return Folded(TEXT, "t:" + _SUBTAG.split(folded, maxsplit=1)[0])
-    return _numeric(name, folded) or Folded(TEXT, "t:" + folded)
+    # Texts that are similar are in one language.
+    if name.language and _LANGUAGE.fullmatch(folded):
+        return None
+    return _date(name, folded) or _numeric(name, folded) or Folded(TEXT, "t:" + folded)
+
+
+def _date(name: Name, text: str) -> Folded | None:
+    """A folded text as the day of a date and its time, if it is one."""
+    if name.title or name.price or len(text) > 64 or not _YEAR.search(text):
+        return None
+    match read_date(text):
+        case Written([day], clock, seconds, zone):
+            kind = STATE if name.modified else TEXT
+            return Folded(kind, f"t:{day}", (clock, seconds, zone))
+    return None
 
 
 def _list(name: Name, values: list[Any]) -> Folded | None:
@@ -155,12 +184,12 @@ def _list(name: Name, values: list[Any]) -> Folded | None:
         kind = kinds.pop()
     elif min(kinds) >= NUMBER and max(kinds) >= AMOUNT:
         kind = AMOUNT
-    return Folded(kind, "l:" + "\x1f".join(sorted({folded.text for folded in facts})))
+    return Folded(kind, "l:" + "\x1f".join(sorted({folded.whole() for folded in facts})))
 
 
 def _dict(name: Name, fields: dict[str, Any]) -> Folded | None:
     facts = [
-        f"{key}={folded.text}"
+        f"{key}={folded.whole()}"
         for key, value in fields.items()
         if (folded := fold(name_of(f"{name.text}.{key}"), value)) is not None
     ]

@@ -53,6 +53,14 @@ _PUBLISHED = {
     *("postedat", "pubdate", "published", "publishedat", "publishdate", "startdate"),
     *("uploaddate", "validfrom", "validthrough", "发布时间", "发布日期"),
 }
+# The state of the thing when it was downloaded.
+_STATES = {"aggregaterating", "datemodified", "datemodifiedraw", "interactionstatistic"}
+_COUNT = re.compile(
+    "(?:answer|comment|dislike|(?:user)?interaction|like|rating|review|share|view|(?:up|down)vote)"
+    "s?counts?"
+)
+_MODIFIED = re.compile("modif|updat|last(?:edit|mod)|edited|aktualisier|actualiza|更新|修改")
+_DATES = {"date", "datum", "day", "fecha", "time", "when", "日期", "时间"}
 _TITLES = {"headline", "heading", "name", "title", "名称", "标题", "標題"}
 _CANONICAL = {"canonical", "canonicalurl"}
 
@@ -72,6 +80,9 @@ class Name:
         fetched: whether a moment is that of a download.
         published: whether a moment is the thing's own.
         canonical: whether an address on the first level is the canonical one.
+        state: whether the value tells the state of the thing, such as a count of its readers.
+        modified: whether a date is that of the last change.
+        dated: whether the value is a date.
         title: whether the value is the title of the thing or its page.
     """
 
@@ -85,6 +96,9 @@ class Name:
     fetched: bool
     published: bool
     canonical: bool
+    state: bool
+    modified: bool
+    dated: bool
     title: bool
 
 
@@ -104,7 +118,7 @@ def name_of(text: str) -> Name:
         is_ignored=not _SILENT.isdisjoint(parts)
         or ("metadata" in parts and last in _SILENT_METADATA),
         address=not _ADDRESSES.isdisjoint(listed[-1:]),
-        language=last in _LANGUAGES,
+        language=last.removeprefix("page:") in _LANGUAGES,
         price=not _PRICES.isdisjoint(words)
         or any(word.endswith(_PRICE_ENDS) for word in words)
         or _PRICE_CJK.search(plain) is not None,
@@ -112,6 +126,9 @@ def name_of(text: str) -> Name:
         fetched=last == "datedownloaded" or not _FETCHES.isdisjoint(words),
         published=last in _PUBLISHED,
         canonical=joined in _CANONICAL,
+        state=not _STATES.isdisjoint(parts) or _COUNT.fullmatch(last) is not None,
+        modified=_MODIFIED.search(last) is not None,
+        dated=last in _PUBLISHED or not _DATES.isdisjoint(words),
         title=joined.removeprefix("page:") in _TITLES,
     )
 

@@ -1,64 +1,215 @@
-"""Moments in the values of an item, to tell times of the crawl from those of the thing."""
+"""Dates and times in the values of an item, in the notations that people and programs use."""
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
-from email.utils import parsedate_to_datetime
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-_ISO = re.compile(r"\d{4}([-/])\d\d\1\d\d[T ]\d\d:\d\d")
+from scrapy_simhash.features.tokens import normal
+
+_LENGTH = 64  # characters of a date, at most
+_MONTHS = {
+    name: month
+    for month, names in enumerate(
+        (
+            "jan january januar jänner janvier janv enero ene gennaio gen janeiro januari января",
+            "feb february februar février févr fevrier febrero febbraio fevereiro februari февраля",
+            "mar march märz maerz mär mrz mars marzo março maart марта",
+            "apr april avril avr abril abr aprile апреля",
+            "may mai mayo maggio maio mei мая",
+            "jun june juni juin junio giugno junho июня",
+            "jul july juli juillet juil julio luglio julho июля",
+            "aug august août aout agosto ago augustus августа",
+            "sep sept september septembre septiembre settembre setembro сентября",
+            "oct october okt oktober octobre octubre ottobre outubro октября",
+            "nov november novembre noviembre novembro ноября",
+            "dec december dez dezember déc décembre dic diciembre dicembre dezembro декабря",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+# Words that stand in a date and tell nothing more.
+_WORDS = {
+    *("mon", "monday", "tue", "tues", "tuesday", "wed", "wednesday", "thu", "thur", "thurs"),
+    *("thursday", "fri", "friday", "sat", "saturday", "sun", "sunday", "mo", "di", "mi", "do"),
+    *("fr", "sa", "so", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag"),
+    *("sonnabend", "sonntag", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"),
+    *("dimanche", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"),
+    *("at", "on", "of", "the", "st", "nd", "rd", "th", "er", "am", "um", "den", "der", "uhr"),
+    *("à", "le", "de", "del", "las", "a", "t", "date", "datum", "published", "posted", "updated"),
+    *("last", "modified", "edited", "发布时间", "发布于", "更新时间", "更新于", "时间", "日期"),
+}
+_DATE = re.compile(
+    r"(?<!\d)(?:(\d{4})([-/.]) ?(\d\d?)\2 ?(\d\d?)|(\d\d?)([-/.]) ?(\d\d?)\6 ?(\d{4}))(?!\d)",
+    re.ASCII,
+)
+_UNITS = re.compile(r"(?<=\d) ?[年月日号號년월일]")
+_CLOCK = re.compile(
+    r"(?<![\d:.,])(?P<half>[上下]午|午[前後])? ?(?P<hour>\d\d?) ?[:h时時點点시](?P<minute>\d\d)分?"
+    r"(?::?(?P<second>\d\d)(?:[.,](?P<part>\d{1,9}))?)?秒?(?![\d:])(?: ?(?P<noon>[ap])\.?m\b\.?)?"
+    r" ?(?P<zone>\(?(?:z|utc|gmt|[ecmp][sd]t|[cew]es?t|bst|ist|jst|msk)\b\)?)?"
+    r"(?P<offset>[+-](?:0\d|1[0-4]):?(?:\d\d)?(?!\d))?",
+    re.ASCII,
+)
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_ALLOWED = re.compile(r"[\w\s,.;:|()/·•+-]+")
 _ISO_DATE = re.compile(r"\d{4}([-/])\d\d\1\d\d")
-_HTTP = re.compile(r"[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4} ")
+_MACHINE = re.compile(
+    _ISO_DATE.pattern + r"[T ]\d\d:\d\d|[A-Z][a-z]{2}, \d\d? [A-Z][a-z]{2} \d{4} "
+)
 # Rules out most values.
-_MOMENT = re.compile(r"\d{4}[-/\d]|[A-Z][a-z]{2}, ")
-_EPOCH = re.compile(r"\d{10,19}(?:\.\d{1,9})?")
+_TIME = re.compile(r"\d ?[:h时時點点시]|\d{10}", re.ASCII)
+_EPOCH = re.compile(r"\d{10,19}(?:\.\d{1,9})?", re.ASCII)
 _EPOCH_UNITS = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
+# A time that a person reads may be the thing's own, so it counts as that of the crawl only if it is
+# as recent as this, in seconds.
+_RECENT = 600.0
+
+_MANY = r"(?:\d{1,3}|an?|one|eine[mnr]?|une?|una)"
+_AGO = re.compile(
+    r"(?:(?:posted|published|updated|about|etwa|ca\.|hace|il y a|há|vor) )*+"
+    rf"{_MANY} ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?) ago"
+    rf"|vor (?:etwa |ca\. )?{_MANY} (?:sekunden?|min\.?|minuten?|std\.?|stunden?|tag(?:en?)?)"
+    rf"|(?:hace|há|il y a) (?:unos |environ )?{_MANY} "
+    r"(?:segundos?|secondes?|minut[oe]s?|horas?|heures?|d[ií]as?|jours?)"
+    rf"|{_MANY} (?:second[oi]|minut[oi]|or[ae]|giorn[oi]) fa"
+    r"|\d{1,3} ?(?:秒钟?|分钟?|小时|小時|時間|天|日)之?前|\d{1,3} ?(?:초|분|시간|일) ?전"
+    r"|just now|gerade eben|刚刚|刚才"
+)
+_TODAY = re.compile(
+    r"(?:today|yesterday|heute|gestern|aujourd['’]hui|hier|hoy|ayer|oggi|ieri|今天|昨天|今日|昨日)"
+    r"(?:,? (?:at |um |à |a las )?\d\d?:\d\d(?: ?[ap]m| uhr)?)?"
+)
+
+
+class Written(NamedTuple):
+    """A date as it is written, without regard to time zones.
+
+    Attributes:
+        days: the days that it may be, two for 03/04/2024; empty for a time without a date.
+        clock: hours and minutes in 24 hours as in "20:31"; "" if there is none.
+        seconds: with their fraction; "" if there are none.
+        zone: the time zone, as in "+0100" or "cet"; "" if there is none.
+    """
+
+    days: Sequence[dt.date]
+    clock: str = ""
+    seconds: str = ""
+    zone: str = ""
+
+
+def read_date(text: str) -> Written | None:
+    """Read a folded text that is nothing but a date, maybe with a time, or a time alone."""
+    if len(text) > _LENGTH or not _ALLOWED.fullmatch(text):
+        return None
+    text = _UNITS.sub("/", text)
+    if clock := _CLOCK.search(text):
+        text = f"{text[: clock.start()]} {text[clock.end() :]}"
+    if date := _DATE.search(text):
+        text = f"{text[: date.start()]} {text[date.end() :]}"
+    words = [word for word in _WORD.findall(text) if word not in _WORDS and word[:2] != "星期"]
+    try:
+        days = [] if date and words else _days(date.groups()) if date else _named_days(words)
+        if not days and (date or words or not clock):
+            return None
+        return Written(days, *(_told(clock) if clock else ()))
+    except ValueError:
+        return None
 
 
 def is_within(value: Any, start: float, stop: float) -> bool:
     """Whether a value is a moment in a span of time: seconds since the epoch, both ends included.
 
-    A moment is a datetime, ISO 8601 with date and time (also with a space, with slashes, or
-    followed by "UTC"), an HTTP date, or an epoch in s, ms, µs or ns. Without a time zone it counts
-    as UTC and as local time. A date alone does not count: many things have it.
+    A moment is a datetime, an epoch in s, ms, µs or ns, ISO 8601 with date and time (also with a
+    space, with slashes, or followed by "UTC"), or an HTTP date; in other notations it must be one
+    of the last minutes. Without a time zone it counts as UTC and as local time. A date alone does
+    not count: many things have it.
     """
-    moments = _moments(value)
-    return bool(moments) and any(start <= moment <= stop for moment in moments)
+    if type(value) is str and not _MACHINE.match(value) and not _EPOCH.fullmatch(value):
+        start = max(start, stop - _RECENT)
+    return any(start <= moment <= stop for moment in _moments(value))
 
 
 def is_moment(value: Any) -> bool:
-    """Whether a value is a moment or a date, at any time since 2001."""
+    """Whether a value is a time or a date, at any time since 2001."""
     if isinstance(value, dt.date):
         return True
-    if isinstance(value, str) and len(value) <= 40 and _ISO_DATE.match(value):
-        return True
+    if isinstance(value, str) and len(value) <= _LENGTH:
+        text = _folded(value)
+        if _ISO_DATE.match(text) or _AGO.fullmatch(text) or read_date(text) is not None:
+            return True
     return any(1e9 <= moment < 5e9 for moment in _moments(value))
 
 
-def _moments(value: Any) -> Sequence[float]:
+def is_relative(value: Any, *, dated: bool) -> bool:
+    """Whether a value is a time relative to the download, as in "3 hours ago".
+
+    "yesterday" alone may be the name of a song: it counts in a field of dates only, if `dated`.
+    """
+    if type(value) is not str or len(value) > _LENGTH:
+        return False
+    text = _folded(value)
+    return bool(_AGO.fullmatch(text) or (dated and _TODAY.fullmatch(text)))
+
+
+def _folded(text: str) -> str:
+    return " ".join(normal(text, "NFKC").casefold().split())
+
+
+def _days(groups: Sequence[str]) -> list[dt.date]:
+    """The days of a date in numbers: two if day and month could be either."""
+    year, _, month, day, one, mark, two, last = groups
+    if year:
+        return [dt.date(int(year), int(month), int(day))]
+    pairs = {(two, one)} if mark == "." else {(one, two), (two, one)}
+    return [dt.date(int(last), int(month), int(day)) for month, day in pairs if int(month) <= 12]
+
+
+def _named_days(words: Sequence[str]) -> list[dt.date]:
+    """The day of a date with the name of its month."""
+    months = [_MONTHS[word] for word in words if word in _MONTHS]
+    numbers = sorted((word for word in words if word.isdecimal()), key=len)
+    if len(words) != 3 or len(months) != 1 or list(map(len, numbers)) not in ([1, 4], [2, 4]):
+        return []
+    return [dt.date(int(numbers[1]), months[0], int(numbers[0]))]
+
+
+def _told(clock: re.Match[str]) -> tuple[str, str, str]:
+    """Hours and minutes, seconds, and the zone of a time."""
+    hour, half = int(clock["hour"]), clock["noon"] or clock["half"]
+    if half and hour <= 12:
+        hour = hour % 12 + 12 * (half in ("p", "下午", "午後"))
+    told = dt.time(hour, int(clock["minute"]), int(clock["second"] or 0))
+    seconds = clock["second"] or ""
+    if part := (clock["part"] or "").rstrip("0"):
+        seconds += f".{part}"
+    zone = (clock["zone"] or "").strip("()")
+    if offset := (clock["offset"] or "").replace(":", ""):
+        zone = offset.ljust(5, "0").replace("-0000", "+0000")
+    elif zone in ("z", "utc", "gmt"):
+        zone = "+0000"
+    return f"{told:%H:%M}", seconds, zone
+
+
+def _moments(value: Any) -> Iterator[float]:
     """The seconds since the epoch that a value may stand for."""
     kind = type(value)
-    if kind is str:
-        return _moments_of_text(value) if _MOMENT.match(value) and len(value) <= 40 else ()
-    if kind is int or kind is float:
-        return [value / unit for unit in _EPOCH_UNITS] if value >= 1e9 else ()
-    return _seconds(value) if kind is dt.datetime else ()
-
-
-def _moments_of_text(text: str) -> Sequence[float]:
-    if _EPOCH.fullmatch(text):
-        return _moments(float(text))
-    try:
-        if _ISO.match(text):
-            text = text.removesuffix(" UTC").removesuffix(" GMT")
-            return _seconds(dt.datetime.fromisoformat(text.replace("/", "-")))
-        if _HTTP.match(text):
-            return _seconds(parsedate_to_datetime(text))
-    except (ValueError, OverflowError):
-        pass
-    return ()
+    if kind is str and len(value) <= _LENGTH and _TIME.search(value):
+        if _EPOCH.fullmatch(value):
+            yield from _moments(float(value))
+        elif (written := read_date(_folded(value))) and written.clock:
+            seconds, zone = float(written.seconds or 0), written.zone
+            for day in written.days:
+                text = f"{day}T{written.clock}{zone if zone[:1] in ('+', '-') else ''}"
+                for moment in _seconds(dt.datetime.fromisoformat(text)):
+                    yield moment + seconds
+    elif kind is int or kind is float:
+        yield from (value / unit for unit in _EPOCH_UNITS if value >= 1e9)
+    elif kind is dt.datetime:
+        yield from _seconds(value)
 
 
 def _seconds(moment: dt.datetime) -> Sequence[float]:
