@@ -58,7 +58,7 @@ def _bound(text: str, form: Literal["NFC", "NFKC"]) -> int:
     """The number of characters of a long text that are normalised."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     sizes = _changed_sizes(form).take(points, mode="clip")
-    changed = np.flatnonzero(sizes)
+    changed = np.flatnonzero(sizes.view(np.bool_))
     total = sizes[changed].cumsum(dtype=np.int64)
     within = int(total.searchsorted(_MOST_CHANGED, side="right"))
     return len(text) if within == changed.size else int(changed[within])

@@ -27,13 +27,14 @@ _NAME = r"[\s/]*+[^\s/>][^\s/>=]*+"
 _ATTRIBUTE = rf"{_NAME}(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>]*+))?+"
 _PLAIN = rf"{_NAME}(?:\s*+=\s*+(?:\"[^\">]*+\"|'[^'>]*+'|(?![\"'])[^\s>]*+)|(?!\s*+=))"
 _FEW = f"{{0,{_ATTRIBUTES - 1}}}+"
-# Up to a tag with many attributes or with ">" in a value. Inside a tag, a comment or the like no
-# other tag begins before the first ">".
-_PLAIN_TAGS = re.compile(
-    rf"(?:[^<]++|<(?![a-zA-Z])|<[^\s/>]++(?:{_PLAIN}){_FEW}[\s/]*+(?:>|\Z))*+", re.ASCII
-)
-_TAG = re.compile(rf"<[^\s/>]++(?:{_ATTRIBUTE}){_FEW}({_ATTRIBUTE})?+", re.ASCII)
-# What looks like tags inside tags is read again, up to this multiple of the text.
+# Up to a tag with many attributes or with ">" in a value, and that. Inside a tag, a comment or the
+# like no other tag begins before the first ">".
+_NEXT_TAG = re.compile(
+    rf"(?:[^<]++|<(?![a-zA-Z])|<[^\s/>]++(?:{_PLAIN}){_FEW}[\s/]*+(?:>|\Z))*+"
+    rf"(?:(?=(<[^\s/>]++(?:{_ATTRIBUTE}){_FEW}({_ATTRIBUTE})?+))[^>]++)?+",
+    re.ASCII,
+).match
+# What looks like tags inside tags is read again, up to so many times the text.
 _READ = 3
 _END_OF_SCRIPT = partial(re.compile("</script", re.ASCII | re.IGNORECASE).search)
 # How many lookalikes are distinguished from tags, each by parsing the text before it.
@@ -98,23 +99,22 @@ def is_too_complex(text: str, *, is_parsed: bool) -> bool:
 
 def _has_long_tag(text: str) -> bool:
     place, left, lookalikes = 0, _READ * len(text), _LOOKALIKES
-    while (plain := _PLAIN_TAGS.match(text, place)) and (place := plain.end()) < len(text):
-        tag = _TAG.match(text, place)
-        left -= tag.end() - place if tag else 0
-        end = None
-        if tag and tag[1] is not None:
+    while (found := _NEXT_TAG(text, place)) and found.start(1) >= 0:
+        start, place = found.start(1), found.end()
+        left -= found.end(1) - start
+        if found.start(2) >= 0:
+            if not lookalikes:
+                return True
             lookalikes -= 1
             # No long tag comes before it, so that text is safe to parse.
-            before = parse_html(f"{text[:place]}<{_PROBE}>") if lookalikes >= 0 else None
+            before = parse_html(f"{text[:start]}<{_PROBE}>")
             parsed = [] if before is None else list(before.iter(_PROBE, "script"))
-            if lookalikes < 0 or any(element.tag == _PROBE for element in parsed):
+            if any(element.tag == _PROBE for element in parsed):
                 return True
             # The parser takes it for text, inside a script up to the end of the script.
             in_script = any((element.text or "").endswith(f"<{_PROBE}>") for element in parsed)
-            end = _END_OF_SCRIPT(text, place) if in_script else None
+            if in_script and (end := _END_OF_SCRIPT(text, start)):
+                place = end.start()
         if left < 0:
             return True
-        place = end.start() if end else text.find(">", place)
-        if place < 0:
-            return False
     return False

@@ -180,6 +180,32 @@ def attributes_of_many(size: int) -> bytes:
     return one * (size // len(one))
 
 
+@page(500_000, "too_complex")
+def attributes_that_begin_with_equals(size: int) -> bytes:
+    return b"<p " + b" ".join(b"=a%x=" % number for number in range(size // 8)) + b">a b"
+
+
+@page(690_000, "no_text")
+def values_inside_values(size: int) -> bytes:
+    return b"<a b='>" * (size // 7)
+
+
+@page(390_000, "no_text")
+def names_inside_values(size: int) -> bytes:
+    return b"<x=/" * (size // 4)
+
+
+@page(290_000, "no_text")
+def tags_inside_tags(size: int) -> bytes:
+    return (b"<a " * 400 + b">") * (size // 1201)
+
+
+@page(4_500_000, "too_complex")
+def values_that_go_far(size: int) -> bytes:
+    """250 tags begin before a long value, and for each of them it is one of its values."""
+    return (b'<a b="> " ' * 250 + b'<a b="' + b"x" * 20_000 + b'" >') * (size // 22_500)
+
+
 @page(4_000_000, "too_short")
 def long_class(size: int) -> bytes:
     return b"<div class='" + b"nav-" * (size // 4) + b"'>" + b"word " * 99
@@ -253,6 +279,28 @@ def numbers(size: int) -> bytes:
     return html(story("numbers") + "<p>" + "1 2 " * (size // 4))
 
 
+@page(990_000, COMPARED)
+def dates(size: int) -> bytes:
+    return html(story("dates") + "<p>" + "2024-05-06 " * (size // 11))
+
+
+@page(2_700_000, COMPARED)
+def hangul_letters(size: int) -> bytes:
+    """They are composed to syllables."""
+    return html(story("hangul") + "<p>" + "\u1112\u1161\u11ab" * (size // 9))
+
+
+@page(3_400_000, COMPARED)
+def surrogate_references(size: int) -> bytes:
+    return html(story("surrogates") + "<p>" + "&#xD800;&#xDC00; " * (size // 17))
+
+
+@page(4_000_000, COMPARED)
+def data_addresses(size: int) -> bytes:
+    image = "<img src='data:image/png;base64," + "iVBORw0KGgo" * (size // 33) + "'>"
+    return html(story("images") + image * 3)
+
+
 @page(2_900_000, "too_short")
 def character_references(size: int) -> bytes:
     return html("<p>" + "&#97; " * (size // 6))
@@ -304,6 +352,17 @@ def linked_things(size: int) -> bytes:
 @page(5_000_000, COMPARED)
 def linked_lists(size: int) -> bytes:
     return linked("lists", *["[" + "[]," * 999 + "1]"] * (size // 3040))
+
+
+@page(1_600_000, COMPARED)
+def linked_blocks(size: int) -> bytes:
+    return linked("blocks", *['{"@type":"Article","headline":"a b"}'] * (size // 80))
+
+
+@page(3_400_000, COMPARED)
+def properties(size: int) -> bytes:
+    metas = (f"<meta property='og:title{number}' content='x'>" for number in range(size // 43))
+    return html(story("properties"), "".join(metas))
 
 
 @page(200_000, COMPARED)
