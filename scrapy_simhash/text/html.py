@@ -24,6 +24,9 @@ _ATTRIBUTES, _SMALL = 500, 1 << 16
 
 # Values may hold ">". In scripts much looks like a tag, as in "if(a<b) ...".
 _NAME = r"[\s/]*+[^\s/>][^\s/>=]*+"
+if etree.LIBXML_VERSION < (2, 14):
+    # What is no name is left out up to white space, with the quotes in it.
+    _NAME = r"\s*+(?:[a-zA-Z_:.][\w:.-]{0,99}+|[^\s>a-zA-Z_:.][^\s>]*+(?:\s++=[^\s>]*+)*+)"
 _ATTRIBUTE = rf"{_NAME}(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>]*+))?+"
 _PLAIN = rf"{_NAME}(?:\s*+=\s*+(?:\"[^\">]*+\"|'[^'>]*+'|(?![\"'])[^\s>]*+)|(?!\s*+=))"
 _FEW = f"{{0,{_ATTRIBUTES - 1}}}+"

@@ -180,11 +180,6 @@ def attributes_of_many(size: int) -> bytes:
     return one * (size // len(one))
 
 
-@page(500_000, "too_complex")
-def attributes_that_begin_with_equals(size: int) -> bytes:
-    return b"<p " + b" ".join(b"=a%x=" % number for number in range(size // 8)) + b">a b"
-
-
 @page(690_000, "no_text")
 def values_inside_values(size: int) -> bytes:
     return b"<a b='>" * (size // 7)
