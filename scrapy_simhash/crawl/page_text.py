@@ -18,7 +18,6 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.item.content import MIN_PROSE, read_facts
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
@@ -144,7 +143,7 @@ class PageText:
         everything = shingles(" ".join(part for part in root.itertext() if isinstance(part, str)))
         if _common(own, everything) < _OF_PAGE * own.size:
             return False
-        changes = Changes.of(tokens(text), tokens(says.text))
+        changes = Changes.of(text, says.text)
         return any(len(change.new) >= _BEYOND for change in changes.all)
 
 

@@ -16,6 +16,9 @@ from functools import cached_property
 from itertools import pairwise, product
 from typing import NamedTuple
 
+from scrapy_simhash import native
+from scrapy_simhash.features.tokens import fold_table, normal, tokens
+
 #: Words of a passage; in a short text a sixteenth of its words are enough, but at least four.
 PASSAGE, SHORT_PASSAGE, SHARE = 12, 4, 1 / 16
 
@@ -54,9 +57,17 @@ class Changes:
     length: float
 
     @classmethod
-    def of(cls, new: Sequence[str], old: Sequence[str]) -> Changes:
-        """Compare the folded tokens of two texts; takes about a microsecond a token."""
-        return cls(_changes(new, old), min(_words(new), _words(old)))
+    def of(cls, new: str, old: str) -> Changes:
+        """Compare two texts."""
+        if (core := native.core) is None:
+            ours, theirs = tokens(new), tokens(old)
+            return cls(_changes(ours, theirs), min(_words(ours), _words(theirs)))
+        made = core.changes(new, old, fold_table(), False)
+        if made is None:
+            made = core.changes(normal(new), normal(old), fold_table(), True)
+        found, *words = made  # type: ignore[misc]  # a normalised text is never refused
+        changes = [Change(a.split(), b.split(), *around) for a, b, *around in found]
+        return cls(changes, min(words))
 
     @cached_property
     def _passage(self) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.hashes import similarity_of
-from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.item.numbers import without_state
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Scheme
@@ -25,14 +23,9 @@ if TYPE_CHECKING:
 _MOST = 4 << 20
 
 
-@lru_cache(64)
-def _words_of(text: str) -> list[str]:
-    return tokens(without_state(text))
-
-
 def changes_of(new: str, old: str) -> Changes:
     """How a text differs from an earlier one; times that tell its state are left out."""
-    return Changes.of(_words_of(new), _words_of(old))
+    return Changes.of(without_state(new), without_state(old))
 
 
 class _Stored(NamedTuple):

@@ -52,6 +52,14 @@ class Core(Protocol):
     def tokens(self, text: str, table: Any, normalised: bool, /) -> str | None:
         """`features.tokens.tokens`, joined by spaces; arguments and None as for `shingles`."""
 
+    def changes(
+        self, new: str, old: str, table: Any, normalised: bool, /
+    ) -> tuple[list[tuple[str, str, str, str]], float, float] | None:
+        """`features.changes._changes`, words joined by spaces; and the words of both texts.
+
+        Arguments and None as for `shingles`.
+        """
+
     def majority(self, shingles: Any, second: int, /) -> tuple[int, int]:
         """The low and the high 64 bits of `Shingles.sketch(...).fingerprint`."""
 
@@ -112,6 +120,7 @@ _FACTORS = array("Q", [3, 5, 7, 1 << 63 | 1])
 _KNOWN = (
     None,
     "ab \3 \4\5 \4 a cb \3 \U00020000 a",
+    ([("a", "b", "ab", "b")], 4.5, 4.5),
     (
         *(0x12D1A85923091515, 0x3DDC2196BDB6169B, 0x3ECC2ED5ED6F14F8, 0x73426FA51ED7EE56),
         *(0x75C385D1CEF09DF7, 0x7CB660C4B3381D1C, 0x8E6ADE8DCB229F60, 0xA3C77130F522CF7E),
@@ -153,6 +162,7 @@ def _made(core: Core) -> tuple[object, ...]:
     return (
         refused,
         core.tokens(_TEXT, _TABLE, True),
+        core.changes("\1\2\0\1\0\2\U00020000\1", "\1\2\0\2\0\2\U00020000\1", _TABLE, True),
         tuple(memoryview(shingles).cast("Q")),
         core.majority(shingles, _SECOND),
         core.minhash(shingles).replace(b"\0", b""),

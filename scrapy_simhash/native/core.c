@@ -18,6 +18,7 @@ PyObject *left_to_python(PyObject *made)
 static PyMethodDef methods[] = {
     {"shingles", core_shingles, METH_VARARGS, NULL},
     {"tokens", core_tokens, METH_VARARGS, NULL},
+    {"changes", core_changes, METH_VARARGS, NULL},
     {"majority", core_majority, METH_VARARGS, NULL},
     {"minhash", core_minhash, METH_VARARGS, NULL},
     {"bands", core_bands, METH_VARARGS, NULL},

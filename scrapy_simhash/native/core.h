@@ -27,6 +27,7 @@ static inline uint64_t mix64(uint64_t value)
 PyObject *left_to_python(PyObject *made);
 
 PyObject *core_shingles(PyObject *module, PyObject *arguments);
+PyObject *core_changes(PyObject *module, PyObject *arguments);
 PyObject *core_tokens(PyObject *module, PyObject *arguments);
 PyObject *core_majority(PyObject *module, PyObject *arguments);
 PyObject *core_minhash(PyObject *module, PyObject *arguments);

@@ -1,15 +1,6 @@
 /* The tokens and shingles of a text: features/tokens.py and features/shingles.py. */
 
-#include "core.h"
-
-/* Values of the fold table, as in features/tokens.py. */
-#define ALONE (1u << 21)
-#define CLUSTER (1u << 22)
-#define MARK (CLUSTER | ALONE)
-#define SYMBOL (1u << 29)
-#define COMPOSES (1u << 30)
-#define INVISIBLE (1u << 31)
-#define BEYOND (INVISIBLE + 1)
+#include "tokens.h"
 
 #define WORD 64   /* characters; words are shorter */
 #define CROWD 16  /* the mean distance a hash may be moved by insertion sort */
@@ -46,7 +37,7 @@ static void *take_room(Room *room, Py_ssize_t length)
     return room->hashes;
 }
 
-static int is_fold_table(const Py_buffer *table)
+int is_fold_table(const Py_buffer *table)
 {
     return table->len >= 4 && table->len / 4 <= 0x110000 && !((uintptr_t)table->buf % 4);
 }
@@ -59,7 +50,7 @@ static uint32_t fold_beyond(uint32_t point)
 }
 
 /* Fold characters in place. Returns how many are left; -1 if the text has to be normalised. */
-static Py_ssize_t fold(uint32_t *points, Py_ssize_t length, const Py_buffer *table, int normalised)
+Py_ssize_t fold(uint32_t *points, Py_ssize_t length, const Py_buffer *table, int normalised)
 {
     const uint32_t *folds = table->buf;
     uint32_t last = (uint32_t)(table->len / 4 - 1), words = 0, symbols = 0;
@@ -118,12 +109,6 @@ static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffe
     tokens += place != 0;
     memset(room->letters, 0, (size_t)tokens);
     return tokens ? (Py_ssize_t)tokens : -1; /* pictures may be all there is */
-}
-
-/* Whether a character belongs to the token of the one before it. */
-static inline int joins(uint32_t character, uint32_t next)
-{
-    return next >= MARK || (next && character < ALONE && next < ALONE);
 }
 
 /* Hash tokens, and note letters of scripts without spaces. Returns how many. */

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash import native
 from scrapy_simhash.features import shingles as shingling
+from scrapy_simhash.features.changes import Changes, _changes, _words
 from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.features.tokens import tokens
@@ -120,6 +121,23 @@ def check_text(text, secret):
     assert (pure.fingerprint, pure.size) == (compiled.fingerprint, compiled.size)
     pure, compiled = both(lambda: rest(text, secret))
     assert pure == compiled
+
+
+few_words = st.lists(
+    st.one_of(st.sampled_from(["a", "b", "c", "7", "中", "é", "กา", "ok"]), texts), max_size=30
+).map(" ".join)
+
+
+@needs_core
+@given(few_words, few_words)
+@example("a b c d e", "a b x d e")
+@example("e\u0301 a b", "\u00e9 a c")
+@example("a b " * 200, "b a " * 100)
+@settings(deadline=None)
+def test_two_texts_have_the_same_changes(new, old):
+    for first, second in ((new, old), (new, new), (new + " x " + old, old + " x " + new)):
+        pure, compiled = both(lambda: Changes.of(first, second))  # noqa: B023
+        assert pure == compiled
 
 
 @needs_core
@@ -287,6 +305,16 @@ class Pure:
         assert normalised
         with self.folding(np.array(table, np.uint32)):
             return " ".join(tokens(text))
+
+    def changes(self, new, old, table, normalised):
+        assert normalised
+        with self.folding(np.array(table, np.uint32)):
+            ours, theirs = tokens(new), tokens(old)
+        found = [
+            (" ".join(change.new), " ".join(change.old), *change[2:])
+            for change in _changes(ours, theirs)
+        ]
+        return found, _words(ours), _words(theirs)
 
     @contextmanager
     def folding(self, table):
