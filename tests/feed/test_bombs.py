@@ -226,7 +226,7 @@ def test_drawn_lines_take_no_more(pack, text, values, depth, lines):
 @example(PACKS[0], 1, 499_990, 1, "")
 def test_drawn_rows_take_no_more(pack, length, cells, rows, quote):
     row = f"{quote}{'x' * length}" + ",y" * cells + "\n"
-    content = pack[1](("a,b\n" + row * min(rows, 1 + 50 * MEBIBYTE // len(row))).encode())
+    content = pack[1](("a,b\n" + row * min(rows, 1 + 4 * MEBIBYTE // len(row))).encode())
     check_peak("cell.csv.gz", f".csv{pack[0]}", lambda path: path.write_bytes(content))
 
 
