@@ -101,7 +101,7 @@ def main() -> None:
 
 def row(name: str, found: dict[str, float]) -> str:
     """A line of the table."""
-    ours = "| | | "
+    ours = " | | "
     memory = ""
     if "parse" in found:
         ratio = found["ours"] / found["parse"]
