@@ -18,7 +18,7 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, Subject
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import ItemContent, digest_on, read_item
+from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, read_item
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.packed import pack_text
@@ -140,7 +140,7 @@ class DocumentMaker:
             # Classes that are not named have the usual key.
             key=None if settings.key is None else settings.key.of(item) or None,
             page_url=page.url,
-            page_title=(says.title, says.name),
+            page_names=PageNames(says.title, says.name, says.trail),
             since=self._since,
             now=time.time(),
             secret=self._secret,

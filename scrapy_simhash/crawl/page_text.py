@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from itertools import islice
 from typing import Literal
 
 import numpy as np
+from lxml import etree
 from lxml.html import HtmlElement
 from numpy.typing import NDArray
 from scrapy.http import HtmlResponse
@@ -21,7 +23,7 @@ from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.content import MIN_PROSE, read_facts
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
-from scrapy_simhash.text.markup import short
+from scrapy_simhash.text.markup import short, text_of
 from scrapy_simhash.text.page import PageContent, read_page
 from scrapy_simhash.text.page_facts import details, page_facts
 
@@ -32,6 +34,12 @@ NoText = Literal["no_text", "no_main_text", "not_text", "too_complex", "too_larg
 # of it stands on the page, with a passage of this many words that is not in the main text.
 _HOLDS, _OF_PAGE, _BEYOND = 0.95, 0.97, 3
 
+# What stands in a breadcrumb, whose class, id or label says so.
+_TRAIL = etree.XPath(
+    "//*[contains(concat(@class, @id, @aria-label, @itemtype), 'readcrumb')]"
+    "/descendant::*[self::a or self::span or self::li]"
+)
+_STEPS = 64
 # Numbers in a title beside its name; that of a page of comments is none.
 _NUMBERS = re.compile(r"(?:page|seite|p[aá]gina|第)\s*\d+|(\d+)", re.IGNORECASE)
 
@@ -125,6 +133,18 @@ class PageText:
         name = self._values.get("page:title", self.title)
         rest = self.title.replace(name, " ", 1) if name in self.title else ""
         return " ".join([name, *filter(None, _NUMBERS.findall(rest))])
+
+    @cached_property
+    def _trail(self) -> frozenset[str]:
+        root = self._root if self._is_parsed else ""
+        if isinstance(root, str):
+            return frozenset()
+        found = (text_of(element).casefold() for element in islice(_TRAIL(root), _STEPS))
+        return frozenset(found)
+
+    def trail(self) -> frozenset[str]:
+        """The texts of its breadcrumb in lower case, if the spider has parsed the page."""
+        return self._trail
 
     def is_cut_by(self, text: str) -> bool:
         """Whether a text is the main text of the page and more of what stands on it.

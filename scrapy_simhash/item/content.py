@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.addresses import (
@@ -43,6 +43,22 @@ _GLANCE, _START, _LOOK = 512, 2048, 65_536
 _TEXTS = (str, Printed)
 _EMPTY = (None, "", b"")
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
+
+
+class PageNames(NamedTuple):
+    """What a page is called.
+
+    Attributes:
+        title: its title, white space collapsed.
+        name: returns the title without the names of site and section. A value equal to the title
+            is read as that.
+        trail: returns the texts of its breadcrumb, in lower case. A section or category that is one
+            of them is the way one came, and is left out.
+    """
+
+    title: str = ""
+    name: Callable[[], str] = str
+    trail: Callable[[], Collection[str]] = tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +104,7 @@ def read_item(
     ignore: Collection[str] = (),
     key: Sequence[str] | None = None,
     page_url: str,
-    page_title: tuple[str, Callable[[], str]] = ("", str),
+    page_names: PageNames | None = None,
     since: float,
     now: float,
     secret: bytes = b"",
@@ -103,8 +119,7 @@ def read_item(
         ignore: fields to leave out.
         key: the fields that identify the item, for `ItemContent.address`.
         page_url: the URL of its page.
-        page_title: the title of its page, white space collapsed, and a function that returns it
-            without the names of site and section. A value equal to the first is read as the second.
+        page_names: what its page is called, if known.
         since: when the crawl started, in seconds since the epoch.
         now: the current time. Times between the two, give or take a minute, tell when something
             was fetched.
@@ -119,7 +134,7 @@ def read_item(
             raise TypeError(f"fields must be a list of names, not the single str {names!r}")
     read = read_fields(item)
     everything = flat(read.tree)
-    own = _OwnContent(since, now, page_url, frozenset(ignore), page_title)
+    own = _OwnContent(since, now, page_url, frozenset(ignore), page_names)
     kept = {}
     for name, value in everything.items():
         if fields is None or is_inside(name, fields):
@@ -170,10 +185,10 @@ class _OwnContent:
         now: float,
         page_url: str,
         ignore: frozenset[str],
-        page_title: tuple[str, Callable[[], str]] = ("", str),
+        page_names: PageNames | None = None,
     ) -> None:
         self.names_page = False
-        self._title, self._name = page_title
+        self._names = page_names or PageNames()
         self._start, self._stop = since - _SLACK, now + _SLACK
         self._page_url = page_url
         self._ignore = ignore
@@ -197,8 +212,13 @@ class _OwnContent:
             return {key: kept for key, kept in inside if kept is not None} or None
         if value in _EMPTY or self._is_of_crawl(name, value):
             return None
-        is_title = self._title and kind is str and len(value) < 2 * len(self._title)
-        return self._name() if is_title and " ".join(value.split()) == self._title else value
+        if kind is not str:
+            return value
+        names = self._names
+        if name.section and " ".join(value.casefold().split()) in names.trail():
+            return None
+        is_title = names.title and len(value) < 2 * len(names.title)
+        return names.name() if is_title and " ".join(value.split()) == names.title else value
 
     def _keep_list(self, name: Name, values: list[Any]) -> list[Any]:
         kept = []

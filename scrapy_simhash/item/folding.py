@@ -39,6 +39,8 @@ _ELEMENTS = {
         """,
     )
 }
+# A folded number, or a text that begins with one, as in "12 comments".
+_COUNT = re.compile(r"[a-z]+:\d")
 # Tags of a value that are looked at.
 _TAGS = 256
 # Python refuses to read numbers of so many digits; no character needs more than seven.
@@ -126,9 +128,10 @@ def fold(name: Name, value: Any) -> Folded | None:
         folded = _dict(name, value)
     else:
         folded = _scalar(name, value)
-    if name.state and folded is not None and folded.kind < AMOUNT:
-        return folded._replace(kind=STATE)
-    return folded
+    if folded is None or folded.kind >= AMOUNT:
+        return folded
+    is_state = name.state or (name.counted and _COUNT.match(folded.text))
+    return folded._replace(kind=STATE) if is_state else folded
 
 
 def _scalar(name: Name, value: Any) -> Folded | None:

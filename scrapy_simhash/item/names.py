@@ -54,7 +54,22 @@ _PUBLISHED = {
     *("uploaddate", "validfrom", "validthrough", "发布时间", "发布日期"),
 }
 # The state of the thing when it was downloaded.
-_STATES = {"aggregaterating", "datemodified", "datemodifiedraw", "interactionstatistic"}
+_STATES = {
+    *("aggregaterating", "availability", "datemodified", "datemodifiedraw", "instock"),
+    "interactionstatistic",
+}
+# Their numbers are counts, or the place where a list has the thing.
+_COUNTED = {
+    *("comments", "dislikes", "downloads", "followers", "hits", "likes", "position", "rank"),
+    *("ranking", "reactions", "reads", "replies", "reviews", "shares", "stock", "upvotes"),
+    *("views", "visits", "votes", "排名", "浏览", "浏览次数", "浏览量", "点赞", "点赞数"),
+    *("评论", "评论数", "阅读", "阅读量"),
+}
+# Where a site has filed the thing.
+_SECTIONS = {
+    *("categories", "category", "channel", "collection", "department", "ressort", "rubric"),
+    *("rubrik", "section", "subcategory", "topic", "分类", "栏目", "频道"),
+}
 _COUNT = re.compile(
     "(?:answer|comment|dislike|(?:user)?interaction|like|rating|review|share|view|(?:up|down)vote)"
     "s?counts?"
@@ -81,6 +96,8 @@ class Name:
         published: whether a moment is the thing's own.
         canonical: whether an address on the first level is the canonical one.
         state: whether the value tells the state of the thing, such as a count of its readers.
+        counted: whether a number tells that.
+        section: whether the value names a part of the site.
         modified: whether a date is that of the last change.
         dated: whether the value is a date.
         title: whether the value is the title of the thing or its page.
@@ -97,6 +114,8 @@ class Name:
     published: bool
     canonical: bool
     state: bool
+    counted: bool
+    section: bool
     modified: bool
     dated: bool
     title: bool
@@ -127,6 +146,8 @@ def name_of(text: str) -> Name:
         published=last in _PUBLISHED,
         canonical=joined in _CANONICAL,
         state=not _STATES.isdisjoint(parts) or _COUNT.fullmatch(last) is not None,
+        counted=last in _COUNTED,
+        section=last in _SECTIONS,
         modified=_MODIFIED.search(last) is not None,
         dated=last in _PUBLISHED or not _DATES.isdisjoint(words),
         title=joined.removeprefix("page:") in _TITLES,

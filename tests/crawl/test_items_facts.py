@@ -68,13 +68,13 @@ async def test_when_an_item_was_fetched_is_not_part_of_its_content(settings, for
 
 
 @on_both_engines
-@pytest.mark.parametrize("field", ["uid", "rank"])
+@pytest.mark.parametrize("field", ["uid", "serial"])
 @deferred_f_from_coro_f
-async def test_a_random_id_and_a_rank_keep_copies_and_are_named_until_they_are_ignored(
+async def test_a_random_id_and_a_serial_number_keep_copies_and_are_named_until_they_are_ignored(
     settings, field
 ):
     ranks = iter(range(1, 100))
-    make = {"uid": lambda: uuid.uuid4().hex, "rank": lambda: next(ranks)}[field]
+    make = {"uid": lambda: uuid.uuid4().hex, "serial": lambda: next(ranks)}[field]
     with serve_hosts({"news.example": pages()}) as through:
         first = await crawl(StorySpider, settings | through, URLS, field=field, make=make)
         assert len(first.items) == 8, "kept, because they say something else"

@@ -11,7 +11,7 @@ from site_pages import sentences
 
 from scrapy_simhash.crawl.page_text import PageText
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.item.content import read_item
+from scrapy_simhash.item.content import PageNames, read_item
 
 STORY = " ".join(sentences(number, 40) for number in range(5))
 BESIDE = sentences("related pages", 12)
@@ -70,11 +70,11 @@ def test_the_name_of_a_page_is_its_title_without_the_names_of_the_site(
     url = "http://a.com/1"
     named, given = (
         read_item(
-            {"title": value, "n": 1}, page_url=url, page_title=titles, since=0.0, now=0.0
+            {"title": value, "n": 1}, page_url=url, page_names=names, since=0.0, now=0.0
         ).facts
-        for value, titles in (
-            (f" {says.title}\n", (says.title, says.name)),
-            (name, ("", str)),
+        for value, names in (
+            (f" {says.title}\n", PageNames(says.title, says.name)),
+            (name, None),
         )
     )
     assert named == given
@@ -90,3 +90,13 @@ def test_the_numbers_of_a_table_are_a_fact_without_counters() -> None:
     assert details(3, 10) != details(4, 10)
     assert not details("ground", 10)
     assert len(details(3, 10)) == 1
+
+
+def test_a_section_in_the_breadcrumb_is_the_way_one_came() -> None:
+    trail = '<ol class="Breadcrumbs"><li><a href="/n">Local  News</a></li><li>A flood</li></ol>'
+    says = page(more=trail)
+    assert says.trail() == {"local news", "a flood"}
+    assert page().trail() == frozenset()
+    item = {"section": "Local news", "colour": "local news", "category": "Sports"}
+    read = read_item(item, page_url="", page_names=PageNames(trail=says.trail), since=0.0, now=0.0)
+    assert set(read.facts.names.values()) == {"colour", "category"}
