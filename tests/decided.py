@@ -9,7 +9,8 @@ from itertools import count
 from typing import Any
 
 from scrapy_simhash.db.schema import CONFIRMED, EXACT, TEXT
-from scrapy_simhash.index.decide import Decision, Met, Rule, decide, stands_for
+from scrapy_simhash.index.decide import Decision, decide, stands_for
+from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import AMOUNT, Folded

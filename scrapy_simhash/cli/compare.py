@@ -24,7 +24,8 @@ from scrapy_simhash.cli.project import Project
 from scrapy_simhash.cli.sources import Source, read_sources
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.index.batch import document_row
-from scrapy_simhash.index.decide import Met, Rule, decide
+from scrapy_simhash.index.decide import decide
+from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Claimant, Document
 from scrapy_simhash.item.facts import Facts

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -17,11 +18,14 @@ from scrapy_simhash.features.hashes import similarity_of
 from scrapy_simhash.history.documents import Documents
 from scrapy_simhash.history.pages import read_texts
 from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.index.decide import Met, Rule, decide, stands_for
+from scrapy_simhash.index.decide import decide, stands_for
+from scrapy_simhash.index.learned import LearnedField
+from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.urls import host_of
 from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, hamming, jaccard
 from scrapy_simhash.simhash.scheme import Scheme
 
@@ -48,6 +52,7 @@ _PAGE_FACTS = {
     for name in (
         *("title", "heading", "headline", "language", "datePublished", "startDate", "time"),
         *("price", "priceCurrency", "sku", "gtin", "mpn", "isbn", "productID"),
+        *("identifier", "datePosted", "addressLocality"),
     )
 }
 
@@ -172,6 +177,7 @@ def replay(
     rule: Rule,
     changes: Callable[[int, int], Changes | None] = lambda number, other: None,
     *,
+    learned: Sequence[LearnedField] = (),
     advance: Callable[[int], None] = lambda count: None,
 ) -> list[Replay]:
     """Decide on the documents again, in their order, at each level.
@@ -185,10 +191,12 @@ def replay(
         measure: gives the similarities of pairs.
         rule: the present rule, whose thresholds the levels replace.
         changes: returns how the text of a document differs from that of an earlier one.
+        learned: the fields that are not compared with later documents than those at that time.
         advance: called with the number of documents done since the last call.
     """
     rows = documents.rows
-    replays = [Replay(len(rows), level, rule, changes) for level in tried]
+    ignored = _ignored(documents, learned)
+    replays = [Replay(len(rows), level, rule, changes, ignored) for level in tried]
     columns = _Columns.of(rows)
     for start in range(0, len(rows), _BATCH):
         batch = rows[start : start + _BATCH]
@@ -209,7 +217,28 @@ def _facts(row: Row) -> Facts | None:
     """The facts of a document, with the names that matter."""
     if row.facts is None or row.compared_by == EXACT:
         return None
-    return Facts(Facts.unpack(row.facts).records, _PAGE_FACTS)
+    records = Facts.unpack(row.facts).records
+    return Facts(records, _PAGE_FACTS, frozenset(name for name, _, _ in records))
+
+
+def _ignored(
+    documents: Documents, learned: Sequence[LearnedField]
+) -> Callable[[Row], Collection[int]]:
+    """Returns the fields that were not compared when a document was decided on."""
+    # Of a duplicate, only the number of the next claim is known.
+    numbers: list[float] = [math.inf]
+    for claim, duplicate in reversed(documents.places):
+        numbers.append(numbers[-1] if duplicate else claim)
+    numbers.reverse()
+    of_hosts: dict[str, list[LearnedField]] = {}
+    for one in learned:
+        of_hosts.setdefault(one.host, []).append(one)
+
+    def ignored(document: Row) -> Collection[int]:
+        number, here = numbers[document.id - 1], of_hosts.get(host_of(document.url) or "", ())
+        return {one.field for one in here if one.since is not None and one.since < number}
+
+    return ignored
 
 
 class _Columns(NamedTuple):
@@ -262,11 +291,12 @@ class Replay:
         level: Level,
         rule: Rule,
         changes: Callable[[int, int], Changes | None],
+        ignored: Callable[[Row], Collection[int]],
     ) -> None:
         self.kept = np.zeros(count, bool)
         self.stored = np.zeros(count, bool)
         self.matches: dict[int, Met] = {}
-        self._find_changes = changes
+        self._find_changes, self._ignored = changes, ignored
         self._rule = Rule(level.limit, level.similarity, rule.facts, rule.same_url)
         # Stored rows that stand for a later document by now.
         self._taken: dict[int, Row] = {}
@@ -312,8 +342,9 @@ class Replay:
             rule=self._rule,
             newest=self._newest,
             made={},
+            learned=self._ignored,
         )
-        for number, (row, (kind, match, claims, _)) in enumerate(
+        for number, (row, (kind, match, claims, *_)) in enumerate(
             zip(batch, decisions, strict=True), start
         ):
             self.stored[number] = claims

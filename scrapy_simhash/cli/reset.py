@@ -1,4 +1,4 @@
-"""``scrapy simhash reset``: delete a namespace with everything in it."""
+"""``scrapy simhash reset``: delete a namespace with everything in it, or what it learned."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.passwords import shown_url
-from scrapy_simhash.index.upkeep import reset_namespace
+from scrapy_simhash.index.learned import read_learned
+from scrapy_simhash.index.upkeep import forget_learned, reset_namespace
 from scrapy_simhash.visible import plural, shortened
 
 
@@ -23,6 +24,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="delete all namespaces and tables, whatever version made them",
     )
+    parser.add_argument(
+        "--learned",
+        action="store_true",
+        help="only forget which fields differ between two visits of one page",
+    )
 
 
 def run(project: Project, options: Namespace) -> None:
@@ -31,6 +37,11 @@ def run(project: Project, options: Namespace) -> None:
         _confirm(options, f"Delete everything in {shown_url(project.database_url)}?")
         project.drop_tables()
         name, size, done = None, None, "Everything was deleted"
+    elif options.learned:
+        with project.namespace() as (database, namespace):
+            name, size = namespace.name, len(read_learned(database, namespace.id))
+            done = f"{size:,} learned {plural(size, 'field')} forgotten"
+            forget_learned(database, namespace.id)
     else:
         with project.namespace() as (database, namespace):
             name, size = namespace.name, namespace.size

@@ -28,8 +28,10 @@ from scrapy_simhash.history.namespaces import NotFound
 from scrapy_simhash.history.pages import read_page, read_texts, read_urls
 from scrapy_simhash.history.query import NamespaceRow, quality_of
 from scrapy_simhash.index.batch import identity_hash
+from scrapy_simhash.index.learned import read_learned
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.quality import Criterion, better_by
+from scrapy_simhash.item.urls import host_of
 from scrapy_simhash.report.verdict import ACTIONS, in_words
 from scrapy_simhash.visible import format_time, plural, shortened
 
@@ -58,6 +60,8 @@ def run(project: Project, options: Namespace) -> None:
         texts = read_texts(database, namespace, wanted)
         beside = {(claim.beside, 0) for claim in page.claims if claim.beside is not None}
         others = read_urls(database, namespace, beside)
+        hosts = {host_of(one) for one in (url, *(drop.url for drop in page.drops))}
+        learned = [one for one in read_learned(database, namespace.id) if one.host in hosts]
     duplicate_of = [
         {
             **_duplicate(namespace, drop, criteria),
@@ -73,6 +77,7 @@ def run(project: Project, options: Namespace) -> None:
         "duplicate_of": duplicate_of,
         "duplicates": [_duplicate(namespace, drop, criteria) for drop in page.duplicates],
         "duplicate_count": page.duplicate_count,
+        "learned": [str(one) for one in learned],
     }
     if options.json:
         print_json(figures)
@@ -83,6 +88,8 @@ def run(project: Project, options: Namespace) -> None:
         _print_drop(drop)
     if figures["duplicates"]:
         _print_duplicates(figures["duplicates"], figures["duplicate_count"])
+    for text in figures["learned"]:
+        print(text)
 
 
 def _version(

@@ -29,7 +29,8 @@ from scrapy_simhash.history.documents import Documents, read_documents
 from scrapy_simhash.history.namespaces import NotFound
 from scrapy_simhash.history.pages import read_texts, read_urls
 from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.index.decide import Met
+from scrapy_simhash.index.learned import read_learned
+from scrapy_simhash.index.rule import Met
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural, shortened
@@ -103,10 +104,12 @@ def tuned(
     if not counted.any():
         raise NotFound(f"the namespace {namespace.name!r} has nothing to replay")
     tried, present = levels(rule, scheme.bits)
+    learned = read_learned(database, namespace.id) if rule.learn else ()
     measure = Similarities(database, namespace, scheme, documents, tried[0].similarity or 0.0)
     with progress_bar() as progress:
         advance = partial(progress.advance, progress.add_task("Replaying", total=len(documents)))
-        replays = replay(documents, tried, measure, rule, measure.changes, advance=advance)
+        changes = measure.changes
+        replays = replay(documents, tried, measure, rule, changes, learned=learned, advance=advance)
     steps = []
     # The steps next to the present level; in each, the pairs closest to it first.
     for looser in (present, present - 1):

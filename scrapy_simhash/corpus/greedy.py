@@ -20,8 +20,9 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.batch import fingerprint_key
-from scrapy_simhash.index.decide import Decision, Met, apart, decide, met_with
+from scrapy_simhash.index.decide import Decision, decide
 from scrapy_simhash.index.queries import HOT_KEY
+from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.simhash.measure import hamming, jaccard, similarity_at

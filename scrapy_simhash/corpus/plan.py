@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.index.decide import Rule
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import FactsMode
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.blocks import Blocks

@@ -20,6 +20,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnusable, NamespaceGone, SchemaMismatch, SchemeMismatch
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
+from scrapy_simhash.index.learned import LearnedField, read_learned
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
 from scrapy_simhash.index.verdict import Claim
@@ -200,6 +201,11 @@ class CrawlDatabase:
         original = (claim.namespace == row.namespace, claim.id == row.claim)
         count = select(func.count()).where(*mine, *original, claim.epoch < self.run.epoch)
         return self._database.read(lambda connection: connection.scalar(count)) or 0
+
+    def learned(self) -> list[LearnedField]:
+        """The fields that are not compared in the namespaces of this crawl."""
+        indexes = self._indexes.values() if self._settings.rule.learn else ()
+        return [one for index in indexes for one in read_learned(self._database, index.id)]
 
     def counts(self) -> Counter[str]:
         """What the indexes have counted, by the fields of :class:`~scrapy_simhash.index.Counts`."""

@@ -20,6 +20,9 @@ from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
 
+# Learned fields that are logged, those learned last first.
+_LOGGED = 10
+
 #: From so many items on that one field kept apart, a warning suggests to look at it.
 _MANY = 20
 
@@ -55,9 +58,15 @@ class CrawlEnd:
         self.reason = reason
         await self.worker.flush()
         self.stats.finish(self.worker.figures, self.claims.open_count())
+        self._log_learned()
         self._warn_of_one_field()
         self._warn_of_losses()
         self.feeds.log_missing()
+
+    def _log_learned(self) -> None:
+        newest = sorted(self.worker.figures.learned, key=lambda one: -(one.since or 0))
+        for one in newest[:_LOGGED]:
+            logger.info("%s. To forget it: scrapy simhash reset --learned", one)
 
     def _warn_of_one_field(self) -> None:
         """Name the setting to change where one field alone keeps most near texts apart."""

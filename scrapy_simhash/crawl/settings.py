@@ -28,8 +28,8 @@ from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.durable import sync_folders
 from scrapy_simhash.exceptions import IndexUnusable, SettingError
-from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import FactsMode, Verdict
 from scrapy_simhash.item.quality import Criterion
@@ -86,6 +86,7 @@ class Settings:
     ignore_fields: Fields | None = _setting(None, _fields)
     key: Fields | None = _setting(None, _fields)
     facts: FactsMode = _setting("auto", checks.one_of("auto", "always", "never"))
+    learn: bool = _setting(True, checks.flag)
     similarity: float = _setting(0.9, checks.number(0.7, 1))
     distance: int | None = _setting(None, checks.optional_whole(0, 160))
     candidates: Literal["auto", "bands", "blocks"] = _setting(
@@ -146,6 +147,7 @@ class Settings:
             self.distance,
             facts=self.facts,
             same_url=self.same_url,
+            learn=self.learn,
         )
 
     @property
@@ -218,6 +220,7 @@ class Settings:
             expected_size=self.expected_size,
             facts=self.facts,
             compared=self.compared,
+            learn=self.learn,
         )
 
 

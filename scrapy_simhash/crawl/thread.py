@@ -24,6 +24,7 @@ from scrapy_simhash.exceptions import (
     SchemeMismatch,
 )
 from scrapy_simhash.index.index import BATCH
+from scrapy_simhash.index.learned import LearnedField
 from scrapy_simhash.index.recovery import HEARTBEAT
 from scrapy_simhash.index.runs import Run
 
@@ -51,6 +52,7 @@ class Figures:
     unseen: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    learned: Sequence[LearnedField] = ()
     liveness: Liveness = field(default_factory=Liveness)
 
 
@@ -133,8 +135,7 @@ class DatabaseThread:
         self._breaker = breaker
         self._figures = figures
         self._database: CrawlDatabase | None = None
-        #: Outcomes that could not be written yet.
-        self._backlog: list[Job] = []
+        self._backlog: list[Job] = []  # outcomes that could not be written yet
         self._is_untidy = self._has_failed = False
 
     def run(self) -> None:
@@ -334,6 +335,7 @@ class DatabaseThread:
                 figures, database = self._figures, self._database
                 figures.sizes, figures.counts = database.sizes(), database.counts()
                 figures.orphans, figures.unseen = database.orphans(), database.unseen()
+                figures.learned = database.learned()
         return True
 
     def _end(self, close: Callable[[Run], None]) -> bool:

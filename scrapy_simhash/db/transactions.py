@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection, create_engine, event, insert, inspect, select
+from sqlalchemy import Connection, create_engine, event, insert, inspect, select, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
@@ -53,7 +53,8 @@ from scrapy_simhash.text.packed import TooLarge
 if TYPE_CHECKING:
     T = TypeVar("T")
 
-_version = select(schema.meta.c.value).where(schema.meta.c.name == "version")
+_is_version = schema.meta.c.name == "version"
+_version = select(schema.meta.c.value).where(_is_version)
 
 
 class Database:
@@ -266,6 +267,10 @@ class Database:
                 found = connection.scalar(_version)
             if found is None:
                 self._make_tables(connection)
+            elif found == "7":
+                # It lacks one table.
+                schema.learned.create(connection, checkfirst=True)
+                connection.execute(update(schema.meta).where(_is_version).values(value="8"))
             elif found != str(schema.VERSION):
                 raise SchemaMismatch(_other_version(str(self), str(found)))
             self.secret = read_secret(connection, secret)

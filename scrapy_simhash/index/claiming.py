@@ -92,7 +92,7 @@ class Work:
         if self.batch is not None and asked.hits is not None:
             made = self.lookup.made_before(connection, self.batch, self.now) if retried else {}
             hits = self.lookup.hits(asked.hits)
-            verdicts = self._claim(connection, writer, self.batch, hits, made)
+            verdicts = self._claim(connection, writer, self.batch, hits, made, retried=retried)
         if asked.present is not None:
             writer.record_duplicates(self.duplicates, asked.present, retried=retried)
         writer.usage.record()
@@ -102,12 +102,21 @@ class Work:
         return verdicts, writer.usage
 
     def _claim(
-        self, connection: Connection, writer: Writer, batch: Batch, hits: Hits, made: dict[int, Row]
+        self,
+        connection: Connection,
+        writer: Writer,
+        batch: Batch,
+        hits: Hits,
+        made: dict[int, Row],
+        *,
+        retried: bool,
     ) -> list[Verdict]:
         """Decide on the batch, and write its claims; `made` are those of an earlier attempt."""
         lookup = self.lookup
         found = lookup.candidates(connection, batch, hits)
         lookup.counts.candidates += len(found.claims)
+        if learns := lookup.rule.learn:
+            lookup.learned.refresh(connection, lookup.namespace.id, hits.learned)
         wanted = [
             row._replace(id=number, origin=number)
             for row, number in zip(batch.rows, writer.numbers, strict=True)
@@ -120,7 +129,16 @@ class Work:
             rule=lookup.rule,
             newest=hits.newest,
             made=made,
+            learned=lookup.learned.ignored,
         )
+        # An earlier attempt may have counted them.
+        if learns and not retried:
+            pairs = [
+                (mine, document.facts, decision.pair.claim)
+                for mine, document, decision in zip(wanted, batch.documents, decisions, strict=True)
+                if decision.pair is not None and document.facts is not None
+            ]
+            lookup.learned.note(connection, lookup.namespace.id, pairs, writer.numbers.stop - 1)
         fresh = {
             number: _beside(wanted[number], decision)
             for number, decision in enumerate(decisions)

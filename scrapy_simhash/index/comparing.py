@@ -12,9 +12,10 @@ from sqlalchemy import Connection
 from scrapy_simhash.db.schema import EXACT, PENDING
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.batch import Batch
-from scrapy_simhash.index.decide import Met, apart, decide, met_with
+from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.queries import Found
+from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Document, Match, Row, Verdict, group_name
 from scrapy_simhash.item.quality import QualitySignals, address_of

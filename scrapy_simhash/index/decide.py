@@ -8,18 +8,21 @@ that the claim's item does not. `Index.claim`, and with it every crawl, `dedupe`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from scrapy_simhash.db.schema import CONFIRMED, EXACT, PAGE, PENDING
-from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.index.verdict import FactsMode, Row, SameUrl
-from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts, conflict, equal_titles
-from scrapy_simhash.item.urls import place, same_site, site
-from scrapy_simhash.keys.plan import choose_limits
-from scrapy_simhash.simhash.measure import FEW_FEATURES, candidate_limit
-from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
+from scrapy_simhash.db.schema import CONFIRMED, EXACT, PENDING
+from scrapy_simhash.index.rule import Met, Rule, are_equal
+from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.item.facts import (
+    NUMBERS_OF_TEXT,
+    Facts,
+    are_one_thing,
+    conflict,
+    equal_titles,
+)
+from scrapy_simhash.item.urls import host_of, place, same_site, site
+from scrapy_simhash.simhash.measure import FEW_FEATURES
 from scrapy_simhash.text.page_sketch import containment
 
 #: Two pages of one site are duplicates only if the larger one contains this share of the smaller
@@ -35,81 +38,6 @@ UNSEEN = 0.9
 COMMON = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """When two documents are near-duplicates.
-
-    Attributes:
-        limit: the largest Hamming distance of their fingerprints.
-        similarity: the smallest Jaccard similarity of their shingles; None if the distance decides.
-        facts: when facts make documents with similar texts different: "always"; "auto", all facts
-            on one site and prices across sites; "never".
-        same_url: "pass" claims a changed version of a document with the same identity, "drop" only
-            if it is not a near-duplicate of the newest version.
-    """
-
-    limit: int
-    similarity: float | None = None
-    facts: FactsMode = "auto"
-    same_url: SameUrl = "pass"
-
-    @classmethod
-    def of(
-        cls,
-        scheme: Scheme,
-        similarity: float,
-        distance: int | None,
-        *,
-        facts: FactsMode,
-        same_url: SameUrl,
-    ) -> Rule:
-        """The rule for a similarity or a distance; similarities need a scheme with shingles.
-
-        Raises:
-            ValueError: see :func:`choose_limits`.
-        """
-        limit = choose_limits(scheme, similarity, distance)[1]
-        by_similarity = distance is None and own_distance(scheme) is None and has_shingles(scheme)
-        if not by_similarity:
-            return cls(limit, None, facts, same_url)
-        return cls(candidate_limit(similarity), similarity, facts, same_url)
-
-
-class Met(NamedTuple):
-    """A claim that a document was compared with.
-
-    Attributes:
-        distance: of the two fingerprints, in bits.
-        similarity: of the two texts; None if unknown.
-        estimated: whether the similarity is an estimate.
-        claim: its row: of the table, or of an earlier document of the batch.
-        changes: returns how the document's text differs; None where a text is not at hand.
-    """
-
-    distance: int
-    similarity: float | None
-    estimated: bool
-    claim: Row
-    changes: Callable[[], Changes | None] = lambda: None
-
-
-def met_with(
-    mine: Row,
-    claim: Row,
-    distance: int,
-    similarity: Callable[[], tuple[float | None, bool]],
-    changes: Callable[[], Changes | None] = lambda: None,
-) -> Met:
-    """Compare a document with a claim.
-
-    `similarity` returns that of the two texts, and whether it is an estimate; it is not called for
-    equal items.
-    """
-    if are_equal(mine, claim):
-        return Met(0, 1.0, False, claim)
-    return Met(distance, *similarity(), claim, changes)
-
-
 class Decision(NamedTuple):
     """The decision on a document.
 
@@ -118,12 +46,15 @@ class Decision(NamedTuple):
         match: see :class:`~scrapy_simhash.Verdict`.
         claims: whether a claim is made for it.
         differs: why a unique document is not a duplicate of `match`.
+        pair: the newest claim that is surely an earlier version of the same thing, if any: fields
+            are learned from it.
     """
 
     kind: Literal["unique", "duplicate", "same"]
     match: Met | None
     claims: bool
     differs: str | None = None
+    pair: Met | None = None
 
 
 class _Near(NamedTuple):
@@ -140,6 +71,7 @@ def decide(
     rule: Rule,
     newest: Mapping[int, int],
     made: Mapping[int, Row],
+    learned: Callable[[Row], Collection[int]] = lambda document: (),
 ) -> list[Decision]:
     """Decide on a batch of documents, in their order.
 
@@ -169,6 +101,7 @@ def decide(
         rule: see there.
         newest: the newest claim of each identity.
         made: the claims that an earlier attempt of this batch has committed, by document.
+        learned: returns the fields that are not compared on a document's host, by their hashes.
     """
     decisions: list[Decision] = []
     standing: dict[int, Row] = {}
@@ -180,9 +113,7 @@ def decide(
             if _counted(number, other.claim, made)
         )
         near = [other for other in others if _is_near(mine, other, rule)]
-        beside, strict = facts[number], _common(near)
-        checked = [_Near(one, difference(mine, beside, one, rule, strict)) for one in near]
-        decision = _verdict(mine, checked, newest, rule)
+        decision = _decision(mine, facts[number], near, newest, rule=rule, ignored=learned(mine))
         if decision.claims:
             # The claim of an earlier attempt was read from the table.
             if number not in made:
@@ -191,6 +122,34 @@ def decide(
             taken[match.claim.id] = stands_for(match.claim, mine)
         decisions.append(decision)
     return decisions
+
+
+def _decision(
+    mine: Row,
+    facts: Facts | None,
+    near: Sequence[Met],
+    newest: Mapping[int, int],
+    *,
+    rule: Rule,
+    ignored: Collection[int],
+) -> Decision:
+    """The decision on a document, given the claims with similar texts; see :func:`decide`."""
+    pair = _one_thing(mine, facts, near) if rule.learn and facts is not None and near else None
+    strict, beside, host = _common(near), facts, host_of(mine.url)
+    if ignored and facts is not None:
+        facts, mine = facts.without(ignored), _without(ignored, mine)
+        near = [one._replace(claim=_without(ignored, one.claim)) for one in near]
+    checked = [
+        _Near(met, difference(mine, given, met, rule, strict))
+        for met in near
+        for given in [facts if host_of(met.claim.url) == host else beside]
+    ]
+    return _verdict(mine, checked, newest, rule)._replace(pair=pair)
+
+
+def _without(ignored: Collection[int], row: Row) -> Row:
+    facts = None if row.facts is None else Facts.unpack(row.facts).without(ignored).packed()
+    return row._replace(facts=facts)
 
 
 def of_group(mine: Row, decision: Decision) -> Row:
@@ -209,12 +168,6 @@ def stands_for(claim: Row, mine: Row) -> Row:
         epoch=mine.epoch,
         listing=mine.listing,
     )
-
-
-def apart(mine: Row, claim: Row) -> int:
-    """The distance of the fingerprints of two documents."""
-    one, two = (int.from_bytes(row.fingerprint, "big") for row in (mine, claim))
-    return (one ^ two).bit_count()
 
 
 def _counted(number: int, claim: Row, made: Mapping[int, Row]) -> bool:
@@ -238,13 +191,6 @@ def _is_near(mine: Row, other: Met, rule: Rule) -> bool:
     least = max(rule.similarity, UNSEEN) if other.estimated else rule.similarity
     # The estimate for an equal text may be slightly below 1.
     return other.similarity >= least - 1e-9
-
-
-def are_equal(mine: Row, claim: Row) -> bool:
-    """Whether two items are exactly equal; False if they are compared by their pages."""
-    if mine.compared_by == claim.compared_by == PAGE or mine.digest is None:
-        return False
-    return mine.digest == claim.digest
 
 
 def difference(
@@ -301,6 +247,37 @@ def difference(
     ):
         return "(rest of the page)"
     return None
+
+
+def _one_thing(mine: Row, facts: Facts, near: Sequence[Met]) -> Met | None:
+    """The newest claim that is surely an earlier version of a document, with nearly its text.
+
+    Its page was fetched again, maybe under tracking parameters; or a listed item is found again. An
+    identity that several listed items have is none.
+    """
+    alone, where = mine.visit != mine.epoch, place(mine.url)
+    origins = {met.claim.origin for met in near if met.claim.identity == mine.identity}
+    earlier = [
+        met
+        for met in near
+        if (claim := met.claim).visit != mine.visit
+        and claim.facts is not None
+        and EXACT not in (mine.compared_by, claim.compared_by)
+        and host_of(mine.url) == host_of(claim.url)
+        and (
+            claim.identity == mine.identity
+            or (alone and claim.visit != claim.epoch and place(claim.url) == where)
+        )
+    ]
+    if not earlier or (not alone and len(origins) > 1):
+        return None
+    met = max(earlier, key=lambda met: met.claim.id)
+    if met.estimated or met.similarity is None or met.similarity < UNSEEN:
+        return None
+    changes = None if met.similarity == 1 else met.changes()
+    if changes is not None and (changes.replaces_passage() or changes.renames()):
+        return None
+    return met if are_one_thing(facts, Facts.unpack(met.claim.facts or b"")) else None
 
 
 def _common(near: Sequence[Met]) -> frozenset[str]:

@@ -50,8 +50,7 @@ class Index:
     Args:
         database: an SQLAlchemy URL, or a :class:`Database` shared by several indexes.
         namespace: documents are compared only within one.
-        similarity: Jaccard similarity of the shingles, 0.7 to 1, from which two documents are
-            near-duplicates.
+        similarity: the least Jaccard similarity of near-duplicates' shingles, 0.7 to 1.
         distance: instead of a similarity, the largest Hamming distance of near-duplicates, in bits.
         candidates: "bands", "blocks", or "auto": bands if the scheme has shingles and no distance
             is given, otherwise blocks.
@@ -59,16 +58,15 @@ class Index:
         scheme_options: options for a scheme given by name.
         same_url: "pass" claims a changed version of a document with the same identity key, "drop"
             only if it is not a near-duplicate of the newest version.
-        facts: when values besides the text make documents different: "always"; "auto", all values
-            on one site and prices across sites; "never".
+        facts: "always"; "auto", all on one site and prices across sites; "never".
         engine_options: for :func:`sqlalchemy.create_engine`.
         timeout: seconds until a call gives up.
         run: the run that claims; by default its own, which is closed with the index.
         text_budget: bytes of compressed texts stored in the namespace; 0 stores none.
         item_budget: bytes of dropped items stored in the namespace.
-        expected_size: the number of documents that the keys of a new namespace are chosen for; an
-            existing namespace keeps its keys.
+        expected_size: the number of documents that the keys of a new namespace are chosen for.
         compared: what is compared, in words; a change of it is logged.
+        learn: whether fields that differ between visits of a page are no longer compared.
         secret: at least 16 characters that all fingerprints depend on, for a new database; an
             existing one must have been made with it. By default each database draws its own.
 
@@ -102,6 +100,7 @@ class Index:
         item_budget: int = 1 << 30,
         expected_size: int = 1_000_000,
         compared: str = "",
+        learn: bool = True,
         secret: str | None = None,
     ) -> None:
         given = load_scheme(scheme, scheme_options) if isinstance(scheme, str) else scheme
@@ -131,6 +130,7 @@ class Index:
                 expected_size=expected_size,
                 same_url=same_url,
                 facts=facts,
+                learn=learn,
             )
             self._open()
         except BaseException:

@@ -25,7 +25,7 @@ from scrapy_simhash.index.batch import (
     slotted,
 )
 from scrapy_simhash.index.budgets import UsageCounters
-from scrapy_simhash.index.decide import Rule
+from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.namespace import OpenNamespace
 from scrapy_simhash.index.queries import (
     BY_IDENTITY,
@@ -38,6 +38,7 @@ from scrapy_simhash.index.queries import (
     queries,
     shared,
 )
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import Claimant, Document, FactsMode, Row, SameUrl
 from scrapy_simhash.keys.bands import Bands
@@ -92,10 +93,12 @@ class Lookup:
         counts: see there.
         namespace, keys: set by :meth:`open`.
         similarities: compares texts.
+        learned: the fields that are not compared.
     """
 
     namespace: OpenNamespace
     similarities: SimilarityCache
+    learned: Learned
     keys: Bands | Blocks
 
     def __init__(
@@ -108,9 +111,12 @@ class Lookup:
         expected_size: int,
         same_url: SameUrl,
         facts: FactsMode,
+        learn: bool,
     ) -> None:
         self._limit_of_64 = choose_limits(scheme, similarity, distance)[0]
-        self.rule = Rule.of(scheme, similarity, distance, facts=facts, same_url=same_url)
+        self.rule = Rule.of(
+            scheme, similarity, distance, facts=facts, same_url=same_url, learn=learn
+        )
         self._scheme = scheme
         self.counts = LookupCounts()
         self.width = -(-scheme.bits // 8)
@@ -150,7 +156,7 @@ class Lookup:
             )
         self._name, self.namespace, self.keys = name, opened, keys
         # It knows claims by their numbers, which start again in each namespace.
-        self.similarities = SimilarityCache(self._scheme)
+        self.similarities, self.learned = SimilarityCache(self._scheme), Learned()
         self._sql = queries(self._dialect, keys.slots)
 
     @staticmethod
@@ -220,21 +226,27 @@ class Lookup:
 
     def hits(self, answer: Answer) -> Hits:
         """The answer to `ask`."""
-        rows = answer.rows
-        if not rows:
-            return Hits({}, _NO_PAIRS, _NO_PAIRS)
-        newest = {identity: claim for slot, identity, claim in rows if slot == BY_IDENTITY}
-        found = [tuple(row) for row in rows if row[0] != BY_IDENTITY]
+        newest: dict[int, int] = {}
+        found, learned = [], 0
+        for slot, key, number in answer.rows:
+            if slot >= 0:
+                found.append((slot, key, number))
+            elif slot == BY_IDENTITY:
+                newest[key] = number
+            else:
+                learned = number
+        if not found:
+            return Hits(newest, _NO_PAIRS, _NO_PAIRS, learned)
         slot, key, claim = np.array(found, np.int64).reshape(-1, 3).T
         pairs = np.stack([slotted(slot, key), claim], axis=1)
         is_whole = slot == self.keys.slots
-        return Hits(newest, pairs[~is_whole], pairs[is_whole])
+        return Hits(newest, pairs[~is_whole], pairs[is_whole], learned)
 
     def candidates(self, connection: Connection, batch: Batch, first: Hits) -> Found:
         """Every claim that a key of the batch leads to, with its distance; each pair once."""
         self.similarities.trim()  # not before the texts of the last batch were compared
         asked, asker = batch.asked, batch.asker
-        _, hits, exactly = first
+        hits, exactly = first.keys, first.exactly
         slots = self.keys.slots
         hot_keys = frozenset[KeyRow]()
         if self.keys.needs_shingles and len(hits) >= HOT_KEY:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 #: is on every page of a site would make each claim read all of them.
 HOT_KEY = 100
 
-#: The slot number of rows found by identity.
-BY_IDENTITY = -1
+#: The slot numbers of rows found by identity, and of the row of the newest learned field.
+BY_IDENTITY, LEARNED = -1, -2
 
 # Bits of a claim number; the bits above hold a document's number in its batch.
 _CLAIM_BITS = 56
@@ -47,11 +47,13 @@ class Hits(NamedTuple):
         newest: the newest claim of each identity.
         keys: shape (n, 2): a key, as in `Batch.asked`, and a claim; for keys of texts.
         exactly: the same for keys of whole items.
+        learned: the number of the newest change of `index.learned`.
     """
 
     newest: Mapping[int, int]
     keys: NDArray[np.int64]
     exactly: NDArray[np.int64]
+    learned: int = 0
 
 
 class Details(NamedTuple):
@@ -131,7 +133,11 @@ class Queries:
             .where(here, identities, is_valid())
             .group_by(claims.identity)
         )
-        self.hits = CompiledStatement(union_all(newest, *_key_rows(dialect, slots)))
+        learned = schema.learned.c
+        last = select(
+            _number(LEARNED).label("slot"), _number(0), func.coalesce(func.max(learned.changed), 0)
+        ).where(learned.namespace == bindparam("namespace"))
+        self.hits = CompiledStatement(union_all(newest, last, *_key_rows(dialect, slots)))
         self.fingerprints = CompiledStatement(
             select(claims.id, claims.fingerprint).where(here, ids, is_valid())
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
@@ -29,11 +29,38 @@ def reset_namespace(database: Database, name: str) -> None:
         if number is None:
             return
         lock(connection, number)
-        for table in (schema.keys, schema.texts, schema.duplicates, schema.claims, schema.usage):
+        for table in (
+            schema.keys,
+            schema.texts,
+            schema.duplicates,
+            schema.claims,
+            schema.usage,
+            schema.learned,
+        ):
             connection.execute(delete(table).where(table.c.namespace == number))
         connection.execute(delete(schema.namespaces).where(schema.namespaces.c.id == number))
 
     database.transact(reset)
+
+
+def forget_learned(database: Database, namespace: int) -> None:
+    """Forget the learned fields of a namespace, given by its number; all are compared again.
+
+    Raises:
+        IndexUnavailable: the database did not answer in time.
+    """
+
+    def forget(connection: Connection) -> None:
+        with writing(connection, namespace) as writer:
+            # Crawls that run now read the rows that were changed.
+            number = writer.numbers.stop - 1
+            nothing = {"differed": 0, "agreed": 0, "examples": "[]", "since": None}
+            row = schema.learned
+            connection.execute(
+                update(row).where(row.c.namespace == namespace).values(**nothing, changed=number)
+            )
+
+    database.transact(forget)
 
 
 def expire_claims(index: Index, before: float) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Literal, Self
 
@@ -26,6 +27,15 @@ _OTHERS = "(others)"  # all fields beyond the limit, as one
 
 _NUMBERS_KEY = name_of(NUMBERS_OF_TEXT).key
 
+# A date or a time of day in a number; in a text, also the name of a month with a number, or a day.
+_DATED_NUMBER = re.compile(r"\b(?:19|20|21)\d{6}\b|\d{9}")
+_DATED = re.compile(
+    rf"{_DATED_NUMBER.pattern}|\b(?:19|20|21)\d\d\b|\d[-./]\d\d?[-./]|\d/\d|\d:\d\d|\d[年月日]|"
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?=.*\d).*"
+    r"\b(?:mon|tue|wed|thu|fri|sat|sun|jan|f[eé][bv]|m[aä]r|a[pbv]r|ma[iy]|ene|ju[nil]|ag?o|aug|sep|o[ck]t|nov|d[eéi][czs])",
+    re.DOTALL,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -35,10 +45,13 @@ class Facts:
         records: for each field the 32-bit hash of its name, its kind and the 56-bit hash of its
             value, sorted by the first.
         names: the names by their hashes; empty for facts that were stored.
+        varying: the hashes of names whose values may be of no importance: no titles, codes, dates,
+            amounts, and no facts of the page.
     """
 
     records: tuple[tuple[int, int, int], ...] = ()
     names: Mapping[int, str] = field(default_factory=dict, compare=False)
+    varying: frozenset[int] = field(default=frozenset(), compare=False)
 
     @classmethod
     def of(cls, fields: Mapping[str, Folded], secret: bytes = b"") -> Self:
@@ -63,7 +76,8 @@ class Facts:
             texts = (f"{name_of(name).key}={fields[name].text}" for name in rest)
             _add(values, names, _OTHERS, Folded(TEXT, "\x1f".join(texts)))
         records = [(key, value.kind, _hash(value.text, secret)) for key, value in values.items()]
-        return cls(tuple(sorted(records)), names)
+        varying = (key for key, value in values.items() if _may_vary(names[key], value))
+        return cls(tuple(sorted(records)), names, frozenset(varying))
 
     def with_numbers(self, text: str, secret: bytes = b"") -> Self:
         """Add the numbers of the compared text, in place of those of another text.
@@ -74,12 +88,20 @@ class Facts:
         records = [record for record in self.records if record[0] != key]
         if value := numbers(text, secret):
             records.append((key, NUMBERS, value))
-        return type(self)(tuple(sorted(records)), {**self.names, key: NUMBERS_OF_TEXT})
+        names = {**self.names, key: NUMBERS_OF_TEXT}
+        return replace(self, records=tuple(sorted(records)), names=names)
 
     def joined(self, other: Facts) -> Self:
         """These facts and others, with other names."""
         records = sorted({*self.records, *other.records})
-        return type(self)(tuple(records), {**other.names, **self.names})
+        names = {**other.names, **self.names}
+        return type(self)(tuple(records), names, self.varying | other.varying)
+
+    def without(self, names: Collection[int]) -> Self:
+        """Leave out names, given by their hashes; no amounts and no values known to be dates."""
+        gone = self.varying.intersection(names) if self.names else names
+        records = (one for one in self.records if one[0] not in gone or one[1] >= AMOUNT)
+        return replace(self, records=tuple(records))
 
     def packed(self) -> bytes:
         """Pack the facts, `RECORD_SIZE` bytes a field."""
@@ -160,6 +182,25 @@ def equal_titles(new: Facts, stored: Facts) -> bool | None:
     titles = {value for name, _, value in new.records if name in names}
     others = {value for name, _, value in stored.records if name in names}
     return bool(titles & others) if titles and others else None
+
+
+def are_one_thing(new: Facts, stored: Facts) -> bool:
+    """Whether two items, of one page or identity, agree in every title and code that both have."""
+    held = {name: value for name, _, value in stored.records}
+    return not any(
+        held.get(name, value) != value and name_of(new.names.get(name, "")).naming
+        for name, _, value in new.records
+    )
+
+
+def _may_vary(name: str, value: Folded) -> bool:
+    parsed = name_of(name)
+    if parsed.naming or parsed.serial or parsed.dated or parsed.price:
+        return False
+    if value.kind not in {TEXT, NUMBER} or name.startswith((PAGE, "(")):
+        return False
+    dated = _DATED if value.kind == TEXT else _DATED_NUMBER
+    return dated.search(value.text) is None
 
 
 def numbers(text: str, secret: bytes = b"") -> int:

@@ -78,6 +78,20 @@ _MODIFIED = re.compile("modif|updat|last(?:edit|mod)|edited|aktualisier|actualiz
 _DATES = {"date", "datum", "day", "fecha", "time", "when", "日期", "时间"}
 _TITLES = {"headline", "heading", "name", "title", "名称", "标题", "標題"}
 _CANONICAL = {"canonical", "canonicalurl"}
+# Words of names of titles and codes; of times and parts of a series.
+_NAMES = {
+    *("asin", "barcode", "code", "codes", "doi", "ean", "gtin", "gtins", "heading", "headline"),
+    *("isbn", "issn", "model", "mpn", "name", "names", "plu", "reference", "serial", "sku"),
+    *("skus", "title", "upc", "vin", "名称", "标题", "標題", "编号"),
+}
+_NAME_ENDS = ("name", "number", "nummer", "title")
+_SERIES = {
+    *("begin", "begins", "chapter", "days", "deadline", "due", "edition", "end", "ends"),
+    *("episode", "expires", "hours", "issue", "month", "period", "quarter", "round"),
+    *("schedule", "season", "start", "starts", "until", "valid", "version", "volume", "week"),
+    *("year", "時間"),
+}
+_SERIAL_ENDS = ("date", "dates", "datum", "time", "weekday")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +115,8 @@ class Name:
         modified: whether a date is that of the last change.
         dated: whether the value is a date.
         title: whether the value is the title of the thing or its page.
+        naming: whether the value is any title or code.
+        serial: whether the value tells the time of the thing, or which of a series it is.
     """
 
     text: str
@@ -119,6 +135,8 @@ class Name:
     modified: bool
     dated: bool
     title: bool
+    naming: bool
+    serial: bool
 
 
 @lru_cache(maxsize=4096)
@@ -151,6 +169,8 @@ def name_of(text: str) -> Name:
         modified=_MODIFIED.search(last) is not None,
         dated=last in _PUBLISHED or not _DATES.isdisjoint(words),
         title=joined.removeprefix("page:") in _TITLES,
+        naming=not _NAMES.isdisjoint(words) or any(word.endswith(_NAME_ENDS) for word in words),
+        serial=not _SERIES.isdisjoint(words) or any(word.endswith(_SERIAL_ENDS) for word in words),
     )
 
 

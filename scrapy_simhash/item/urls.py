@@ -21,18 +21,19 @@ def load_sites() -> None:
 
 def site(url: str) -> str:
     """The registrable domain of a URL, else its host, else the whole string."""
-    host = _host(url)
+    host = host_of(url)
     return url if host is None else _site_of_host(host)
 
 
 def same_site(one: str, other: str) -> bool:
     """Whether two URLs belong to one site; the suffix list is only needed if the hosts differ."""
-    host = _host(one)
-    return (host is not None and host == _host(other)) or site(one) == site(other)
+    host = host_of(one)
+    return (host is not None and host == host_of(other)) or site(one) == site(other)
 
 
 @lru_cache(maxsize=4096)
-def _host(url: str) -> str | None:
+def host_of(url: str) -> str | None:
+    """The host of a URL, "" if it has none; None if it can't be parsed."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

@@ -11,6 +11,7 @@ from scrapy_simhash.history.kept import KeptBeside, kept_beside, nearest_kept
 from scrapy_simhash.history.namespaces import NotFound, RunRow, choose_namespace, read_runs
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.query import NamespaceRow
+from scrapy_simhash.index.learned import LearnedField, read_learned
 from scrapy_simhash.simhash.measure import candidate_limit, similarity_at
 
 #: One file shows the newest duplicates up to this number, and learns from as many URLs.
@@ -34,6 +35,7 @@ class Subject(NamedTuple):
         patterns: parts of URLs, of all runs, those that repeat most first.
         stats: the summed stats of the runs, without their prefix.
         is_trial: whether nothing is stored, as in `scrapy simhash try`.
+        learned: the fields that are not compared on some hosts.
     """
 
     database: Database
@@ -49,6 +51,7 @@ class Subject(NamedTuple):
     patterns: Sequence[Pattern]
     stats: Mapping[str, float]
     is_trial: bool
+    learned: Sequence[LearnedField]
 
     @property
     def duplicates(self) -> list[Drop]:
@@ -110,6 +113,7 @@ def read_subject(
         read_patterns(database, namespace, limit=MOST_ROWS),
         sum_stats(row.stats for row in runs),
         is_trial,
+        read_learned(database, namespace.id),
     )
 
 

@@ -49,7 +49,7 @@ def in_words(differs: str) -> str:
 
 def in_sentences(subject: Subject) -> list[str]:
     """The number of checked items, of duplicates, and of items that were kept, with the reasons."""
-    return list(_sentences(subject))
+    return [*_sentences(subject), *(f"{one}." for one in subject.learned[:_NAMED])]
 
 
 def _sentences(subject: Subject) -> Iterator[str]:

@@ -10,8 +10,8 @@ from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
 from scrapy_simhash.cli.compare import _verdict
-from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
 

@@ -17,8 +17,8 @@ from scrapy_simhash.cli.replay import Similarities
 from scrapy_simhash.db.schema import CONFIRMED, TEXT
 from scrapy_simhash.history.documents import Documents, read_documents
 from scrapy_simhash.history.namespaces import choose_namespace
-from scrapy_simhash.index.decide import Rule
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, Duplicate, Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import Folded, fold

@@ -14,8 +14,8 @@ from scrapy_simhash.cli.output import excerpts, text_changes
 from scrapy_simhash.cli.replay import Level
 from scrapy_simhash.cli.tune import _borderline, _closeness
 from scrapy_simhash.history.documents import Documents
-from scrapy_simhash.index.decide import Met
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Met
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
 

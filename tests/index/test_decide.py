@@ -8,7 +8,8 @@ import pytest
 from decided import NEAR, Seen, Thing, kinds, one
 
 from scrapy_simhash.db.schema import CONFIRMED, PAGE, TEXT
-from scrapy_simhash.index.decide import Decision, Met, Rule, decide
+from scrapy_simhash.index.decide import Decision, decide
+from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.simhash.measure import candidate_limit
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.simhash.shingles import Shingles

@@ -17,6 +17,7 @@ def subject(stats, counts=None, *, kept=(), sites=(), orphans=0, is_trial=False)
         is_trial=is_trial,
         kept=SimpleNamespace(counts=list(kept)),
         runs=[SimpleNamespace(orphans=orphans)],
+        learned=[],
         duplicates=[SimpleNamespace(url=url, original=original) for url, original in sites],
     )
 

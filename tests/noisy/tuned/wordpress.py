@@ -170,6 +170,21 @@ def news(random: Random, count: int) -> Iterator[Page]:
     yield from copies_last(pages)
 
 
+def on_three_days(random: Random, count: int) -> Iterator[Page]:
+    """All stories on three days; on the third day each is also linked by its section."""
+    words = Words(random)
+    stories = [Story(words) for _ in range(count)]
+    host = "https://www.courier.example"
+    for day in range(3):
+        for section in ("", "/archive") if day == 2 else ("",):
+            for number, story in enumerate(stories):
+                # What counts and what is near it on a list has changed since the last visit.
+                story.comments += random.choice((0, 1, 1, 2, 3, 5))
+                html = newspaper_page(words, story, stories, host + story.path)
+                url = f"{host}{section}{story.path}"
+                yield Page(url, html, str(number), NEWS, crawl=day)
+
+
 def with_print_views(random: Random, count: int) -> list[Page]:
     """A print view of each story, before it or after it."""
     words = Words(random)
@@ -228,6 +243,7 @@ href="https://slowroads.example/{slug(title)}/{path}"></head><body class="wp-sit
 
 KINDS = (
     Kind("WordPress: newspaper, parameters", news),
+    Kind("WordPress: newspaper, three days", on_three_days),
     Kind("WordPress: newspaper, print views", with_print_views),
     Kind("WordPress: blog, comment pages", blog_with_comment_pages),
 )

@@ -1,0 +1,106 @@
+"""When two documents are near-duplicates, and what a document was compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scrapy_simhash.db.schema import PAGE
+from scrapy_simhash.features.changes import Changes
+from scrapy_simhash.index.verdict import FactsMode, Row, SameUrl
+from scrapy_simhash.keys.plan import choose_limits
+from scrapy_simhash.simhash.measure import candidate_limit
+from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When two documents are near-duplicates.
+
+    Attributes:
+        limit: the largest Hamming distance of their fingerprints.
+        similarity: the smallest Jaccard similarity of their shingles; None if the distance decides.
+        facts: when facts make documents with similar texts different: "always"; "auto", all facts
+            on one site and prices across sites; "never".
+        same_url: "pass" claims a changed version of a document with the same identity, "drop" only
+            if it is not a near-duplicate of the newest version.
+        learn: whether fields are learned, see `index.learned`; only if facts are "auto".
+    """
+
+    limit: int
+    similarity: float | None = None
+    facts: FactsMode = "auto"
+    same_url: SameUrl = "pass"
+    learn: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        scheme: Scheme,
+        similarity: float,
+        distance: int | None,
+        *,
+        facts: FactsMode,
+        same_url: SameUrl,
+        learn: bool = False,
+    ) -> Rule:
+        """The rule for a similarity or a distance; similarities need a scheme with shingles.
+
+        Raises:
+            ValueError: see :func:`choose_limits`.
+        """
+        limit = choose_limits(scheme, similarity, distance)[1]
+        by_similarity = distance is None and own_distance(scheme) is None and has_shingles(scheme)
+        learn = learn and facts == "auto"
+        if not by_similarity:
+            return cls(limit, None, facts, same_url, learn)
+        return cls(candidate_limit(similarity), similarity, facts, same_url, learn)
+
+
+class Met(NamedTuple):
+    """A claim that a document was compared with.
+
+    Attributes:
+        distance: of the two fingerprints, in bits.
+        similarity: of the two texts; None if unknown.
+        estimated: whether the similarity is an estimate.
+        claim: its row: of the table, or of an earlier document of the batch.
+        changes: returns how the document's text differs; None where a text is not at hand.
+    """
+
+    distance: int
+    similarity: float | None
+    estimated: bool
+    claim: Row
+    changes: Callable[[], Changes | None] = lambda: None
+
+
+def met_with(
+    mine: Row,
+    claim: Row,
+    distance: int,
+    similarity: Callable[[], tuple[float | None, bool]],
+    changes: Callable[[], Changes | None] = lambda: None,
+) -> Met:
+    """Compare a document with a claim.
+
+    `similarity` returns that of the two texts, and whether it is an estimate; it is not called for
+    equal items.
+    """
+    if are_equal(mine, claim):
+        return Met(0, 1.0, False, claim)
+    return Met(distance, *similarity(), claim, changes)
+
+
+def apart(mine: Row, claim: Row) -> int:
+    """The distance of the fingerprints of two documents."""
+    one, two = (int.from_bytes(row.fingerprint, "big") for row in (mine, claim))
+    return (one ^ two).bit_count()
+
+
+def are_equal(mine: Row, claim: Row) -> bool:
+    """Whether two items are exactly equal; False if they are compared by their pages."""
+    if mine.compared_by == claim.compared_by == PAGE or mine.digest is None:
+        return False
+    return mine.digest == claim.digest
