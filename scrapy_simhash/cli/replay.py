@@ -217,8 +217,7 @@ def _facts(row: Row) -> Facts | None:
     """The facts of a document, with the names that matter."""
     if row.facts is None or row.compared_by == EXACT:
         return None
-    records = Facts.unpack(row.facts).records
-    return Facts(records, _PAGE_FACTS, frozenset(name for name, _, _ in records))
+    return Facts(Facts.unpack(row.facts).records, _PAGE_FACTS)
 
 
 def _ignored(

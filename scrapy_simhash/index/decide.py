@@ -255,7 +255,7 @@ def _one_thing(mine: Row, facts: Facts, near: Sequence[Met]) -> Met | None:
     Its page was fetched again, maybe under tracking parameters; or a listed item is found again. An
     identity that several listed items have is none.
     """
-    alone, where = mine.visit != mine.epoch, place(mine.url)
+    alone = mine.visit != mine.epoch
     origins = {met.claim.origin for met in near if met.claim.identity == mine.identity}
     earlier = [
         met
@@ -266,7 +266,7 @@ def _one_thing(mine: Row, facts: Facts, near: Sequence[Met]) -> Met | None:
         and host_of(mine.url) == host_of(claim.url)
         and (
             claim.identity == mine.identity
-            or (alone and claim.visit != claim.epoch and place(claim.url) == where)
+            or (alone and claim.visit != claim.epoch and place(claim.url) == place(mine.url))
         )
     ]
     if not earlier or (not alone and len(origins) > 1):

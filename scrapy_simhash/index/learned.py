@@ -60,7 +60,7 @@ class LearnedField(NamedTuple):
         """The row after one more pair: its URLs if the field differed, None if it agreed."""
         differed, agreed = self.differed + (urls is not None), self.agreed + (urls is None)
         examples = self.examples
-        known = self.pairs
+        known = self.pairs if urls else []
         if urls and len(known) < LEAST and place(urls[1]) not in {place(new) for _, new in known}:
             examples = json.dumps([*known, urls])
         if max(differed, agreed) > MOST_PAIRS:
@@ -175,7 +175,7 @@ def _compared(mine: Row, facts: Facts, claim: Row) -> Iterable[tuple[int, tuple[
     old, new = (address_of(row.key, row.url)[:_LONGEST_URL] for row in (claim, mine))
     for field, _, value in facts.records:
         kind, other = held.get(field, (AMOUNT, 0))
-        if field in facts.varying and kind < AMOUNT:
+        if kind < AMOUNT and facts.may_vary(field):
             yield field, None if value == other else (old, new)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal, Self
 
@@ -45,13 +46,12 @@ class Facts:
         records: for each field the 32-bit hash of its name, its kind and the 56-bit hash of its
             value, sorted by the first.
         names: the names by their hashes; empty for facts that were stored.
-        varying: the hashes of names whose values may be of no importance: no titles, codes, dates,
-            amounts, and no facts of the page.
+        values: the values likewise.
     """
 
     records: tuple[tuple[int, int, int], ...] = ()
     names: Mapping[int, str] = field(default_factory=dict, compare=False)
-    varying: frozenset[int] = field(default=frozenset(), compare=False)
+    values: Mapping[int, Folded] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, fields: Mapping[str, Folded], secret: bytes = b"") -> Self:
@@ -76,8 +76,17 @@ class Facts:
             texts = (f"{name_of(name).key}={fields[name].text}" for name in rest)
             _add(values, names, _OTHERS, Folded(TEXT, "\x1f".join(texts)))
         records = [(key, value.kind, _hash(value.text, secret)) for key, value in values.items()]
-        varying = (key for key, value in values.items() if _may_vary(names[key], value))
-        return cls(tuple(sorted(records)), names, frozenset(varying))
+        return cls(tuple(sorted(records)), names, values)
+
+    def may_vary(self, key: int) -> bool:
+        """Whether a value may be of no importance: no title, code, date, amount, fact of a page."""
+        name, value = self.names.get(key, ""), self.values.get(key)
+        if value is None or value.kind not in {TEXT, NUMBER} or name.startswith((PAGE, "(")):
+            return False
+        parsed = name_of(name)
+        if parsed.naming or parsed.serial or parsed.dated or parsed.price:
+            return False
+        return (_DATED if value.kind == TEXT else _DATED_NUMBER).search(value.text) is None
 
     def with_numbers(self, text: str, secret: bytes = b"") -> Self:
         """Add the numbers of the compared text, in place of those of another text.
@@ -95,11 +104,11 @@ class Facts:
         """These facts and others, with other names."""
         records = sorted({*self.records, *other.records})
         names = {**other.names, **self.names}
-        return type(self)(tuple(records), names, self.varying | other.varying)
+        return type(self)(tuple(records), names, {**other.values, **self.values})
 
     def without(self, names: Collection[int]) -> Self:
         """Leave out names, given by their hashes; no amounts and no values known to be dates."""
-        gone = self.varying.intersection(names) if self.names else names
+        gone = set(filter(self.may_vary, names)) if self.values else names
         records = (one for one in self.records if one[0] not in gone or one[1] >= AMOUNT)
         return replace(self, records=tuple(records))
 
@@ -111,6 +120,7 @@ class Facts:
         )
 
     @classmethod
+    @lru_cache(maxsize=256)  # those of one claim are needed several times
     def unpack(cls, packed: bytes) -> Self:
         """Unpack facts, without names.
 
@@ -191,16 +201,6 @@ def are_one_thing(new: Facts, stored: Facts) -> bool:
         held.get(name, value) != value and name_of(new.names.get(name, "")).naming
         for name, _, value in new.records
     )
-
-
-def _may_vary(name: str, value: Folded) -> bool:
-    parsed = name_of(name)
-    if parsed.naming or parsed.serial or parsed.dated or parsed.price:
-        return False
-    if value.kind not in {TEXT, NUMBER} or name.startswith((PAGE, "(")):
-        return False
-    dated = _DATED if value.kind == TEXT else _DATED_NUMBER
-    return dated.search(value.text) is None
 
 
 def numbers(text: str, secret: bytes = b"") -> int:
