@@ -137,7 +137,8 @@ class PageText:
     @cached_property
     def _trail(self) -> frozenset[str]:
         root = self._root if self._is_parsed else ""
-        if isinstance(root, str):
+        response = self._page.response
+        if isinstance(root, str) or response is None or b"readcrumb" not in response.body:
             return frozenset()
         found = (text_of(element).casefold() for element in islice(_TRAIL(root), _STEPS))
         return frozenset(found)
@@ -147,7 +148,7 @@ class PageText:
         return self._trail
 
     def is_cut_by(self, text: str) -> bool:
-        """Whether a text is the main text of the page and more of what stands on it.
+        """Whether a text is the main text of the page and more of what stands around it.
 
         Such as counters, names of buttons and lists of related pages, which change.
         """

@@ -89,6 +89,9 @@ class Core(Protocol):
     def body(self, root: Any, visible: bytes, /) -> str | None:
         """`text.density.body`; None as for `page`."""
 
+    def rows(self, root: Any, /) -> list[Any] | None:
+        """`text.page_facts._rows` of an element; rows whose value has no digit may be missing."""
+
     def markup(
         self, root: Any, packed: tuple[bytes, bytes], bounds: tuple[int, ...], /
     ) -> FoundMarkup | None:

@@ -21,10 +21,11 @@ from itertools import islice
 from json import JSONDecoder
 from typing import Any, NamedTuple
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_simhash.features.tokens import tokens
-from scrapy_simhash.text.blocks import BOILERPLATE, mark_of
+from scrapy_simhash.text.blocks import BOILERPLATE, mark_of, tree_core
 from scrapy_simhash.text.markup import (
     META,
     PROPERTIES,
@@ -135,7 +136,13 @@ def agree(a: str, b: str) -> bool:
 _JSON = 1 << 18  # characters of JSON-LD
 _JSON_DEPTH, _JSON_THINGS = 4, 64
 
-_ROWS, _KEY, _CELL = 256, 40, 80  # of tables; characters of a cell in a row of two
+# Of tables, definition lists, and lists of labels and values that are made of other elements.
+_TWO_CELLS = etree.XPath(
+    "descendant-or-self::tr[count(*)=2][*[2][self::td]]"
+    " | descendant-or-self::dt[following-sibling::*[1][self::dd]]"
+    " | descendant-or-self::*[self::div or self::li or self::p][count(*)=2][not(*/*)][not(a)]"
+)
+_ROWS, _KEY, _CELL = 4096, 40, 80  # of tables; characters of a cell in a row of two
 
 _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
 # What rows of a table say about the page, not about what it shows.
@@ -247,6 +254,22 @@ def _time(elements: Iterable[HtmlElement], surroundings: set[HtmlElement]) -> st
     return ""
 
 
+def _short_text(cell: HtmlElement, most: int) -> str:
+    """The text of a cell; "" if it has more than so many characters, or eight parts."""
+    parts = list(islice(cell.itertext(), 9))
+    if len(parts) > 8 or sum(map(len, parts)) > 8 * most:
+        return ""
+    text = text_of(cell)
+    return text if len(text) <= most else ""
+
+
+def _rows(root: HtmlElement) -> list[HtmlElement]:
+    """Elements of a label and a value; of a definition list the label."""
+    core = tree_core()
+    made = None if core is None else core.rows(root)
+    return _TWO_CELLS(root)[:_ROWS] if made is None else made
+
+
 def details(root: HtmlElement) -> dict[str, str]:
     """The one fact "page:details" alone, which takes a tenth of the time; of the first heading."""
     surroundings = _surroundings(root, next(root.iter("{*}h1"), None))
@@ -260,17 +283,15 @@ def _details(root: HtmlElement, surroundings: set[HtmlElement]) -> str:
     Without the names of the rows, which an interface has in another language.
     """
     found = []
-    for first in islice(root.iter("{*}tr", "{*}dt"), _ROWS):
-        cells = list(first) if first.tag == "tr" else [first, first.getnext()]
-        if len(cells) != 2 or cells[1] is None or cells[1].tag not in {"td", "dd"}:
+    for row in _rows(root):
+        cells = (row, *row.itersiblings("dd")) if row.tag == "dt" else row.iterchildren("*")
+        label, content = islice(cells, 2)
+        if not (key := _short_text(label, _KEY)) or not (value := _short_text(content, _CELL)):
             continue
-        key, value = (text_of(cell) for cell in cells if cell is not None)
-        is_short = 0 < len(key) <= _KEY and 0 < len(value) <= _CELL
         if (
-            is_short
-            and _DIGIT.search(value)
+            _DIGIT.search(value)
             and not _STATE.search(f"{key} {value}")
-            and _is_beside(first, surroundings)
+            and _is_beside(row, surroundings)
         ):
             found.append(_fold(value))
     if not found:

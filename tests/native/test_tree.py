@@ -19,6 +19,7 @@ from lxml import etree
 
 from scrapy_simhash import native
 from scrapy_simhash.text import blocks, markup
+from scrapy_simhash.text import page_facts as reading
 from scrapy_simhash.text.blocks import RULES, VISIBLE, width
 from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
@@ -241,6 +242,37 @@ def test_what_is_made_for_programs_is_read_in_the_same_way(page, place, most):
                 assert found(element) == pure
                 assert page_facts(element) == facts
                 assert len(made[-1]) <= most
+
+
+cells = st.sampled_from(
+    ["7", "b", "é", "٣", "<i>7</i>", "<a>7</a>", "<!--c-->", "<b></b>", "&nbsp;"]
+)
+rows = st.lists(
+    st.tuples(
+        st.sampled_from(["tr", "dt", "dd", "div", "li", "p", "table", "dl", "article"]),
+        st.lists(
+            st.tuples(st.sampled_from(["td", "th", "span", "b", "a", "dd", "dt", "div"]), cells),
+            max_size=3,
+        ),
+    ),
+    max_size=8,
+)
+
+
+@given(rows)
+@settings(deadline=None)
+def test_rows_of_labels_and_values_are_the_same(drawn):
+    inside = "".join(
+        f"<{row}>{''.join(f'<{tag}>{text}</{tag}>' for tag, text in made)}</{row}>"
+        for row, made in drawn
+    )
+    root = parse_html(f"<h1>x</h1><table>{inside}</table><dl>{inside}</dl><div>{inside}</div>")
+    with path(None):
+        pure, facts = reading._rows(root), page_facts(root)
+    with path(COMPILED):
+        assert page_facts(root) == facts
+        found = reading._rows(root)
+    assert [row for row in pure if row in found] == found
 
 
 def found(element):
