@@ -161,9 +161,11 @@ class PageText:
         common = _common(own, main)
         if main.size < MIN_PROSE or common < _HOLDS * main.size or own.size - common <= _BEYOND:
             return False
-        everything = shingles(" ".join(part for part in root.itertext() if isinstance(part, str)))
-        if _common(own, everything) < _OF_PAGE * own.size:
-            return False
+        if _common(own, shingles(says.visible)) < _OF_PAGE * own.size:
+            # The texts of scripts, maybe.
+            everything = " ".join(part for part in root.itertext() if isinstance(part, str))
+            if _common(own, shingles(everything)) < _OF_PAGE * own.size:
+                return False
         changes = Changes.of(text, says.text)
         return any(len(change.new) >= _BEYOND for change in changes.all)
 

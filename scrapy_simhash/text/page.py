@@ -30,6 +30,7 @@ class PageContent:
         is_representative: whether the main text represents the page. If not, it is a footer, a
             consent notice or the like, and two pages with the same one need not be copies.
         page_sketch: a page sketch of all visible text, including the main text.
+        visible: that text.
     """
 
     text: str
@@ -37,6 +38,7 @@ class PageContent:
     visible_width: int
     is_representative: bool
     page_sketch: bytes
+    visible: str = ""
 
 
 def read_page(
@@ -73,4 +75,5 @@ def read_page(
         visible_width=visible_width,
         is_representative=bool(text) and (not is_small or shingles(text).size >= _FOOTER_SHINGLES),
         page_sketch=sketch(visible, secret),
+        visible=visible,
     )
