@@ -28,14 +28,16 @@ _OTHERS = "(others)"  # all fields beyond the limit, as one
 
 _NUMBERS_KEY = name_of(NUMBERS_OF_TEXT).key
 
-# A date or a time of day in a number; in a text, also the name of a month with a number, or a day.
+# A date or a time of day in a number; in a text, also the name of a day, or a month with a number.
 _DATED_NUMBER = re.compile(r"\b(?:19|20|21)\d{6}\b|\d{9}")
 _DATED = re.compile(
     rf"{_DATED_NUMBER.pattern}|\b(?:19|20|21)\d\d\b|\d[-./]\d\d?[-./]|\d/\d|\d:\d\d|\d[年月日]|"
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?=.*\d).*"
-    r"\b(?:mon|tue|wed|thu|fri|sat|sun|jan|f[eé][bv]|m[aä]r|a[pbv]r|ma[iy]|ene|ju[nil]|ag?o|aug|sep|o[ck]t|nov|d[eéi][czs])",
-    re.DOTALL,
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 )
+_DAY_OR_MONTH = re.compile(
+    r"\b(?:mon|tue|wed|thu|fri|sat|sun|jan|f[eé][bv]|m[aä]r|a[pbv]r|ma[iy]|ene|ju[nil]|ag?o|aug|sep|o[ck]t|nov|d[eéi][czs])"
+)
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,10 @@ class Facts:
         parsed = name_of(name)
         if parsed.naming or parsed.serial or parsed.dated or parsed.price:
             return False
-        return (_DATED if value.kind == TEXT else _DATED_NUMBER).search(value.text) is None
+        if value.kind == NUMBER:
+            return _DATED_NUMBER.search(value.text) is None
+        is_month = _DIGIT.search(value.text) and _DAY_OR_MONTH.search(value.text)
+        return not is_month and _DATED.search(value.text) is None
 
     def with_numbers(self, text: str, secret: bytes = b"") -> Self:
         """Add the numbers of the compared text, in place of those of another text.

@@ -91,7 +91,7 @@ class Ranked(Shop):
     name = "ranked"
 
     def parse(self, response):
-        yield {"url": response.url, "rank": response.url[-1], "price": "5 EUR"}
+        yield {"url": response.url, "serial": response.url[-1], "price": "5 EUR"}
 """
 
 
@@ -158,7 +158,7 @@ def test_it_lists_what_would_be_dropped_and_leaves_nothing_behind(project, tried
     assert "1 kept although the text is similar to another's, because `price` differs." in out
     assert f"{site}/9" in out
     assert 'ADDONS = {"scrapy_simhash.Addon": 500}' in out
-    # The offers have another price and another rank, and only the latter should be ignored.
+    # The offers have another price and serial number, and only the latter should be ignored.
     assert "SIMHASH_IGNORE_FIELDS" not in out
     assert "0.9 (now)" in out
     assert "Nothing was stored" in out
@@ -211,7 +211,7 @@ def test_a_long_crawl_shows_its_progress(project, tried, site):
 def test_a_field_that_does_not_identify_an_item_is_offered_to_be_ignored(project, tried, site):
     (project / "ranked.py").write_text(RANKED)
     _, out, _ = tried("ranked.py", "-a", f"site={site}", "-a", "count=3")
-    assert "SIMHASH_IGNORE_FIELDS = ['rank']" in out
+    assert "SIMHASH_IGNORE_FIELDS = ['serial']" in out
 
 
 @pytest.mark.slow

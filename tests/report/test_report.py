@@ -87,7 +87,7 @@ def address(tmp_path):
 @pytest.fixture
 def hostile(address, tmp_path):
     """A report with hostile text in every place that can have foreign text."""
-    with Index(address, namespace="</title><script>window.harmed=1</script>") as index:
+    with Index(address, namespace="</title><script>window.harmed=1</script>", learn=False) as index:
         for number, (url, words) in enumerate(HOSTILE.items()):
             text = f"{prose(number, 150)} {words} </script><script>window.harmed=1</script>"
             remember(index, url, f"{text} \u202e", f"{url}#original", text)
