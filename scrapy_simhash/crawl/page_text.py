@@ -8,13 +8,10 @@ from functools import cached_property
 from itertools import islice
 from typing import Literal
 
-import numpy as np
 from lxml import etree
 from lxml.html import HtmlElement
-from numpy.typing import NDArray
 from scrapy.http import HtmlResponse
 
-from scrapy_simhash import native
 from scrapy_simhash.crawl.scrapy_internals import has_tree
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.tracking import Page
@@ -22,6 +19,7 @@ from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.content import MIN_PROSE, read_facts
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.simhash.measure import common
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.markup import short, text_of
 from scrapy_simhash.text.page import PageContent, read_page
@@ -135,17 +133,14 @@ class PageText:
         return " ".join([name, *filter(None, _NUMBERS.findall(rest))])
 
     @cached_property
-    def _trail(self) -> frozenset[str]:
+    def trail(self) -> frozenset[str]:
+        """The texts of its breadcrumb in lower case, if the spider has parsed the page."""
         root = self._root if self._is_parsed else ""
         response = self._page.response
         if isinstance(root, str) or response is None or b"readcrumb" not in response.body:
             return frozenset()
         found = (text_of(element).casefold() for element in islice(_TRAIL(root), _STEPS))
         return frozenset(found)
-
-    def trail(self) -> frozenset[str]:
-        """The texts of its breadcrumb in lower case, if the spider has parsed the page."""
-        return self._trail
 
     def is_cut_by(self, text: str) -> bool:
         """Whether a text is the main text of the page and more of what stands around it.
@@ -158,22 +153,16 @@ class PageText:
         if isinstance(says, str) or isinstance(root, str):
             return False
         own, main = shingles(text), shingles(says.text)
-        common = _common(own, main)
-        if main.size < MIN_PROSE or common < _HOLDS * main.size or own.size - common <= _BEYOND:
+        held = common(own, main)
+        if main.size < MIN_PROSE or held < _HOLDS * main.size or own.size - held <= _BEYOND:
             return False
-        if _common(own, shingles(says.visible)) < _OF_PAGE * own.size:
+        if common(own, shingles(says.visible)) < _OF_PAGE * own.size:
             # The texts of scripts, maybe.
             everything = " ".join(part for part in root.itertext() if isinstance(part, str))
-            if _common(own, shingles(everything)) < _OF_PAGE * own.size:
+            if common(own, shingles(everything)) < _OF_PAGE * own.size:
                 return False
         changes = Changes.of(text, says.text)
         return any(len(change.new) >= _BEYOND for change in changes.all)
-
-
-def _common(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> int:
-    if native.core is not None:
-        return native.core.common(ours, theirs)
-    return int(np.intersect1d(ours, theirs, assume_unique=True).size)
 
 
 def _decoded(response: HtmlResponse) -> str:

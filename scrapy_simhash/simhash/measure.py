@@ -68,12 +68,16 @@ def hamming(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint16]:
 
 def jaccard(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
     """The exact Jaccard similarity of two sets of sorted distinct hashes; 0 for two empty sets."""
-    if native.core is not None:
-        ours, theirs = (np.ascontiguousarray(one, np.uint64) for one in (a, b))
-        common = native.core.common(ours, theirs)
-    else:
-        common = np.intersect1d(a, b, assume_unique=True).size
-    return common / max(1, a.size + b.size - common)
+    shared = common(a, b)
+    return shared / max(1, a.size + b.size - shared)
+
+
+def common(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> int:
+    """The number of hashes that two sets of sorted distinct hashes have in common."""
+    if native.core is None:
+        return int(np.intersect1d(a, b, assume_unique=True).size)
+    ours, theirs = (np.ascontiguousarray(one, np.uint64) for one in (a, b))
+    return native.core.common(ours, theirs)
 
 
 def similarity(a: int, b: int, *, bits: int = BITS) -> float:
