@@ -161,7 +161,8 @@ class DocumentMaker:
         has_page = settings.fields is None and page.response is not None
         is_auto = compare == "auto" and subject.is_alone
         if has_page and (
-            compare == "page" or (is_auto and (not content.text or says.is_cut_by(content.text)))
+            compare == "page"
+            or (is_auto and (not content.text or self._is_cut(page, says, content.text)))
         ):
             found = says.content
             if isinstance(found, str):

@@ -31,6 +31,8 @@ NoText = Literal["no_text", "no_main_text", "not_text", "too_complex", "too_larg
 # An item's text is a loose cut of its page if it holds this share of the main text, and this share
 # of it stands on the page, with a passage of this many words that is not in the main text.
 _HOLDS, _OF_PAGE, _BEYOND = 0.95, 0.97, 3
+# So many pairs of words beyond it for each of its lines are no joints between them.
+_MANY = 4
 
 # What stands in a breadcrumb, whose class, id or label says so.
 _TRAIL = etree.XPath(
@@ -38,6 +40,8 @@ _TRAIL = etree.XPath(
     "/descendant::*[self::a or self::span or self::li]"
 )
 _STEPS = 64
+# Plain strings are found without an object for each element.
+_TEXTS = etree.XPath("//text()", smart_strings=False)
 # Numbers in a title beside its name; that of a page of comments is none.
 _NUMBERS = re.compile(r"(?:page|seite|p[aá]gina|第)\s*\d+|(\d+)", re.IGNORECASE)
 
@@ -158,9 +162,11 @@ class PageText:
             return False
         if common(own, shingles(says.visible)) < _OF_PAGE * own.size:
             # The texts of scripts, maybe.
-            everything = " ".join(part for part in root.itertext() if isinstance(part, str))
-            if common(own, shingles(everything)) < _OF_PAGE * own.size:
+            if common(own, shingles(" ".join(_TEXTS(root)))) < _OF_PAGE * own.size:
                 return False
+        if own.size - held > _MANY * (says.text.count("\n") + _BEYOND):
+            # More than where lines are joined in another way.
+            return True
         changes = Changes.of(text, says.text)
         return any(len(change.new) >= _BEYOND for change in changes.all)
 

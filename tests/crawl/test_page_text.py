@@ -7,10 +7,15 @@ from types import SimpleNamespace
 import pytest
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings as ScrapySettings
+from scrapy.statscollectors import StatsCollector
+from scrapy.utils.test import get_crawler
 from site_pages import sentences
 
+from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.page_text import PageText
 from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.tracking import Page, Subject
 from scrapy_simhash.item.content import PageNames, read_item
 
 STORY = " ".join(sentences(number, 40) for number in range(5))
@@ -44,6 +49,36 @@ def test_a_text_is_a_cut_of_its_page_with_the_main_text_and_more_of_it(
     text: str, expected: bool
 ) -> None:
     assert page().is_cut_by(text) is expected
+
+
+def test_where_texts_are_clean_only_some_pages_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first sixteen of a host, then every eighth; each one once a text was found loose."""
+    looked: list[str] = []
+
+    def is_cut_by(self: PageText, text: str) -> bool:
+        looked.append(text)
+        return "loose" in text
+
+    monkeypatch.setattr(PageText, "is_cut_by", is_cut_by)
+    stats = CrawlStats(StatsCollector(get_crawler()))
+    maker = DocumentMaker(Settings.read(ScrapySettings()), stats, lambda: b"x" * 16)
+
+    def read(text: str, times: int, host: str = "a.com") -> int:
+        before = len(looked)
+        for number in range(times):
+            html = PAGE.format(title="", more="").encode()
+            response = HtmlResponse(f"http://{host}/{number}", body=html, encoding="utf-8")
+            met = Subject(Page(response, "a", str(number), number + 1), is_alone=True)
+            maker.of_item(met, {"url": response.url, "text": text})
+        return len(looked) - before
+
+    assert read(STORY, 16) == 16
+    assert read(STORY, 32) == 4
+    assert read(STORY, 4, "b.com") == 4
+    assert read(f"loose {STORY}", 8) == 1
+    assert read(STORY, 8) == 8
 
 
 def test_a_page_that_nobody_has_parsed_is_not_parsed_for_that() -> None:
