@@ -3,6 +3,7 @@
     python benchmarks/index.py --size 1000000
     python benchmarks/index.py --size 1000000 --keys blocks --distance 3 --peers
     python benchmarks/index.py --size 100000 --url postgresql+psycopg://user@host/empty_database
+    python benchmarks/index.py --size 300000 --report 50000        # the report of such an index
 
 The index is first filled with documents that have nothing to do with each other, by sorted bulk
 insertion. Then documents are claimed of which one in ten is a near-duplicate of one that was. Rows
@@ -10,6 +11,8 @@ print as they are done: microseconds an item by the wall and by the CPU of this 
 server's is not in it), candidates an item, bytes a document on disk, and how much memory this
 process took for it all. The peers hold 64-bit fingerprints in memory and are measured in the same
 run, with as many; datasketch holds a tenth of them. The URL must be that of an empty database.
+With --report the index gets so many dropped items of ten fields, ten for each original, and what is
+measured is its HTML report.
 """
 
 from __future__ import annotations
@@ -22,8 +25,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
 from itertools import repeat
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -31,10 +36,16 @@ import psutil
 from numpy.typing import NDArray
 from sqlalchemy import text, update
 
+from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db import schema
 from scrapy_simhash.index.index import BATCH, Index
-from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.index.verdict import Document, Duplicate, Match
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.quality import QualitySignals
+from scrapy_simhash.report.html import write_report
+from scrapy_simhash.report.subject import read_subject
 from scrapy_simhash.simhash.scheme import Sketch
 
 SHINGLES = 300
@@ -54,6 +65,7 @@ def main() -> None:
     parser.add_argument("--similarity", type=float, default=0.9)
     parser.add_argument("--distance", type=int, default=3, help="with blocks")
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--report", type=int, metavar="DROPS", help="measure the report instead")
     options = parser.parse_args()
     # What the random fingerprints of this run meet is no news.
     logging.disable(logging.WARNING)
@@ -74,11 +86,15 @@ def _measure_index(options: argparse.Namespace, url: str) -> None:
         else {"similarity": options.similarity}
     )
     before = _memory()
-    with Index(url, timeout=600, text_budget=0, expected_size=options.size, **how) as index:
+    budget = 0 if options.report is None else 256 << 20
+    with Index(url, timeout=600, text_budget=budget, expected_size=options.size, **how) as index:
         started = time.perf_counter()
         fill(index, options.size)
         print(f"{options.size:,} documents, {index.lookup.keys.id}, {index.database.dialect}")
         print(f"  filled in {time.perf_counter() - started:.0f} s")
+        if options.report is not None:
+            _measure_report(index, options.report)
+            return
         documents = Documents()
         for name, batch, claims in (
             ("warming up", BATCH, 640),
@@ -98,6 +114,70 @@ def _measure_index(options: argparse.Namespace, url: str) -> None:
             print(f"  {name:14} {watch} {candidates:9.1f} candidates, {found:.3f} duplicates")
         print(f"  {_size_on_disk(index) / options.size:.0f} bytes a document")
         print(f"  {(_memory() - before) / 2**20:.0f} MiB of memory")
+
+
+def _measure_report(index: Index, drops: int) -> None:
+    """Its CPU: the least of three."""
+    _drop(index, drops)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "report.html")
+        watches = []
+        for _ in range(3):
+            with _Stopwatch(1) as watch:
+                write_report(read_subject(index.database, similarity=0.9), path)
+            watches.append(watch.cpu)
+        size = path.stat().st_size / 2**20
+    print(f"  report of {drops:,} drops: {min(watches):.2f} s of CPU, {size:.1f} MiB")
+
+
+def _drop(index: Index, drops: int) -> None:
+    """Store originals with their texts, and drop ten items for each."""
+    rng = random.Random(2)
+    words = ["".join(rng.choices("abcdeghiklmnoprstu", k=rng.randint(2, 10))) for _ in range(9000)]
+
+    def item(number: int, text: str) -> dict[str, Any]:
+        fields = {
+            name: " ".join(rng.choices(words, k=6)) for name in ("title", "author", "section")
+        }
+        lists = {name: rng.choices(words, k=5) for name in ("tags", "links")}
+        price = {"price": f"{number % 97}.90", "stock": number % 7, "rating": {"stars": number % 5}}
+        return {
+            "url": f"https://shop{number % 50}.example/{number}",
+            **fields,
+            **lists,
+            **price,
+            "text": text,
+        }
+
+    def document(given: dict[str, Any]) -> Document:
+        names = ("title", "author", "section", "price")
+        facts = Facts.of({name: fold(name_of(name), given[name]) for name in names})
+        return index.document(given["text"], key=given["url"], url=given["url"], facts=facts)
+
+    for start in range(0, drops, 10 * BATCH):
+        texts = [" ".join(rng.choices(words, k=300)) for _ in range(BATCH)]
+        numbers = range(start, min(start + 10 * BATCH, drops))
+        stored = [document(item(-start - place - 1, text)) for place, text in enumerate(texts)]
+        verdicts = index.execute(claims=stored)
+        index.confirm(*verdicts)
+        found = []
+        for number in numbers:
+            claim = verdicts[number % BATCH].claim
+            assert claim is not None
+            row = claim.row
+            match = Match(
+                row.key,
+                row.url,
+                2,
+                0.99,
+                datetime.fromtimestamp(row.created, UTC),
+                claim.id,
+                row.run,
+                False,
+            )
+            again = item(number, f"{texts[number % BATCH]} {words[number % 9000]}")
+            found.append(Duplicate(document(again), match, "drop", *pack(again)))
+        index.execute(duplicates=found)
 
 
 class Documents:

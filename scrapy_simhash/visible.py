@@ -40,7 +40,10 @@ def shortened(text: str, length: int = 300) -> str:
 
 def without_passwords(text: str) -> str:
     """A text with ``***`` for the passwords of its URLs, before the host or in the query."""
-    return _QUERY.sub(_hide_value, _USER.sub(r"\1:***@", text))
+    # Most texts have neither, and the searches take longer than these two.
+    if "@" in text:
+        text = _USER.sub(r"\1:***@", text)
+    return _QUERY.sub(_hide_value, text) if "=" in text else text
 
 
 def plural(count: float, thing: str) -> str:

@@ -116,6 +116,14 @@ def read_drops(
     return [Drop._make(row) for row in read(database, query.limit(limit))][::-1]
 
 
+def numbers_with_items(
+    database: Database, namespace: NamespaceRow, run: int | None = None
+) -> set[int]:
+    """The numbers of the duplicates whose items are kept."""
+    query = select(drop_columns.id).where(*drops_of(namespace, run), drop_columns.item.is_not(None))
+    return {row.id for row in read(database, query)}
+
+
 def largest_groups(
     database: Database, namespace: NamespaceRow, run: int | None = None, *, limit: int = 20
 ) -> list[tuple[int, int, str | None]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from tldextract import TLDExtract
 
@@ -31,9 +31,24 @@ def same_site(one: str, other: str) -> bool:
     return (host is not None and host == host_of(other)) or site(one) == site(other)
 
 
-@lru_cache(maxsize=4096)
+# Most URLs, of which it finds the same parts as `urlsplit` in a fraction of the time.
+_PLAIN = re.compile(
+    r"(https?)://(([a-z0-9.-]+)(?::[0-9]*)?)(/[!-\"$->@-~]*)?(?:\?([!-\"$-~]*))?(?:#.*)?\Z",
+    re.DOTALL,
+)
+
+
+def split_url(url: str) -> SplitResult:
+    """The parts of a URL but its fragment. Raises ValueError if it can't be parsed."""
+    if found := _PLAIN.match(url):
+        return SplitResult(found[1], found[2], found[4] or "", found[5] or "", "")
+    return urlsplit(url)._replace(fragment="")
+
+
 def host_of(url: str) -> str | None:
     """The host of a URL, "" if it has none; None if it can't be parsed."""
+    if found := _PLAIN.match(url):
+        return found[3]
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -60,7 +75,7 @@ def place(url: str) -> str:
     Two URLs of one place lead to two versions of one page.
     """
     try:
-        split = urlsplit(url)
+        split = split_url(url)
     except ValueError:
         return url
     query = "&".join(sorted(one for one in split.query.split("&") if not _STATE.match(one)))
@@ -105,7 +120,7 @@ class Address:
         if len(url) > _MAX_LENGTH:
             return None
         try:
-            split = urlsplit(url)
+            split = split_url(url)
         except ValueError:
             return None
         given = sorted(filter(None, split.query.split("&")))

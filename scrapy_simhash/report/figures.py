@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import numpy as np
 
 from scrapy_simhash.history.drops import SAME
 from scrapy_simhash.history.kept import kept_times
-from scrapy_simhash.item.urls import site
+from scrapy_simhash.item.urls import site, split_url
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import format_time, plural, shortened
@@ -131,7 +131,10 @@ def _binned(labels: Sequence[str], *counts: np.ndarray) -> list[tuple[str, int, 
 def shares(counted: Counter[str]) -> list[tuple[str, int, str]]:
     """The most common names, their counts, and their shares of all."""
     total = max(1, counted.total())
-    return [(name, count, f"{count / total:.1%}") for name, count in counted.most_common(TOP)]
+    return [
+        (shortened(name, 120), count, f"{count / total:.1%}")
+        for name, count in counted.most_common(TOP)
+    ]
 
 
 _NUMBER = re.compile(r"\d+")
@@ -141,13 +144,13 @@ _IDENTIFIER = re.compile(r"[0-9a-fA-F]{8,}(-[0-9a-fA-F]{4,})*")
 def url_pattern(url: str) -> str:
     """What URLs of one kind share: site, path without numbers, names of the query."""
     try:
-        parts = urlsplit(url)
+        parts = split_url(url)
     except ValueError:
         return "(not a URL)"
     segments = [_segment(segment) for segment in parts.path[:1000].split("/")[:8]]
     names = sorted({name for name, _ in parse_qsl(parts.query[:1000], keep_blank_values=True)})
     query = f"?{'&'.join(names)}" if names else ""
-    return shortened(f"{site(url)}{'/'.join(segments)}{query}", 120)
+    return f"{site(url)}{'/'.join(segments)}{query}"
 
 
 def _segment(segment: str) -> str:

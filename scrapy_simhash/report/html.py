@@ -64,9 +64,7 @@ def _render(subject: Subject) -> str:
         remarks=remarks,
         figures=figures.key_figures(subject),
         histograms=list(figures.histograms(subject)),
-        sites=figures.shares(
-            Counter(shortened(site(drop.url) or "(no site)", 60) for drop in duplicates)
-        ),
+        sites=figures.shares(Counter(site(drop.url) or "(no site)" for drop in duplicates)),
         patterns=figures.shares(Counter(figures.url_pattern(drop.url) for drop in duplicates)),
         groups=largest_groups(subject.database, subject.namespace, subject.run, limit=figures.TOP),
         irrelevant=irrelevant,

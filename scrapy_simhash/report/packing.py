@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from scrapy_simhash.history.drops import numbers_with_items
 from scrapy_simhash.history.fields import Field, read_fields
 from scrapy_simhash.history.pages import read_texts
 from scrapy_simhash.item.urls import site
@@ -25,9 +26,6 @@ MOST_DETAILS, MOST_BYTES, _MOST_RUNS = 5_000, 8_000_000, 100
 
 # At most so many rows with details are kept items; the others are duplicates.
 _MOST_KEPT = 1_000
-
-# Items read at once.
-_ITEMS = 500
 
 # Characters shown of a field's value.
 _VALUE = 2_000
@@ -48,10 +46,8 @@ class _Row(NamedTuple):
     """An item that was dropped, or kept although it is similar to a stored one."""
 
     url: str
-    title: str
     claim: int  # the number of the stored item
     original: str
-    original_title: str | None  # None if unknown
     first_seen: float | None
     texts: tuple[int, int]  # the key of its own text in `read_texts`
     similarity: float
@@ -61,8 +57,10 @@ class _Row(NamedTuple):
     action: str
     run: int
     number: int  # of the duplicate; 0 for a kept item
-    differing: Sequence[str]  # fields
     can_be_restored: bool
+    differing: Sequence[str]  # fields, as far as they are known
+    title: str = ""
+    original_title: str | None = None  # None if unknown
 
 
 def pack(subject: Subject) -> Packed:
@@ -80,42 +78,33 @@ def pack(subject: Subject) -> Packed:
 
 def _dropped(subject: Subject) -> Iterator[_Row]:
     actions = ACTIONS | {"drop": "would be dropped"} if subject.is_trial else ACTIONS
-    for start in range(0, len(subject.drops), _ITEMS):
-        drops = subject.drops[start : start + _ITEMS]
-        items = read_fields(subject.database, subject.namespace, [drop.id for drop in drops])
-        for drop in drops:
-            fields = items.get(drop.id, ())
-            title = _title(fields)
-            shown = "" if title is None else shortened(title.value, 200)
-            action = actions.get(drop.action) or shortened(drop.action, 40)
-            yield _Row(
-                drop.url or drop.key,
-                shown,
-                drop.claim,
-                drop.original or f"item {drop.claim}, deleted",
-                shown if title is not None and title.mark == "same" else None,
-                drop.first_seen,
-                (drop.claim, drop.id),
-                drop.similarity,
-                "about " if drop.estimated else "",
-                drop.distance,
-                drop.created,
-                action + (", orphan" if drop.orphaned else ""),
-                drop.run,
-                drop.id,
-                [field.name for field in fields if field.mark in {"differs", "missing"}],
-                any(field.value for field in fields),
-            )
+    with_items = numbers_with_items(subject.database, subject.namespace, subject.run)
+    for drop in subject.drops:
+        action = actions.get(drop.action) or shortened(drop.action, 40)
+        yield _Row(
+            drop.url or drop.key,
+            drop.claim,
+            drop.original or f"item {drop.claim}, deleted",
+            drop.first_seen,
+            (drop.claim, drop.id),
+            drop.similarity,
+            "about " if drop.estimated else "",
+            drop.distance,
+            drop.created,
+            action + (", orphan" if drop.orphaned else ""),
+            drop.run,
+            drop.id,
+            drop.id in with_items,
+            (),
+        )
 
 
 def _kept(subject: Subject) -> Iterator[_Row]:
     for pair in subject.kept.pairs:
         yield _Row(
             pair.url or f"item {pair.claim}",
-            "",
             pair.beside or 0,  # null only in a damaged database
             pair.other or f"item {pair.beside}, deleted",
-            None,
             None,
             (pair.claim, 0),
             subject.threshold,
@@ -125,9 +114,22 @@ def _kept(subject: Subject) -> Iterator[_Row]:
             "kept",
             pair.run,
             0,
-            [pair.differs],
             False,
+            [pair.differs],
         )
+
+
+def _named(row: _Row, fields: Sequence[Field]) -> _Row:
+    """The row of an item with these fields."""
+    if not fields:
+        return row
+    title = _title(fields)
+    shown = "" if title is None else shortened(title.value, 200)
+    return row._replace(
+        title=shown,
+        original_title=shown if title is not None and title.mark == "same" else None,
+        differing=[field.name for field in fields if field.mark in {"differs", "missing"}],
+    )
 
 
 def _title(fields: Sequence[Field]) -> Field | None:
@@ -140,11 +142,11 @@ def _pack_table(subject: Subject, rows: Iterable[_Row], places: Mapping[int, int
     originals: dict[int, list[Any]] = {}
     listed = []
     for number, row in enumerate(rows):
-        first_seen = None if row.first_seen is None else int(row.first_seen)
-        original = originals.setdefault(
-            row.claim,
-            [len(originals), str(row.claim), shortened(row.original, 500), first_seen],
-        )
+        original = originals.get(row.claim)
+        if original is None:
+            first_seen = None if row.first_seen is None else int(row.first_seen)
+            original = [len(originals), str(row.claim), shortened(row.original, 500), first_seen]
+            originals[row.claim] = original
         if row.original_title is not None and len(original) == 4:
             original.append(row.original_title)
         listed.append(
@@ -182,9 +184,12 @@ def _pack_table(subject: Subject, rows: Iterable[_Row], places: Mapping[int, int
 
 
 def _pack_details(
-    subject: Subject, rows: Sequence[_Row], chosen: Sequence[int]
+    subject: Subject, rows: list[_Row], chosen: Sequence[int]
 ) -> tuple[list[str], dict[int, int]]:
-    """Blocks of details, and for each row that has some their place in the blocks."""
+    """Blocks of details, and for each row that has some their place in the blocks.
+
+    Rows whose items are read for it get their titles: to unpack every item would take long.
+    """
     blocks: list[str] = []
     places: dict[int, int] = {}
     left = MOST_BYTES
@@ -199,7 +204,8 @@ def _pack_details(
         texts: dict[str, str] = {}
         details: dict[int, Any] = {}
         for place in some:
-            row = rows[place]
+            found = items.get(rows[place].number, [])
+            row = rows[place] = _named(rows[place], found)
             first, second = kept.get((row.claim, 0)), kept.get(row.texts)
             changes = None
             if first is not None and second is not None:
@@ -208,7 +214,7 @@ def _pack_details(
                 changes = difference(first, second)
             fields = [
                 (shortened(field.name, 80), shortened(field.value, _VALUE), field.mark)
-                for field in items.get(row.number, [])
+                for field in found
             ]
             if changes is not None or fields:
                 places[place] = len(blocks) * BLOCK + len(details)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import SplitResult, urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.item.urls import Address, _start_of_tail, same_site, site
+from scrapy_simhash.item.urls import Address, _start_of_tail, host_of, same_site, site, split_url
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,24 @@ from scrapy_simhash.item.urls import Address, _start_of_tail, same_site, site
 )
 def test_site_is_the_registrable_domain_or_what_stands_for_it(url: str, expected: str) -> None:
     assert site(url) == expected
+
+
+HOSTS = ["http://", "https://", "HTTP://", "a.b", "A.b", ":80", ":", "@", "[", "]", "-", "é", "％"]
+PATHS = ["/", "//", "..", "?", "#", "x=1", "&", ";", "\\", "\x7f", '"', " ", "\t", "\n"]
+
+
+@given(st.lists(st.sampled_from([*HOSTS, *PATHS])).map("".join))
+def test_parts_of_a_url_are_those_of_the_standard_library(url: str) -> None:
+    expected: SplitResult | None
+    try:
+        expected = urlsplit(url)._replace(fragment="")
+    except ValueError:
+        expected = None
+        with pytest.raises(ValueError):  # noqa: PT011 - as the standard library words it
+            split_url(url)
+    else:
+        assert split_url(url) == expected
+    assert host_of(url) == (None if expected is None else expected.hostname or "")
 
 
 @pytest.mark.parametrize(

@@ -210,6 +210,15 @@ def test_the_limits_of_the_file_are_shown(address, tmp_path, monkeypatch):
     assert "4 rows have a comparison, the least similar first" in text
 
 
+def test_items_are_read_only_for_rows_with_details(address, tmp_path, monkeypatch):
+    monkeypatch.setattr(packing, "MOST_DETAILS", 1)
+    with Index(address) as index:
+        fill(index)
+    rows = rows_of(written(address, tmp_path))
+    assert sorted(bool(row["title"]) for row in rows) == [False, True]
+    assert all(row["id"] for row in rows), "each can be restored"
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
