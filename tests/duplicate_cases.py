@@ -255,6 +255,9 @@ ON_ONE_SITE = {
         {"text": TEXT + "<p>Read by 117 people.</p>"}, {"text": TEXT + "<p>Read by 204 people.</p>"}
     ),
     "A copy whose item has a field more": one_site(STORY, STORY | {"award": "first"}),
+    "A copy that the site has filed elsewhere as well": one_site(
+        STORY | {"category": "World"}, STORY | {"category": "Shipping"}
+    ),
     "A copy whose item has a field less": one_site(STORY | {"award": "first"}, STORY),
     "A copy whose item says when it was fetched": one_site(STORY, STORY, read=fetched),
     "A copy with its date in words, without the time": one_site(

@@ -28,6 +28,7 @@ from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import host_of
 from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, hamming, jaccard
 from scrapy_simhash.simhash.scheme import Scheme
+from scrapy_simhash.text.markup import PAGE_FACTS
 
 # The numbers of two documents; their similarity, None if unknown, and whether it is an estimate.
 Pair = tuple[int, int]
@@ -47,14 +48,7 @@ _ERROR = 0.15
 _MOST_SHINGLES, _PAIRS = 4 << 20, 64
 
 #: Names that the rule treats specially; the index stores only hashes of names.
-_PAGE_FACTS = {
-    name_of(f"page:{name}").key: f"page:{name}"
-    for name in (
-        *("title", "heading", "headline", "language", "datePublished", "startDate", "time"),
-        *("price", "priceCurrency", "sku", "gtin", "mpn", "isbn", "productID"),
-        *("identifier", "datePosted", "addressLocality"),
-    )
-}
+_PAGE_FACTS = {name_of(name).key: name for name in PAGE_FACTS}
 
 
 class Level(NamedTuple):

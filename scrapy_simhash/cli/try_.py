@@ -313,7 +313,9 @@ def _print_settings(console: Console, settings: ScrapySettings, subject: Subject
     fields = [
         name
         for name, _ in subject.kept.counts
-        if _FIELD.fullmatch(name) and not _IDENTIFYING.search(name) and not name_of(name).price
+        if _FIELD.fullmatch(name)
+        and not _IDENTIFYING.search(name)
+        and "price" not in name_of(name).marks
     ]
     if fields:
         lines += [

@@ -146,7 +146,7 @@ class DocumentMaker:
             # Classes that are not named have the usual key.
             key=None if settings.key is None else settings.key.of(item) or None,
             page_url=page.url,
-            page_names=PageNames(says.title, says.name, lambda: says.trail),
+            page_names=PageNames(says.title, says.name),
             since=self._since,
             now=time.time(),
             secret=self._secret,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from itertools import islice
 from typing import Literal
 
 from lxml import etree
@@ -21,7 +20,7 @@ from scrapy_simhash.item.content import MIN_PROSE, read_facts
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.measure import common
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
-from scrapy_simhash.text.markup import short, text_of
+from scrapy_simhash.text.markup import short
 from scrapy_simhash.text.page import PageContent, read_page
 from scrapy_simhash.text.page_facts import details, page_facts
 
@@ -33,13 +32,6 @@ NoText = Literal["no_text", "no_main_text", "not_text", "too_complex", "too_larg
 _HOLDS, _OF_PAGE, _BEYOND = 0.95, 0.97, 3
 # So many pairs of words beyond it for each of its lines are no joints between them.
 _MANY = 4
-
-# What stands in a breadcrumb, whose class, id or label says so.
-_TRAIL = etree.XPath(
-    "//*[contains(concat(@class, @id, @aria-label, @itemtype), 'readcrumb')]"
-    "/descendant::*[self::a or self::span or self::li]"
-)
-_STEPS = 64
 # Plain strings are found without an object for each element.
 _TEXTS = etree.XPath("//text()", smart_strings=False)
 # Numbers in a title beside its name; that of a page of comments is none.
@@ -135,16 +127,6 @@ class PageText:
         name = self._values.get("page:title", self.title)
         rest = self.title.replace(name, " ", 1) if name in self.title else ""
         return " ".join([name, *filter(None, _NUMBERS.findall(rest))])
-
-    @cached_property
-    def trail(self) -> frozenset[str]:
-        """The texts of its breadcrumb in lower case, if the spider has parsed the page."""
-        root = self._root if self._is_parsed else ""
-        response = self._page.response
-        if isinstance(root, str) or response is None or b"readcrumb" not in response.body:
-            return frozenset()
-        found = (text_of(element).casefold() for element in islice(_TRAIL(root), _STEPS))
-        return frozenset(found)
 
     def is_cut_by(self, text: str) -> bool:
         """Whether a text is the main text of the page and more of what stands around it.

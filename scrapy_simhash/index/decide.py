@@ -21,7 +21,7 @@ from scrapy_simhash.item.facts import (
     conflict,
     equal_titles,
 )
-from scrapy_simhash.item.urls import host_of, place, same_site, site
+from scrapy_simhash.item.urls import host_of, same_site, site, view_of
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 from scrapy_simhash.text.page_sketch import containment
 
@@ -214,6 +214,7 @@ def difference(
     # Equal sets of pairs may stand in another order.
     changes = None if met.similarity == 1 else met.changes()
     stored = None if other.facts is None else Facts.unpack(other.facts)
+    view = view_of(mine.url, other.url) if mine.url else None
     if stored is not None and (
         name := conflict(
             facts,
@@ -222,10 +223,12 @@ def difference(
             mode=rule.facts,
             numbers=changes is None,
             state=mine.identity == other.identity,
+            # Items of one list, and answers to forms, share a URL and are different things.
+            view=view if mine.url != other.url and _are_alone(mine, other) else None,
         )
     ):
         return name
-    if changes is not None and not (mine.url and place(mine.url) == place(other.url)):
+    if changes is not None and not view:
         is_strict = together or rule.facts == "always"
         if changes.has_numbers() if is_strict else changes.replaces_reference():
             return NUMBERS_OF_TEXT
@@ -249,13 +252,18 @@ def difference(
     return None
 
 
+def _are_alone(*rows: Row) -> bool:
+    """Whether the items are each alone on a page."""
+    return all(row.visit != row.epoch for row in rows)
+
+
 def _one_thing(mine: Row, facts: Facts, near: Sequence[Met]) -> Met | None:
     """The newest claim that is surely an earlier version of a document, with nearly its text.
 
     Its page was fetched again, maybe under tracking parameters; or a listed item is found again. An
     identity that several listed items have is none.
     """
-    alone = mine.visit != mine.epoch
+    alone = _are_alone(mine)
     origins = {met.claim.origin for met in near if met.claim.identity == mine.identity}
     earlier = [
         met
@@ -266,7 +274,7 @@ def _one_thing(mine: Row, facts: Facts, near: Sequence[Met]) -> Met | None:
         and host_of(mine.url) == host_of(claim.url)
         and (
             claim.identity == mine.identity
-            or (alone and claim.visit != claim.epoch and place(claim.url) == place(mine.url))
+            or (alone and _are_alone(claim) and view_of(claim.url, mine.url) == "shown")
         )
     ]
     if not earlier or (not alone and len(origins) > 1):

@@ -40,7 +40,7 @@ def is_address(name: Name, text: str) -> bool:
     """Whether a value is a web address; e-mail addresses are not."""
     if len(text) > _LENGTH:
         return False
-    if name.address:
+    if "address" in name.marks:
         return len(text.split()) == 1
     return "//" in text[:16] and _ADDRESS.fullmatch(text.strip()) is not None
 
@@ -70,7 +70,9 @@ def is_other_page(name: Name, value: Any, page_url: str) -> bool:
     """
     if type(value) is not str:
         return False
-    if not value.startswith(_BEGINNINGS) and not (name.address and is_address(name, value)):
+    if not value.startswith(_BEGINNINGS) and not (
+        "address" in name.marks and is_address(name, value)
+    ):
         return False
     return _leads_elsewhere(value.strip(), _tail(page_url))
 

@@ -19,6 +19,7 @@ from scrapy_simhash.item.addresses import (
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import (
     AMOUNT,
+    STATE,
     TEXT,
     Folded,
     fold,
@@ -26,7 +27,7 @@ from scrapy_simhash.item.folding import (
     is_markup,
     without_tags,
 )
-from scrapy_simhash.item.names import Name, is_inside, name_of
+from scrapy_simhash.item.names import Mark, Name, is_inside, name_of
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.times import is_moment, is_relative, is_within
 from scrapy_simhash.item.values import Printed, flat, read_fields
@@ -42,6 +43,7 @@ _SLACK = 60.0
 _GLANCE, _START, _LOOK = 512, 2048, 65_536
 _TEXTS = (str, Printed)
 _EMPTY = (None, "", b"")
+_DATED: frozenset[Mark] = frozenset({"dated", "modified"})
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -52,13 +54,10 @@ class PageNames(NamedTuple):
         title: its title, white space collapsed.
         name: returns the title without the names of site and section. A value equal to the title
             is read as that.
-        trail: returns the texts of its breadcrumb, in lower case. A section or category that is one
-            of them is the way one came, and is left out.
     """
 
     title: str = ""
     name: Callable[[], str] = str
-    trail: Callable[[], Collection[str]] = tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,9 @@ class ItemContent:
         facts: the short values.
         address: the item's own address; None if it has none, or only that of the page.
         digest: 16 bytes, equal for equal items. Everything in the item counts but the address of
-            the page, times during the crawl, and the order of fields and lists. None for an item
-            that could not be read completely: it equals no other.
+            the page, times during the crawl, the order of fields and lists, and the state of a
+            thing that has an address. None for an item that could not be read completely: it
+            equals no other.
         names_page: whether the item holds the address of its page.
         is_empty: whether it holds nothing else.
         published: when the thing itself was published, in seconds since the epoch, if a field of
@@ -145,11 +145,13 @@ def read_item(
     for name, value in kept.items():
         prose.read(name, value)
     address = own_address(everything, page_url=page_url, key=key)
+    # Who reads it tells rows apart that have no address, as of a table of results.
+    told = kept if address is None else _without_state(kept, prose.facts)
     return ItemContent(
         text=prose.text(),
         facts=Facts.of(prose.facts, secret),
         address=address,
-        digest=_digest(type(item).__name__, kept, secret) if read.complete else None,
+        digest=_digest(type(item).__name__, told, secret) if read.complete else None,
         names_page=own.names_page,
         is_empty=not kept,
         published=published_first(everything),
@@ -167,6 +169,11 @@ def read_facts(
         if own.keep(name, value) is not None:
             prose.read(name, value)
     return Facts.of(prose.facts, secret)
+
+
+def _without_state(fields: Mapping[str, Any], facts: Mapping[str, Folded]) -> dict[str, Any]:
+    states = {name for name, folded in facts.items() if folded.kind == STATE}
+    return {name: value for name, value in fields.items() if name not in states}
 
 
 def _decoded(value: Any) -> Any:
@@ -215,8 +222,6 @@ class _OwnContent:
         if kind is not str:
             return value
         names = self._names
-        if name.section and " ".join(value.casefold().split()) in names.trail():
-            return None
         is_title = names.title and len(value) < 2 * len(names.title)
         return names.name() if is_title and " ".join(value.split()) == names.title else value
 
@@ -234,11 +239,12 @@ class _OwnContent:
             of_page = is_page(value.strip(), self._page_url)
             self.names_page |= of_page
             return of_page
-        if name.fetched:
+        marks = name.marks
+        if "fetched" in marks:
             return is_moment(value)
-        if not name.title and is_relative(value, dated=name.dated or name.modified):
+        if "title" not in marks and is_relative(value, dated=bool(marks & _DATED)):
             return True
-        return not name.published and is_within(value, self._start, self._stop)
+        return "published" not in marks and is_within(value, self._start, self._stop)
 
 
 def _digest(kind: str, fields: Mapping[str, Any], secret: bytes) -> bytes:
@@ -313,7 +319,7 @@ class _Prose:
 
     def _prose(self, name: str, texts: list[str | Printed]) -> str:
         """The text of a value if it is prose, else ""."""
-        if sum(map(len, texts)) <= MIN_PROSE or name_of(name).is_ignored:
+        if sum(map(len, texts)) <= MIN_PROSE or "silent" in name_of(name).marks:
             return ""
         lines = [line for text in texts if (line := self._line(name, str(text)))]
         return "\n".join(lines) if lines and _is_prose(lines) else ""

@@ -9,9 +9,20 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal, Self
 
-from scrapy_simhash.item.folding import AMOUNT, NUMBER, NUMBERS, STATE, TEXT, TIME, Folded
-from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.folding import (
+    AMOUNT,
+    NOTE,
+    NUMBER,
+    NUMBERS,
+    SECTION,
+    STATE,
+    TEXT,
+    TIME,
+    Folded,
+)
+from scrapy_simhash.item.names import TITLES, Mark, name_of
 from scrapy_simhash.item.numbers import numbers_in
+from scrapy_simhash.item.urls import View
 
 #: Fields that are stored of an item, including `(others)` and `(numbers)`.
 MAX_FIELDS = 64
@@ -26,6 +37,7 @@ NUMBERS_OF_TEXT = "(numbers)"
 _OTHERS = "(others)"  # all fields beyond the limit, as one
 
 
+_TELLING: frozenset[Mark] = frozenset({"code", "dated", "price", "serial"})
 _NUMBERS_KEY = name_of(NUMBERS_OF_TEXT).key
 
 # A date or a time of day in a number; in a text, also the name of a day, or a month with a number.
@@ -85,8 +97,7 @@ class Facts:
         name, value = self.names.get(key, ""), self.values.get(key)
         if value is None or value.kind not in {TEXT, NUMBER} or name.startswith((PAGE, "(")):
             return False
-        parsed = name_of(name)
-        if parsed.naming or parsed.serial or parsed.dated or parsed.price:
+        if name_of(name).marks & _TELLING:
             return False
         if value.kind == NUMBER:
             return _DATED_NUMBER.search(value.text) is None
@@ -149,6 +160,7 @@ def conflict(
     mode: Literal["always", "auto", "never"] = "auto",
     numbers: bool = True,
     state: bool = True,
+    view: View | None = None,
 ) -> str | None:
     """Whether facts make two items different things, however similar their texts are.
 
@@ -162,6 +174,8 @@ def conflict(
             "on request". "never" finds no conflict.
         numbers: whether the numbers of the texts are compared.
         state: whether the state of the things is compared, such as a count of readers.
+        view: whether both are views of one page. The new one may have more of everything but codes
+            and amounts; in another language only numbers, codes and amounts are compared.
 
     Returns:
         The name of the field that differs, the first of several in alphabetical order, numbers of
@@ -173,17 +187,26 @@ def conflict(
     everything = same_site or mode == "always"
     held = {name: (kind, value) for name, kind, value in stored.records}
     has_amount = any(kind >= AMOUNT for kind, _ in held.values())
+    # Under one title, a section or an author that only one of two items has tells nothing.
+    is_titled = equal_titles(new, stored)
+    left_out = {STATE} if not state else set()
+    left_out |= {SECTION} if is_titled else set()
+    left_out |= {TEXT, SECTION, NOTE} if view == "translated" else set()
     found = []
     for name, kind, value in new.records:
-        if (not numbers and name == _NUMBERS_KEY) or (not state and kind == STATE):
-            continue
         other = held.get(name)
+        if left_out & {kind, kind if other is None else other[0]}:
+            continue
+        if (not numbers and name == _NUMBERS_KEY) or (is_titled and kind == NOTE and not other):
+            continue
         if not everything and (other is None or not _is_money(kind, other[0])):
             differs = kind >= AMOUNT and not has_amount
         elif other is None:
             # A print view has fewer facts of a page, and a date may be without its time; an item
-            # with more fields is another item.
-            differs = kind != TIME and not new.names.get(name, "").startswith(PAGE)
+            # with more fields is another item, except in another view of one page.
+            field = new.names.get(name, "")
+            differs = kind != TIME and not field.startswith(PAGE)
+            differs &= not view or kind >= AMOUNT or "code" in name_of(field).marks
         else:
             differs = _differ((kind, value), other)
         if differs:
@@ -193,9 +216,8 @@ def conflict(
 
 def equal_titles(new: Facts, stored: Facts) -> bool | None:
     """Whether two items have a title in common; None where one of them has none."""
-    names = {name for name, _, _ in new.records if name_of(new.names.get(name, "")).title}
-    titles = {value for name, _, value in new.records if name in names}
-    others = {value for name, _, value in stored.records if name in names}
+    titles = {value for name, _, value in new.records if name in TITLES}
+    others = {value for name, _, value in stored.records if name in TITLES}
     return bool(titles & others) if titles and others else None
 
 
@@ -203,7 +225,7 @@ def are_one_thing(new: Facts, stored: Facts) -> bool:
     """Whether two items, of one page or identity, agree in every title and code that both have."""
     held = {name: value for name, _, value in stored.records}
     return not any(
-        held.get(name, value) != value and name_of(new.names.get(name, "")).naming
+        held.get(name, value) != value and "code" in name_of(new.names.get(name, "")).marks
         for name, _, value in new.records
     )
 

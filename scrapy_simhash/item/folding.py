@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.addresses import is_address
-from scrapy_simhash.item.names import Name, name_of
+from scrapy_simhash.item.names import Mark, Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
 from scrapy_simhash.item.times import Written, is_moment, read_date
 
 # Kinds of facts, as stored. Those above AMOUNT are amounts in a known currency.
-TEXT, NUMBER, NUMBERS, TIME, STATE, AMOUNT = 0, 1, 2, 3, 4, 16
+TEXT, NUMBER, NUMBERS, TIME, STATE, SECTION, NOTE, AMOUNT = 0, 1, 2, 3, 4, 5, 6, 16
 
 #: Characters of a value that count. Longer values that are not prose are rare, and data.
 _LOOK = 65_536
@@ -39,8 +39,6 @@ _ELEMENTS = {
         """,
     )
 }
-# A folded number, or a text that begins with one, as in "12 comments".
-_COUNT = re.compile(r"[a-z]+:\d")
 # Tags of a value that are looked at.
 _TAGS = 256
 # Python refuses to read numbers of so many digits; no character needs more than seven.
@@ -51,6 +49,9 @@ _ENCODED_FOR_URLS = re.compile(r"[A-Za-z0-9_-]{65,}={0,2}")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _DIGIT = re.compile("[0-9]")
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)
+_NO_DATES: frozenset[Mark] = frozenset({"price", "title"})
+# Signs that one system writes for another.
+_SIGNS = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―", 4 * "'" + 6 * '"' + 6 * "-")
 _LANGUAGE = re.compile("[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*")
 
 
@@ -117,7 +118,7 @@ def fold(name: Name, value: Any) -> Folded | None:
     Text is folded by NFKC and case, white space collapsed. Lists are sets, and a list of one is
     its value. Mappings inside lists count by their fields.
     """
-    if name.is_ignored:
+    if "silent" in name.marks:
         return None
     kind = type(value)
     if kind is str:
@@ -130,8 +131,11 @@ def fold(name: Name, value: Any) -> Folded | None:
         folded = _scalar(name, value)
     if folded is None or folded.kind >= AMOUNT:
         return folded
-    is_state = name.state or (name.counted and _COUNT.match(folded.text))
-    return folded._replace(kind=STATE) if is_state else folded
+    if name.state and name.state.fullmatch(folded.text.removeprefix("t:").removeprefix("n:")):
+        return folded._replace(kind=STATE)
+    if folded.kind == TEXT and not name.marks.isdisjoint({"section", "note"}):
+        return folded._replace(kind=SECTION if "section" in name.marks else NOTE)
+    return folded
 
 
 def _scalar(name: Name, value: Any) -> Folded | None:
@@ -161,18 +165,22 @@ def _text(name: Name, text: str) -> Folded | None:
     if not folded:
         return None
     # Texts that are similar are in one language.
-    if name.language and _LANGUAGE.fullmatch(folded):
+    if "language" in name.marks and _LANGUAGE.fullmatch(folded):
         return None
-    return _date(name, folded) or _numeric(name, folded) or Folded(TEXT, "t:" + folded)
+    return (
+        _date(name, folded)
+        or _numeric(name, folded)
+        or Folded(TEXT, "t:" + folded.translate(_SIGNS))
+    )
 
 
 def _date(name: Name, text: str) -> Folded | None:
     """A folded text as the day of a date and its time, if it is one."""
-    if name.title or name.price or len(text) > 64 or not _YEAR.search(text):
+    if name.marks & _NO_DATES or len(text) > 64 or not _YEAR.search(text):
         return None
     match read_date(text):
         case Written([day], clock, seconds, zone):
-            kind = STATE if name.modified else TEXT
+            kind = STATE if "modified" in name.marks else TEXT
             return Folded(kind, f"t:{day}", (clock, seconds, zone))
     return None
 
@@ -210,7 +218,8 @@ def _number(name: Name, value: float | Decimal) -> Folded:
         value = int(value)
     text = str(value)
     digits = number(text) or text.casefold()
-    is_amount = not name.no_amount and (name.price or text[-3:-2] == ".")
+    is_price = "price" in name.marks or text[-3:-2] == "."
+    is_amount = is_price and "no_amount" not in name.marks
     return Folded(AMOUNT if is_amount else NUMBER, "n:" + digits)
 
 
@@ -218,8 +227,8 @@ def _numeric(name: Name, text: str) -> Folded | None:
     """A folded text as an amount or a number, if it is one."""
     if len(text) > 64 or not _DIGIT.search(text):
         return None
-    if not name.no_amount and not is_moment(text):
-        if found := amount(text, expected=name.price):
+    if "no_amount" not in name.marks and not is_moment(text):
+        if found := amount(text, expected="price" in name.marks):
             return Folded(AMOUNT + found.currency, "n:" + found.text)
         if digits := bare_amount(text):
             return Folded(AMOUNT, "n:" + digits)

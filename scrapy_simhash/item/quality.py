@@ -104,14 +104,16 @@ def published_first(fields: Mapping[str, Any]) -> int | None:
     Returns:
         Seconds since the epoch.
     """
-    own = [name for name in fields if name_of(name).published and "." not in name]
+    own = [name for name in fields if "published" in name_of(name).marks and "." not in name]
     moments = (_seconds(_only(fields[name])) for name in own)
     return min((moment for moment in moments if moment is not None), default=None)
 
 
 def is_canonical(fields: Mapping[str, Any], addresses: Iterable[str | None]) -> bool:
     """Whether an item declares one of its own addresses the canonical one."""
-    declared = next((_only(fields[name]) for name in fields if name_of(name).canonical), None)
+    declared = next(
+        (_only(fields[name]) for name in fields if "canonical" in name_of(name).marks), None
+    )
     if not isinstance(declared, str) or len(declared) > _ADDRESS:
         return False
     return any(is_page(declared.strip(), address) for address in addresses if address)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
 from tldextract import TLDExtract
@@ -60,26 +61,49 @@ def _site_of_host(host: str) -> str:
     return _domains(host).top_domain_under_public_suffix or host
 
 
-# Hosts of the same pages, and parameters that do not tell which page it is.
-_SAME_HOST = re.compile(r"^(?:www|m|mobile|amp)\.")
+# Hosts, parts of a path and parameters that do not tell which page it is, but how it is shown: for
+# printing, on a telephone, in a session, with menus in another language.
+_VIEW = r"(?:amp|druckansicht|mobile|print(?:able|er)?(?:[-_]?(?:friendly|page|version|view))?)"
+_SAME_HOST = re.compile(rf"^(?:www|m|{_VIEW})\.")
+_SAME_PATH = re.compile(rf"^/(?:m|{_VIEW})(?=/.)|[/.]{_VIEW}(?=(?:\.html?)?/?$)", re.IGNORECASE)
 _STATE = re.compile(
-    r"(?:utm_\w+|fbclid|gclid|mc_[ce]id|phpsessid|jsessionid|session_?id)=|s(?:id)?=[0-9a-f]{16,}$",
+    r"(?:utm_\w+|fbclid|gclid|mc_[ce]id|phpsessid|jsessionid|session_?id)=|s(?:id)?=[0-9a-f]{16,}$"
+    rf"|m=1$|{_VIEW}(?:=\w{{0,4}})?$|[a-z]+={_VIEW}$"
+    r"|(?:hl|lang(?:uage)?|ln|locale|lng|setlang|uselang)=([a-z]{2}(?:[-_][a-z]{2,4})?)$",
     re.IGNORECASE,
 )
 
+#: How two pages of one place differ.
+View = Literal["shown", "translated"]
+
+
+def view_of(one: str, other: str) -> View | None:
+    """Whether two URLs are of one place, and whether with menus in another language."""
+    (here, language), (there, another) = _place(one), _place(other)
+    return None if here != there else "translated" if language != another else "shown"
+
+
+def place(url: str) -> str:
+    """Where a page stands: its URL without what does not tell which page it is.
+
+    That is the scheme, "www.", the fragment, sessions, and how it is shown, as for printing. Two
+    URLs of one place lead to two versions of one page.
+    """
+    return _place(url)[0]
+
 
 @lru_cache(maxsize=1024)
-def place(url: str) -> str:
-    """Where a page stands: its URL without scheme, "www." or "m.", fragment and session.
-
-    Two URLs of one place lead to two versions of one page.
-    """
+def _place(url: str) -> tuple[str, str]:
+    """The place, and the language of the page around its text, if the URL names it."""
     try:
         split = split_url(url)
     except ValueError:
-        return url
-    query = "&".join(sorted(one for one in split.query.split("&") if not _STATE.match(one)))
-    return f"{_SAME_HOST.sub('', split.netloc.lower())}{split.path.rstrip('/')}?{query}"
+        return url, ""
+    found = [(one, _STATE.match(one)) for one in split.query.split("&")]
+    query = "&".join(sorted(one for one, is_state in found if not is_state))
+    language = "".join(state[1] or "" for _, state in found if state)
+    host, path = _SAME_HOST.sub("", split.netloc.lower()), _SAME_PATH.sub("", split.path)
+    return f"{host}{path.rstrip('/')}?{query}", language
 
 
 # Longer URLs, and those with more parameters, are not taken apart: hostile sites make any number.

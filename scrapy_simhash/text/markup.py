@@ -49,13 +49,13 @@ META = {
 PAGE_FACTS = tuple(
     dict.fromkeys(
         [
-            *("page:title", "page:heading", "page:language", "page:time", "page:details"),
+            *("page:title", "page:heading", "page:time", "page:details"),
             *PROPERTIES.values(),
             *META.values(),
         ]
     )
 )
-_METAS = {*META, "og:site_name", "content-language"}
+_METAS = {*META, "og:site_name"}
 
 _TAGS = [f"{{*}}{tag}" for tag in ("title", "h1", "h2", "time")]
 _JSON_LD = "application/ld+json"

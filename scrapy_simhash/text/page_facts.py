@@ -1,4 +1,4 @@
-"""The facts of a page: title, heading, language, times, prices, codes.
+"""The facts of a page: title, heading, times, prices, codes.
 
 Two pages of one site with similar texts may be different things: the minutes of two months, two
 products. These values tell them apart. Values that change from one download to the next are left
@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 from lxml.html import HtmlElement
 
+from scrapy_simhash.features.state import state_of
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.text.blocks import BOILERPLATE, mark_of, tree_core
 from scrapy_simhash.text.markup import (
@@ -145,13 +146,6 @@ _TWO_CELLS = etree.XPath(
 _ROWS, _KEY, _CELL = 4096, 40, 80  # of tables; characters of a cell in a row of two
 
 _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
-# What rows of a table say about the page, not about what it shows.
-_STATE = re.compile(
-    r"view|visit|hit|read|click|download|like|vote|rating|rank|review|comment|repl|post|message"
-    r"|reaction|follow|modif|updat|changed|edited|stock|availab|last|online|次数|阅读|浏览|点击"
-    r"|评论|更新|修改|库存|aufruf|bewert|geändert|aktualisiert|vues|visites|modifi|visitas",
-    re.IGNORECASE,
-)
 # Their properties are not those of the page: a review's date, an author's name.
 _OTHERS = re.compile(r"Action|Breadcrumb|Comment|List|Organi[sz]ation|Person|Rating|Review|WebSite")
 # Elements that separate a value from the page: it belongs to a teaser.
@@ -163,7 +157,7 @@ _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|2[01])\d\d(?!\d)")
 _FRACTION = re.compile(r"\d+\.\d+")
 _CHANGED = re.compile(r"modif|updated", re.IGNORECASE)
-_SUBTAG = re.compile(r"\s*([a-zA-Z]{2,3})(?![^\W_])")
+_NAMES = ("page:title", "page:heading")
 
 
 def page_facts(root: HtmlElement) -> dict[str, str]:
@@ -179,7 +173,6 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
           the site, so that a page and its print view have equal titles;
         - "page:heading", the h1 that the title holds, or else og:title holds, or else the first;
         - "page:headline", the one for other sites, if it differs from both;
-        - "page:language", the first subtag, in lower case;
         - "page:datePublished", "page:startDate", "page:price", "page:priceCurrency", "page:sku",
           "page:gtin", "page:mpn", "page:isbn", "page:productID": the first such property in
           JSON-LD, or else in microdata, or else in a meta element;
@@ -193,8 +186,7 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
     metas = markup.metas
     element, heading, title = find_titles(markup)
     surroundings = _surroundings(root, element)
-    names = {"page:title": title, "page:heading": heading, "page:language": _language(root, metas)}
-    facts = {name: value for name, value in names.items() if value}
+    facts = {name: value for name, value in zip(_NAMES, (title, heading), strict=True) if value}
     for name, value in (
         *_json_properties(markup.scripts, [title, heading, metas.get("og:title", "")]),
         *_microdata(markup.items, surroundings),
@@ -212,12 +204,6 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
     if headline and (agree(headline, title) or agree(headline, heading)):
         del facts["page:headline"]
     return facts
-
-
-def _language(root: HtmlElement, metas: dict[str, str]) -> str:
-    declared = root.get("lang") or root.get("xml:lang") or metas.get("content-language", "")
-    found = _SUBTAG.match(declared)
-    return found[1].lower() if found else ""
 
 
 def _ancestors(element: HtmlElement | None) -> set[HtmlElement]:
@@ -288,11 +274,11 @@ def _details(root: HtmlElement, surroundings: set[HtmlElement]) -> str:
         label, content = islice(cells, 2)
         if not (key := _short_text(label, _KEY)) or not (value := _short_text(content, _CELL)):
             continue
-        if (
-            _DIGIT.search(value)
-            and not _STATE.search(f"{key} {value}")
-            and _is_beside(row, surroundings)
+        if not _DIGIT.search(value) or any(
+            (state := state_of(cell)) and state.fullmatch(value) for cell in (key, value)
         ):
+            continue
+        if _is_beside(row, surroundings):
             found.append(_fold(value))
     if not found:
         return ""

@@ -216,7 +216,7 @@ def test_print_views_that_say_less_are_dropped_in_a_replay_too():
 
 def test_every_fact_of_a_page_is_known_by_its_name():
     known = {*markup.PROPERTIES.values(), *markup.META.values()}
-    known |= {"page:title", "page:heading", "page:language", "page:time"}
+    known |= {"page:title", "page:heading", "page:time", "page:details"}
     assert known == set(tuning._PAGE_FACTS.values())
 
 

@@ -117,23 +117,12 @@ def test_the_name_of_a_page_is_its_title_without_the_names_of_the_site(
 
 def test_the_numbers_of_a_table_are_a_fact_without_counters() -> None:
     def details(floor: object, views: int, key: str = "Floor") -> tuple[object, ...]:
-        rows = {key: floor, "Views": views, "Colour": "red"}
+        rows = {key: floor, "Views": views, "Colour": "red", "Readers": f"{views} visits"}
         table = "".join(f"<tr><th>{name}</th><td>{rows[name]}</td></tr>" for name in rows)
         return page(more=f"<table>{table}</table>").details.records
 
     assert details(3, 10) == details(3, 11) == details(3, 11, "Etage")
     assert details(3, 10) != details(4, 10)
+    assert details(3, 10, "Read speed") != details(4, 10, "Read speed")
     assert not details("ground", 10)
     assert len(details(3, 10)) == 1
-
-
-def test_a_section_in_the_breadcrumb_is_the_way_one_came() -> None:
-    trail = '<ol class="Breadcrumbs"><li><a href="/n">Local  News</a></li><li>A flood</li></ol>'
-    says = page(more=trail)
-    assert says.trail == {"local news", "a flood"}
-    assert page().trail == frozenset()
-    item = {"section": "Local news", "colour": "local news", "category": "Sports"}
-    read = read_item(
-        item, page_url="", page_names=PageNames(trail=lambda: says.trail), since=0.0, now=0.0
-    )
-    assert set(read.facts.names.values()) == {"colour", "category"}

@@ -470,6 +470,13 @@ def test_what_is_a_fact(name: str, value: Any) -> None:
         ("last_updated", "Updated 1 May 2023 12:30", "2 May 2023"),
         ("modified_at", "2023-05-01T12:30:15Z", "2023-05-02T12:31:20Z"),
         ("更新时间", "2023年5月1日 12:30", "2023年5月2日"),
+        ("updated", "This page was last edited on 3 May 2023.", "Last edited on 5 May 2023"),
+        ("comments", "13 responses to “A long title of a story”", "No comments"),
+        ("comments", "Comments (3)", "4"),
+        ("stock", "Low stock: 5 left", "Out of stock"),
+        ("rating", "4.6 out of 5 stars (123)", 4.5),
+        ("ranking", "#3", 17),
+        ("浏览次数", "浏览次数：1,204", "1.2万"),
     ],
 )
 def test_a_state_counts_between_versions_only(name: str, one: Any, other: Any) -> None:
@@ -477,6 +484,57 @@ def test_a_state_counts_between_versions_only(name: str, one: Any, other: Any) -
     assert conflict(new, stored, same_site=True, state=False) is None
     assert conflict(new, Facts(), same_site=True, state=False) is None
     assert (conflict(new, stored, same_site=True) or "").startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("stock", "AAPL", "MSFT"),
+        ("stock_code", "600519", "600520"),
+        ("position", "Engineer 2", "Engineer 3"),
+        ("rating", "500 W", "900 W"),
+        ("postcode", "12345", "12346"),
+        ("read_speed", "550 MB/s", "3500 MB/s"),
+        ("modification", "1.6 TDI 105 PS", "2.0 TDI 140 PS"),
+        ("department", "Cardiology", "Oncology"),
+    ],
+)
+def test_what_only_has_a_word_of_a_state_tells_things_apart(name: str, one: str, other: str):
+    new, stored = facts({name: one}), facts({name: other})
+    assert conflict(new, stored, same_site=True, state=False) == name
+
+
+def test_under_one_title_a_section_tells_nothing_and_an_author_may_be_missing() -> None:
+    new = {"title": "Ferry", "category": "World", "author": "Ann"}
+    assert on_one_site(new, {"title": "Ferry", "category": "News"}) is None
+    assert on_one_site(new, {"title": "Ferry", "author": "Bob"}) == "author"
+    for stored in ({"category": "News"}, {"category": "News", "title": "Goat"}, {}):
+        assert on_one_site(new, stored) == "author"
+    # It may be all that tells which thing it is.
+    assert on_one_site({"category": "Shoes"}, {"category": "Hats"}) == "category"
+
+
+def test_another_view_of_a_page_may_have_more_of_all_but_codes_and_amounts() -> None:
+    item = {"title": "Kessel", "date": "2024-05-01", "colour": "rot", "sku": "K1", "price": "€5"}
+    new, stored = facts(item), facts({"title": "Kettle", "colour": "red"})
+
+    def kept_by(view: Any, **given: Any) -> str | None:
+        left = {name: value for name, value in item.items() if name not in given}
+        return conflict(facts({**left, **given}), stored, same_site=True, view=view)
+
+    alike = {"title": "Kettle", "colour": "red", "sku": None, "price": None}
+    assert kept_by("shown", **alike) is None
+    assert kept_by(None, **alike) == "date"
+    assert kept_by("shown", **{**alike, "price": "€5"}) == "price"
+    assert kept_by("shown", **{**alike, "sku": "K1"}) == "sku"
+    assert kept_by("shown", sku=None, price=None) == "colour"
+    assert kept_by("translated", sku=None, price=None) is None
+    assert conflict(new, stored, same_site=True, view="translated") == "price"
+
+
+def test_signs_that_one_system_writes_for_another_are_equal() -> None:
+    one, other = "“It’s here” – a ferry", '"It\'s here" - a ferry'
+    assert on_one_site({"title": one}, {"title": other}) is None
 
 
 def test_a_price_counts_whatever_it_is_nested_in() -> None:

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.item.urls import Address, _start_of_tail, host_of, same_site, site, split_url
+from scrapy_simhash.item.urls import (
+    Address,
+    _start_of_tail,
+    host_of,
+    same_site,
+    site,
+    split_url,
+    view_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +63,31 @@ def test_parts_of_a_url_are_those_of_the_standard_library(url: str) -> None:
 )
 def test_same_site(one: str, other: str, expected: bool) -> None:
     assert same_site(one, other) is expected
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://www.a.test/x/1/", "shown"),
+        ("https://amp.a.test/x/1", "shown"),
+        ("https://a.test/amp/x/1", "shown"),
+        ("https://a.test/x/1/print/", "shown"),
+        ("https://a.test/m/x/1?m=1", "shown"),
+        ("https://a.test/x/1?printable=yes&utm_source=b", "shown"),
+        ("https://a.test/x/1?outputType=amp", "shown"),
+        ("https://a.test/x/1?lang=de_AT", "translated"),
+        ("https://a.test/x/1?sid=0123456789abcdef", "shown"),
+        ("https://a.test/x/1?m=202405", None),
+        ("https://a.test/x/1?size=m", None),
+        ("https://a.test/x/1?lang=7", None),
+        ("https://a.test/x/1/prints", None),
+        ("https://a.test/x/1-print", None),
+        ("https://a.test/de/x/1", None),
+        ("http://[broken", None),
+    ],
+)
+def test_a_view_of_a_page_is_at_its_place(url: str, expected: str | None) -> None:
+    assert view_of("https://a.test/x/1", url) == expected
 
 
 @pytest.mark.parametrize(

@@ -97,20 +97,6 @@ def test_the_title_of_a_drawing_is_not_that_of_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attributes", "head", "language"),
-    [
-        ("lang='en-GB'", "", "en"),
-        ("xml:lang=ZH_hans", "", "zh"),
-        ("", "<meta http-equiv=Content-Language content='de, fr'>", "de"),
-        ("lang='english'", "", None),
-        ("lang=''", "<meta charset=utf-8>", None),
-    ],
-)
-def test_the_language_is_its_first_subtag(attributes: str, head: str, language: str | None) -> None:
-    assert facts("<p>x", head, attributes).get("page:language") == language
-
-
-@pytest.mark.parametrize(
     ("time", "value"),
     [
         ("<time datetime='2024-05-06T09:30:15+02:00'>today</time>", "2024-05-06T07:30+00:00"),
