@@ -251,6 +251,10 @@ ON_ONE_SITE = {
         {"text": TEXT + "<p>This page was last modified on 3 May 2024.</p>"},
         {"text": TEXT + "<p>This page was last modified on 9 June 2024.</p>"},
     ),
+    "A copy with more views and comments, counted in its text": one_site(
+        {"text": TEXT + "<p>117 views</p><p>Comments (2)</p>"},
+        {"text": TEXT + "<p>204 views</p><p>Comments (3)</p>"},
+    ),
     "A copy in which more readers were counted": one_site(
         {"text": TEXT + "<p>Read by 117 people.</p>"}, {"text": TEXT + "<p>Read by 204 people.</p>"}
     ),

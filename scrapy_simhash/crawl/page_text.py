@@ -142,10 +142,11 @@ class PageText:
         held = common(own, main)
         if main.size < MIN_PROSE or held < _HOLDS * main.size or own.size - held <= _BEYOND:
             return False
-        if common(own, shingles(says.visible)) < _OF_PAGE * own.size:
+        if common(own, shingles(says.visible)) < _OF_PAGE * own.size and (
             # The texts of scripts, maybe.
-            if common(own, shingles(" ".join(_TEXTS(root)))) < _OF_PAGE * own.size:
-                return False
+            common(own, shingles(" ".join(_TEXTS(root)))) < _OF_PAGE * own.size
+        ):
+            return False
         if own.size - held > _MANY * (says.text.count("\n") + _BEYOND):
             # More than where lines are joined in another way.
             return True

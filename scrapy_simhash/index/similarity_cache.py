@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.hashes import similarity_of
-from scrapy_simhash.item.numbers import without_state
+from scrapy_simhash.item.state import without_state
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
@@ -24,7 +24,7 @@ _MOST = 4 << 20
 
 
 def changes_of(new: str, old: str) -> Changes:
-    """How a text differs from an earlier one; times that tell its state are left out."""
+    """How a text differs from an earlier one; the numbers that tell its state are left out."""
     return Changes.of(without_state(new), without_state(old))
 
 

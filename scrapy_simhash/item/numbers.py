@@ -167,7 +167,7 @@ def numbers_in(text: str) -> list[str]:
     of words. A time of day or a version is one number. Left out are times relative to now, as in
     "5 minutes ago", and when the page was last modified.
     """
-    text = _plain(text[:MAX_TEXT])
+    text = plain(text[:MAX_TEXT])
     found = None
     if native.core is not None:
         is_utf8 = text.isascii()
@@ -175,14 +175,7 @@ def numbers_in(text: str) -> list[str]:
     return sorted(_numbers(text) if found is None else found)
 
 
-def without_state(text: str) -> str:
-    """A text without the times that `numbers_in` leaves out, as far as its numbers are read."""
-    if not any(sign in text for sign in (" ago", "前", *_SIGNS_OF_THAT)):
-        return text
-    return _without_state(_plain(text[:MAX_TEXT])) + text[MAX_TEXT:]
-
-
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A text normalised for its numbers."""
     if text.isascii():
         return text
@@ -192,7 +185,8 @@ def _plain(text: str) -> str:
     return normal(text, "NFKC")
 
 
-def _without_state(text: str) -> str:
+def without_times(text: str) -> str:
+    """A normalised text without the times that `numbers_in` leaves out."""
     if " ago" in text or "前" in text:
         text = _AGO.sub(" ", text)
     if any(sign in text for sign in _SIGNS_OF_THAT):
@@ -202,7 +196,7 @@ def _without_state(text: str) -> str:
 
 def _numbers(text: str) -> list[str]:
     """The numbers of a normalised text, in its order."""
-    return [_ungrouped(digits) for digits in _IN_TEXT.findall(_without_state(text))]
+    return [_ungrouped(digits) for digits in _IN_TEXT.findall(without_times(text))]
 
 
 def _ungrouped(digits: str) -> str:

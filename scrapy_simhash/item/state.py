@@ -1,0 +1,116 @@
+"""What a text tells of its state when it was fetched: counts of readers, "5 minutes ago"."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from scrapy_simhash.item.numbers import MAX_TEXT, plain, without_times
+
+# A whole number that is no part of a date, a time, an amount or a code.
+_NUMBER = re.compile(
+    # The lookahead rejects most characters at once.
+    r"(?=[0-9])(?<![0-9A-Za-z_.,/#$€£¥-])(?<![0-9]:)(?<![$€£¥] )"
+    r"(?:[0-9]{1,3}(?:[.,  ][0-9]{3})+|[0-9]{1,9}|[0-9]{1,3}[.,][0-9](?=[kKmM万]))[kKmM万]?"
+    r"(?![0-9A-Za-z_/#%€-]|[.,:][0-9]| [€元])"
+)
+# What is counted of a page or a post. Neither shares nor votes: both are also traded and cast.
+_COUNTED = {
+    *("view", "views", "read", "reads", "clicks", "like", "likes"),
+    *("dislikes", "reaction", "reactions", "upvotes", "reply", "replies", "comment"),
+    *("comments", "review", "reviews", "ratings", "download", "downloads", "follower"),
+    *("followers", "subscribers", "pageviews", "aufruf", "aufrufe", "gelesen", "kommentar"),
+    *("kommentare", "antworten", "bewertungen", "vues", "commentaire"),
+    *("commentaires", "réponse", "réponses", "visitas", "lecturas", "comentario"),
+    *("comentarios", "respuestas", "visualizzazioni", "letture", "commenti", "risposte"),
+    *("recensioni", "visualizações", "comentário", "comentários", "respostas", "просмотр"),
+    *("просмотра", "просмотров", "комментарий", "комментария", "комментариев", "ответов"),
+    *("отзывов"),
+}
+# These only in front of the number: most tell of the author of a post.
+_LABELS = {
+    *("posts", "hits", "messages", "reaction score", "thanks", "beiträge", "mensajes", "messaggi"),
+    *("сообщения", "сообщений"),
+}
+_UNITS = (
+    r"(?:sec(?:ond)?|min(?:ute)?|h(?:ou)?r|day|week|month)s? ago(?!\w)"
+    r"|(?:秒钟?|分钟?|小时|天|周|个月)前"
+)
+_SINCE = (
+    r"(?:sekunden?|minuten?|stunden?|tag(?:en?)?|wochen?|monat(?:en?)?|segundos?|secondes?"
+    r"|minut[oe]s?|horas?|heures?|d[ií]as?|jours?|semanas?|semaines?|mes(?:es)?|mois)(?!\w)"
+)
+_CHINESE = "浏览|阅读|点击|评论|点赞|回复|收藏|转发|跟帖"
+_MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
+
+# The word behind a number, and what stands behind that.
+_WORD_BEHIND = re.compile(r"[ \n]?(?:(?:in|auf|mal) )?([^\W\d_]+)(?: ?([\d:(]))?")
+_BEHIND = re.compile(rf" ?(?:{_UNITS})|[次人条个]?(?:{_CHINESE})", re.IGNORECASE)
+_BEFORE = re.compile(rf"(?:{_CHINESE})(?:次数|人数|数|量)?[ \n]?[:(]?[ \n]?$")
+# The word before a number; the end of another number before that; what stands between.
+_LABEL = re.compile(r"(\d )?(?<![^\W\d_])((?:[Rr]eaction )?[^\W\d_]+)( ?[:(|\n][ \n]?| )$")
+_LINE_END, _CAPITAL = re.compile(r"[ )]?(?:$|\n)"), re.compile(r" [^\W\d_a-zà-ÿа-я]")
+_NEXT_MONTH = re.compile(rf" ?{_MONTH}", re.IGNORECASE)
+_SINCE_BEHIND = re.compile(rf" {_SINCE}", re.IGNORECASE)
+_SINCE_BEFORE = re.compile(r"(?<!\w)(?:vor|hace|há|il y a) (?:\w+ )?$", re.IGNORECASE)
+_ONLINE = re.compile(r"(?<!\w)(?:browsing|online|viewing)(?!\w)[^.!?]*$", re.IGNORECASE)
+_READERS = {
+    *("guest", "guests", "member", "members", "user", "users", "visitor", "visitors"),
+}
+
+
+@lru_cache(maxsize=8)  # a text is compared with several
+def without_state(text: str) -> str:
+    """A text without the numbers that tell its state, as far as it is read for numbers.
+
+    Left out are relative times, when the page was last modified, and numbers beside a word for
+    readers, comments, reviews and the like in some languages: they change from one download to the
+    next.
+    """
+    known = without_times(plain(text[:MAX_TEXT]))
+
+    def rest(found: re.Match[str]) -> str:
+        start, end = found.span()
+        is_state = _is_counted(known, start, end) or _is_labelled(known, start, end)
+        return " " if is_state else found[0]
+
+    return _NUMBER.sub(rest, known) + text[MAX_TEXT:]
+
+
+def _is_counted(text: str, start: int, end: int) -> bool:
+    """Whether the words behind a number say what it counts, or that it is a time."""
+    if _BEHIND.match(text, end):
+        return True
+    if not (found := _WORD_BEHIND.match(text, end)):
+        return False
+    word, mark = found.groups()
+    folded = word.casefold()
+    if folded in _COUNTED or (folded == "stock" and " in " in found[0]):
+        # Not the label of the next number, as in "Floor 3 Views: 245".
+        return mark is None or (mark.isdigit() and word[0].islower())
+    if folded in _READERS:
+        return bool(_ONLINE.search(text[max(0, start - 80) : start]))
+    return bool(
+        _SINCE_BEHIND.match(text, end) and _SINCE_BEFORE.search(text[max(0, start - 24) : start])
+    )
+
+
+def _is_labelled(text: str, start: int, end: int) -> bool:
+    """Whether the word before a number is the label of a count.
+
+    With a mark behind the label, at the end of a line, or between capitalised words: in a sentence
+    it may be anything, as in "he likes 5 of them".
+    """
+    before = text[max(0, start - 24) : start]
+    if _BEFORE.search(before):
+        return not text.startswith("年", end)
+    if found := _LABEL.search(before):
+        number, word, mark = found.groups()
+        folded = word.casefold()
+        # "142 views 12 March"
+        if folded not in _LABELS and (number or folded not in _COUNTED):
+            return False
+        if mark == " " and not _LINE_END.match(text, end):
+            return word[0].isupper() and _CAPITAL.match(text, end) is not None
+        return _NEXT_MONTH.match(text, end) is None
+    return False
