@@ -426,3 +426,96 @@ NOT_COMPARED = {
 }
 
 CASES: Mapping[str, Case] = ACROSS_SITES | ON_ONE_SITE | LISTS | LATER | NOT_COMPARED
+
+#: Examples that the page leaves out: what comes, its verdict, and the reason.
+MORE = [
+    (
+        "A press release on another site, with another id, section and view counter",
+        "dropped",
+        "same text",
+    ),
+    (
+        "A copy on another site with a note of twenty words above the text",
+        "dropped",
+        "words were added",
+    ),
+    ("A report of the same event in other words", "kept", "another text"),
+    (
+        "The maker's description in another shop, at the same price written otherwise",
+        "dropped",
+        "€19.99 is 19,99 EUR",
+    ),
+    ("A shop with a price, then the maker's page, which has none", "dropped", "nothing new"),
+    (
+        'An offer without an amount, such as "sold out", then another shop with a price',
+        "kept",
+        "`price`: another offer",
+    ),
+    (
+        "The maker's description in another shop, the other price a whole number called `value`",
+        "dropped",
+        "[a limit](#limits)",
+    ),
+    (
+        "The maker's description in another shop, the other price on the page but not in the item",
+        "dropped",
+        "[a limit](#limits)",
+    ),
+    (
+        "A consent wall that one page of a site showed, on several pages of another one",
+        "dropped",
+        "[a limit](#limits)",
+    ),
+    ("The same page under a session id", "dropped", "only the URL differs"),
+    (
+        "A copy with another section in its `<title>`, which the item holds",
+        "dropped",
+        "read without the section",
+    ),
+    ("Another edition of a book with the same blurb", "kept", "`isbn`"),
+    ("A job ad that is the employer's long text but for the title", "kept", "`title`"),
+    ("A copy in which some minutes have passed", "dropped", '"3 minutes ago" is not a number'),
+    (
+        "A copy that says when its page was last modified",
+        "dropped",
+        "nor is the date of the last change",
+    ),
+    (
+        "A copy in which more readers were counted",
+        "kept",
+        '`(numbers)`: [a limit](#limits), as "read by" is no word for counts',
+    ),
+    (
+        "A copy that the site has filed elsewhere as well",
+        "dropped",
+        "no category under the same title",
+    ),
+    ("A copy whose item says when it was fetched", "dropped", "times during the crawl are ignored"),
+    ("A copy with its date in words, without the time", "dropped", "the same day"),
+    ("The same text at another time of the day", "kept", "`date`"),
+    ("A copy with more comments and a later date of change", "dropped", 'state, like "5 days ago"'),
+    ("A stored page, as markup, with another date beside its heading", "kept", "`page:time`"),
+    (
+        "A stored page, as markup, with another price in its markup for machines",
+        "kept",
+        "`page:price`",
+    ),
+    ("A product listed again at another price", "kept", "the items differ"),
+    ("A quote found again on another page, an item without a URL", "dropped", "equal items"),
+    ("An author repeated beside another article", "dropped", "equal items; the article is kept"),
+    ("A comment on a page of its own, below the article it belongs to", "kept", "`author`"),
+    (
+        "A person on a second committee, a row that holds the URL of its page",
+        "kept",
+        "the URL differs",
+    ),
+    ("A page whose text was revised a little", "kept", "a new version"),
+    ("A product whose price changed", "kept", "a new version"),
+    (
+        "The maker's description in another shop, under another name",
+        "dropped",
+        "[a limit](#limits)",
+    ),
+    ("A page that a script fills in the browser", "kept", "`no_text`"),
+    ("A copy whose item has a field less", "dropped", "nothing is new"),
+]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
-from duplicate_cases import CASES
+from duplicate_cases import CASES, MORE
 from hosts import serve_hosts
 from loopback import PageSpider, crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -48,7 +48,7 @@ def rows_of(page: str) -> list[list[str]]:
     ]
 
 
-EXAMPLES = [Example(*row) for row in rows_of(PAGE) if row[1] in VERDICTS]
+EXAMPLES = [Example(*row) for row in (*rows_of(PAGE), *MORE) if row[1] in VERDICTS]
 CHANGES = [Change(*row) for row in rows_of(PAGE) if row[2] in VERDICTS]
 
 
