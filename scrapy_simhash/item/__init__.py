@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from scrapy_simhash.item.content import ItemContent, read_item
 from scrapy_simhash.item.facts import Facts, conflict
-from scrapy_simhash.item.values import item_text
 
-__all__ = ["Facts", "ItemContent", "conflict", "item_text", "read_item"]
+__all__ = ["Facts", "ItemContent", "conflict", "read_item"]

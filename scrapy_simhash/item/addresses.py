@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from scrapy_simhash.item.names import Name, is_inside, name_of
-from scrapy_simhash.item.values import item_text
 
 _ADDRESS = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
 _LENGTH = 8192  # longer values are data
@@ -124,7 +123,7 @@ def own_address(
         None if there is none, or only that of the page.
     """
     if key is not None:
-        parts = [" ".join(_text(fields, name).split()) for name in key]
+        parts = [" ".join(" ".join(_texts(_inside(fields, name))).split()) for name in key]
         if not any(parts) or (len(parts) == 1 and is_page(parts[0], page_url)):
             return None
         return "\n".join(parts)
@@ -152,10 +151,18 @@ def _address(name: str, value: Any) -> str | None:
     return None
 
 
-def _text(fields: Mapping[str, Any], key: str) -> str:
-    """The text of a field and of all fields inside it."""
-    inside = {name: value for name, value in fields.items() if is_inside(name, {key})}
-    return item_text(inside, list(inside))
+def _inside(fields: Mapping[str, Any], key: str) -> list[Any]:
+    """The values of a field and of all fields inside it."""
+    return [value for name, value in fields.items() if is_inside(name, {key})]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The scalars in a value as text, without empty ones."""
+    if isinstance(value, (list, dict)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
+    elif value is not None:
+        yield value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 @lru_cache(maxsize=1024)

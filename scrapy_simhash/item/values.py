@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
@@ -58,8 +58,11 @@ def read_fields(item: Any) -> Fields:
     Raises:
         TypeError: the item is of another type. Nothing inside an item raises.
     """
-    if type(item) is not dict:
-        _check_item(item)
+    if not _is_item(item):
+        raise TypeError(
+            "an item is a dict, Scrapy Item, dataclass, attrs or pydantic object, "
+            f"not {type(item).__name__}"
+        )
     copier = _Copier()
     tree = copier.copy(item, 0)
     return Fields(tree if isinstance(tree, dict) else {}, copier.complete)
@@ -126,7 +129,9 @@ class _Copier:
         if isinstance(value, Mapping):
             return self._dict(value, depth)
         if _is_item(value):
-            return self._dict(_adapter(value), depth)
+            from itemadapter import ItemAdapter  # noqa: PLC0415
+
+            return self._dict(ItemAdapter(value), depth)
         if _prints_its_id(type(value)):
             return self._unreadable(value)
         return Printed(type(value).__name__, str(value))
@@ -173,52 +178,10 @@ class _Copier:
         return Printed(type(value).__name__, "")
 
 
-def item_text(item: Any, fields: Sequence[str]) -> str:
-    """The text of some fields of an item, one value a line, in the order of the fields.
-
-    Lists, tuples, mappings and nested items give their values in turn, sets theirs in sorted
-    order. Bytes are read as UTF-8, other values by `str`. Fields that are missing, None or empty
-    are left out.
-
-    Raises:
-        TypeError: itemadapter does not support the item, or `fields` is a str.
-    """
-    if isinstance(fields, str):
-        raise TypeError(f"fields must be a list of names, not the single str {fields!r}")
-    if type(item) is not dict:
-        _check_item(item)
-        item = _adapter(item)
-    return "\n".join(line for name in fields for line in _lines(item.get(name)))
-
-
-def _lines(value: Any) -> Iterable[str]:
-    """Yield the values inside a field's value as text, without empty ones."""
-    if isinstance(value, str):
-        if value:
-            yield value
-    elif isinstance(value, (bytes, bytearray)):
-        yield from _lines(value.decode("utf-8", "replace"))
-    elif isinstance(value, AbstractSet):
-        yield from sorted(line for inner in value for line in _lines(inner))
-    elif isinstance(value, (list, tuple, Mapping)):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _lines(inner)
-    elif value is not None:
-        yield from _lines(_adapter(value)) if _is_item(value) else [str(value)]
-
-
 def _prints_its_id(kind: type[Any]) -> bool:
     """Whether objects of a class print nothing but their place in memory."""
     methods: tuple[Any, ...] = (kind.__str__, kind.__repr__)
     return methods == (object.__str__, object.__repr__)
-
-
-def _check_item(item: Any) -> None:
-    if not _is_item(item):
-        raise TypeError(
-            "an item is a dict, Scrapy Item, dataclass, attrs or pydantic object, "
-            f"not {type(item).__name__}"
-        )
 
 
 # itemadapter imports Scrapy, which takes a while and is not needed for plain values.
@@ -232,12 +195,3 @@ def _is_item(value: Any) -> bool:
     from itemadapter import ItemAdapter  # noqa: PLC0415
 
     return bool(ItemAdapter.is_item(value))
-
-
-def _adapter(item: Any) -> Mapping[str, Any]:
-    if type(item) is dict:
-        return item
-    from itemadapter import ItemAdapter  # noqa: PLC0415
-
-    adapter: Mapping[str, Any] = ItemAdapter(item)
-    return adapter

@@ -22,7 +22,6 @@ from scrapy_simhash.item.values import (
     MAX_VALUES,
     Printed,
     flat,
-    item_text,
     read_fields,
 )
 
@@ -72,8 +71,6 @@ def test_a_nested_item_gives_its_fields_by_path(kind: type[Any]) -> None:
 def test_what_is_no_item_is_refused(item: Any) -> None:
     with pytest.raises(TypeError, match="an item is a dict"):
         read_fields(item)
-    with pytest.raises(TypeError, match="an item is a dict"):
-        item_text(item, ["title"])
 
 
 def test_the_order_of_fields_does_not_matter() -> None:
@@ -216,44 +213,13 @@ def test_any_plain_item_is_read_to_its_end(item: dict[str, Any]) -> None:
     assert tree.keys() == item.keys()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_text_of_fields_is_a_line_each_in_the_order_asked_for(kind: type[Any]) -> None:
-    item = kind(title="Ferry", price=2.5, body="It sinks.")
-    assert item_text(item, ["body", "price", "title"]) == "It sinks.\n2.5\nFerry"
-    assert item_text(kind(title="Ferry", body=""), ["title", "price", "body", "no"]) == "Ferry"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (["a", ["b", None]], "a\nb"),
-        ({"x": "a", "y": {"z": "b"}}, "a\nb"),
-        ({"b", "a"}, "a\nb"),
-        (("a", 3), "a\n3"),
-        (b"caf\xc3\xa9", "café"),
-        (ScrapyItem(title="a"), "a"),
-        (None, ""),
-        ([], ""),
-        (0, "0"),
-    ],
-)
-def test_the_text_of_a_value(value: Any, text: str) -> None:
-    assert item_text({"field": value}, ["field"]) == text
-
-
-def test_fields_are_a_list() -> None:
-    with pytest.raises(TypeError, match="list of names"):
-        item_text({"title": "x"}, "title")
-
-
 def test_plain_items_are_read_without_scrapy() -> None:
     program = (
         "import sys\n"
-        "from scrapy_simhash.item import conflict, item_text, read_item\n"
+        "from scrapy_simhash.item import conflict, read_item\n"
         "item = {'title': 'Ferry', 'offers': [{'price': 3}], 'url': 'https://a.example/'}\n"
         "content = read_item(item, page_url='https://a.example/', since=0, now=0)\n"
         "conflict(content.facts, content.facts, same_site=True)\n"
-        "item_text(item, ['title', 'offers'])\n"
         "heavy = {'scrapy', 'twisted', 'sqlalchemy', 'itemadapter', 'lxml', 'jieba'}\n"
         "print(*sorted(heavy & set(sys.modules)))\n"
     )
