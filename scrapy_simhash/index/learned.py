@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from itertools import chain
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, storable
@@ -93,11 +92,9 @@ _changed = CompiledStatement(
     select(*_columns).where(_row.namespace == bindparam("here"), _row.changed > bindparam("last"))
 )
 _insert = CompiledStatement(insert(schema.learned))
-_COUNTS = ("differed", "agreed", "examples", "since", "changed")
-_update = CompiledStatement(
-    update(schema.learned)
-    .where(*(_row[name] == bindparam(f"of_{name}") for name in ("namespace", "host", "field")))
-    .values({name: bindparam(f"new_{name}") for name in _COUNTS})
+_KEY = ("namespace", "host", "field")
+_delete = CompiledStatement(
+    delete(schema.learned).where(*(_row[name] == bindparam(f"of_{name}") for name in _KEY))
 )
 
 
@@ -106,27 +103,21 @@ class Learned:
 
     def __init__(self) -> None:
         self._rows: dict[str, dict[int, LearnedField]] = {}
-        self._ignored: dict[str, frozenset[int]] = {}
         self._last = 0
 
     def ignored(self, document: Row) -> Collection[int]:
         """The hashes of the names of the fields that are not compared on a document's host."""
-        return self._ignored.get(host_of(document.url) or "", ()) if self._ignored else ()
+        rows = self._rows.get(host_of(document.url) or "", {}) if self._rows else {}
+        return {row.field for row in rows.values() if row.since is not None}
 
     def refresh(self, connection: Connection, namespace: int, last: int) -> None:
         """Read the rows that were changed, if `last`, the newest change, is not known yet."""
-        if last == self._last:
-            return
-        # The number is lower after the database was restored from a backup.
-        known = {"here": namespace, "last": self._last if last > self._last else 0}
-        hosts = set()
-        for row in map(LearnedField._make, _changed.ask(connection, known).rows):
-            self._rows.setdefault(row.host, {})[row.field] = row
-            hosts.add(row.host)
-        for host in hosts:
-            learned = (row.field for row in self._rows[host].values() if row.since is not None)
-            self._ignored[host] = frozenset(learned)
-        self._last = last
+        if last != self._last:
+            # The number is lower after the database was restored from a backup.
+            known = {"here": namespace, "last": self._last if last > self._last else 0}
+            for row in map(LearnedField._make, _changed.ask(connection, known).rows):
+                self._rows.setdefault(row.host, {})[row.field] = row
+            self._last = last
 
     def note(
         self,
@@ -152,21 +143,15 @@ class Learned:
                     row = LearnedField(host, field, storable(facts.names[field], 255))
                 if row is not None:
                     own[field] = row.with_pair(urls, number)
-        self._write(connection, namespace, chain(*(own.values() for own in rows.values())))
-
-    def _write(self, connection: Connection, namespace: int, rows: Iterable[LearnedField]) -> None:
-        new: list[dict[str, Any]] = []
-        changed: list[dict[str, Any]] = []
-        for row in rows:
-            known = self._rows.get(row.host, {}).get(row.field)
-            if known is None:
-                new.append({"namespace": namespace, **row._asdict()})
-            elif row is not known:
-                where = {"of_namespace": namespace, "of_host": row.host, "of_field": row.field}
-                changed.append(where | {f"new_{name}": getattr(row, name) for name in _COUNTS})
-        for statement, given in ((_insert, new), (_update, changed)):
-            if given:
-                statement.ask(connection, given)
+        changed = [
+            {"namespace": namespace, **row._asdict()}
+            for host, own in rows.items()
+            for row in own.values()
+            if row is not self._rows.get(host, {}).get(row.field)
+        ]
+        if changed:
+            _delete.ask(connection, [{f"of_{name}": row[name] for name in _KEY} for row in changed])
+            _insert.ask(connection, changed)
 
 
 def _compared(mine: Row, facts: Facts, claim: Row) -> Iterable[tuple[int, tuple[str, str] | None]]:
