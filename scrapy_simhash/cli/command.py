@@ -5,6 +5,7 @@ Scrapy imports this module for each of its own commands, so ours are imported on
 
 from __future__ import annotations
 
+import os
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from importlib import import_module
 from keyword import iskeyword
@@ -93,6 +94,8 @@ class _CommandParser(ArgumentParser):
 
 
 def _module(command: str) -> Any:
+    # The threads that numpy would start for linear algebra take longer than most commands.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # "try" can't be the name of a module.
     name = f"{command}_" if iskeyword(command) else command
     return import_module(f"scrapy_simhash.cli.{name}")

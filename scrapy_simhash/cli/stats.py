@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from jinja2.filters import do_filesizeformat
 from rich.table import Table
 from rich.text import Text
 
@@ -69,6 +68,8 @@ def _figures(database: Database, namespace: NamespaceRow) -> dict[str, Any]:
 
 
 def _print_namespace(figures: Mapping[str, Any]) -> None:
+    from jinja2.filters import do_filesizeformat  # noqa: PLC0415  (slow)
+
     facts = facts_table(f"Namespace {shortened(figures['name'])}")
     facts.add_row("stored items", f"{figures['size']:,}")
     facts.add_row("scheme", Text(shortened(figures["scheme"])))

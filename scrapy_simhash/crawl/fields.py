@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from itemadapter import ItemAdapter
-
 from scrapy_simhash.index.verdict import Verdict
 from scrapy_simhash.loading import load_object
 from scrapy_simhash.visible import shortened
@@ -90,6 +88,8 @@ class UnusedFieldCheck:
             return
         for setting, fields in self._fields.items():
             self._wanted[setting].update(fields.of(item))
+        from itemadapter import ItemAdapter  # noqa: PLC0415  (slow, it imports pydantic)
+
         self._found |= dict.fromkeys(map(str, ItemAdapter(item).field_names()))
         self._left -= 1
         if not self._left:
@@ -137,6 +137,8 @@ class GroupField:
         """Write the group of an item that is stored; one that can't take it stays unchanged."""
         if self._name is None or verdict.group is None:
             return
+        from itemadapter import ItemAdapter  # noqa: PLC0415  (as above)
+
         try:
             ItemAdapter(item)[self._name] = verdict.group
         except Exception as error:  # noqa: BLE001 - item classes are users' code

@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import SplitResult, urlsplit
 
-from tldextract import TLDExtract
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
-# The public suffix list that tldextract ships: nothing is downloaded or written.
-_domains = TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+@cache
+def _domains() -> TLDExtract:
+    """The public suffix list that tldextract ships: nothing is downloaded or written."""
+    from tldextract import TLDExtract  # noqa: PLC0415  (slow, it imports requests)
+
+    return TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
 def load_sites() -> None:
@@ -58,7 +64,7 @@ def host_of(url: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _site_of_host(host: str) -> str:
-    return _domains(host).top_domain_under_public_suffix or host
+    return _domains()(host).top_domain_under_public_suffix or host
 
 
 # Hosts, parts of a path and parameters that do not tell which page it is, but how it is shown: for
