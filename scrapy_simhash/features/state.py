@@ -12,27 +12,47 @@ from functools import lru_cache
 
 # One word of snake_case, camelCase or plain text.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 _COUNTS = (
     r"\W{0,3}\d.*|\D{0,24}\d[\d.,]*[km万萬]?(?:\D{1,24}\d[\d.,]*)?\D{0,24}"
     "|(?:no|keine|leave|add|write|be) .{0,30}"
 )
 _ANY = re.compile(".*", re.DOTALL)
-# What readers do; who is there, and when it was changed last, as in "edited on 3 March 2025".
-_COUNTED = (
-    "_(?:bids|bookmarks|comments|dislikes|downloads|favou?rites|followers|hits|likes|posts"
-    "|reactions|reads|replies|reviews|shares|sold|(?:up|down)?votes|viewed|views|visit(?:or)?s"
-    "|watchers|aufrufe|bewertungen|kommentare|vues|visitas)_|次数|阅读|浏览|点击|点赞|评论"
-)
+#: What is counted of a page or a post. Neither shares nor votes: both are also traded and cast.
+COUNTED = {
+    *("view", "views", "read", "reads", "clicks", "like", "likes"),
+    *("dislikes", "reaction", "reactions", "upvotes", "reply", "replies", "comment"),
+    *("comments", "review", "reviews", "ratings", "download", "downloads", "follower"),
+    *("followers", "subscribers", "pageviews", "aufruf", "aufrufe", "gelesen", "kommentar"),
+    *("kommentare", "antworten", "bewertungen", "vues", "commentaire"),
+    *("commentaires", "réponse", "réponses", "visitas", "lecturas", "comentario"),
+    *("comentarios", "respuestas", "visualizzazioni", "letture", "commenti", "risposte"),
+    *("recensioni", "visualizações", "comentário", "comentários", "respostas", "просмотр"),
+    *("просмотра", "просмотров", "комментарий", "комментария", "комментариев", "ответов"),
+    *("отзывов"),
+}
+#: These in a text only in front of the number: most tell of the author of a post.
+LABELS = {
+    *("posts", "hits", "messages", "reaction score", "thanks", "beiträge", "mensajes", "messaggi"),
+    *("сообщения", "сообщений"),
+}
+# These only in names and labels; in a text some are also traded and cast.
+_NAMED = {
+    *("bids", "bookmarks", "favorites", "favourites", "shares", "sold", "viewed", "visitors"),
+    *("visits", "votes", "downvotes", "watchers"),
+}
+_LISTED = "|".join(sorted(COUNTED | LABELS | _NAMED))
 _CHANGED = (
-    "_(?:modified|updated?|last_?edit(?:ed)?|last_?mod|last_(?:post|seen|visit|activity)|edited"
-    "|changed|online|modifié|aktualisiert|geändert|actualizad[oa])_|更新|修改"
+    "modif(?!ication_$)|updat(?!es)|last_?(?:edit|mod|post|seen|visit|activity)|_edited_|_changed_"
+    "|_online_|geändert|aktualisier|actualiza|更新|修改"
 )
 # The last part of a name, with "_" around its words, and what its values look like.
 _STATES = [
     (re.compile(names), re.compile(values, re.IGNORECASE | re.DOTALL))
     for names, values in (
-        (_COUNTED, _COUNTS),
+        (f"_(?:{_LISTED})(?:_(?:number|times|total))?_$|次数|阅读|浏览|点击|点赞|评论", _COUNTS),
+        # When it was changed last, as in "edited on 3 March 2025", or who is there.
         (_CHANGED, r".*\d.*"),
         # The place where a list has the thing.
         ("^_(?:position|rank|ranking)_$|排名", r"\W{0,2}\d.{0,12}"),
@@ -74,5 +94,7 @@ def state_of(name: str) -> re.Pattern[str] | None:
     joined = ["".join(part) for part in parts]
     if not _STATE.isdisjoint(joined) or _COUNT.fullmatch(joined[-1]):
         return _ANY
-    last = f"_{'_'.join(parts[-1])}_"
-    return next((values for names, values in _STATES if names.search(last)), None)
+    # Letters with accents stand in words of their own in the first, camelCase in one in the second.
+    plain = _LETTERS.findall(name.rpartition(".")[2].casefold())
+    lasts = [f"_{'_'.join(words)}_" for words in (parts[-1], plain)]
+    return next((values for names, values in _STATES if any(map(names.search, lasts))), None)

@@ -27,7 +27,7 @@ from scrapy_simhash.item.folding import (
     is_markup,
     without_tags,
 )
-from scrapy_simhash.item.names import Mark, Name, is_inside, name_of
+from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.times import is_moment, is_relative, is_within
 from scrapy_simhash.item.values import Printed, flat, read_fields
@@ -43,7 +43,6 @@ _SLACK = 60.0
 _GLANCE, _START, _LOOK = 512, 2048, 65_536
 _TEXTS = (str, Printed)
 _EMPTY = (None, "", b"")
-_DATED: frozenset[Mark] = frozenset({"dated", "modified"})
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -242,7 +241,9 @@ class _OwnContent:
         marks = name.marks
         if "fetched" in marks:
             return is_moment(value)
-        if "title" not in marks and is_relative(value, dated=bool(marks & _DATED)):
+        if "title" not in marks and is_relative(
+            value, dated="dated" in marks or name.state is not None
+        ):
             return True
         return "published" not in marks and is_within(value, self._start, self._stop)
 

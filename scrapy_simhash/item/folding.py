@@ -180,8 +180,7 @@ def _date(name: Name, text: str) -> Folded | None:
         return None
     match read_date(text):
         case Written([day], clock, seconds, zone):
-            kind = STATE if "modified" in name.marks else TEXT
-            return Folded(kind, f"t:{day}", (clock, seconds, zone))
+            return Folded(TEXT, f"t:{day}", (clock, seconds, zone))
     return None
 
 

@@ -24,7 +24,6 @@ Mark = Literal[
     "dated",  # a date
     "fetched",  # if it is a moment, that of a download
     "language",  # the code of a language
-    "modified",  # if it is a date, that of the last change
     "no_amount",  # if it is a number, never an amount
     "note",  # about the thing, but not which one it is
     "price",  # if it is a number, an amount
@@ -38,7 +37,6 @@ Mark = Literal[
 _LENGTH = 256  # characters of a name that are read: the last
 # 评价 is a rating, 价值 the value of something.
 _PRICE_CJK = re.compile("(?<![评評])[价價](?!值)|価格|値段|金[额額]|[费費]用|薪|租金|가격")
-_MODIFIED = re.compile("modif|updat|last(?:edit|mod)|edited|aktualisier|actualiza|更新|修改")
 _TITLES = {"headline", "heading", "name", "title", "名称", "标题", "標題"}
 
 # By one of the words of a name.
@@ -142,7 +140,6 @@ def name_of(text: str) -> Name:
     tests: dict[Mark, bool] = {
         "address": not _ADDRESSES.isdisjoint(listed[-1:]),
         "canonical": joined in {"canonical", "canonicalurl"},
-        "modified": _MODIFIED.search(last) is not None,
         "price": _PRICE_CJK.search(plain) is not None,
         "silent": not _SILENT.isdisjoint(parts)
         or ("metadata" in parts and last in _SILENT_METADATA),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from scrapy_simhash.features.state import COUNTED, LABELS
 from scrapy_simhash.item.numbers import MAX_TEXT, plain, without_times
 
 # A whole number that is no part of a date, a time, an amount or a code.
@@ -14,24 +15,6 @@ _NUMBER = re.compile(
     r"(?:[0-9]{1,3}(?:[.,  ][0-9]{3})+|[0-9]{1,9}|[0-9]{1,3}[.,][0-9](?=[kKmM万]))[kKmM万]?"
     r"(?![0-9A-Za-z_/#%€-]|[.,:][0-9]| [€元])"
 )
-# What is counted of a page or a post. Neither shares nor votes: both are also traded and cast.
-_COUNTED = {
-    *("view", "views", "read", "reads", "clicks", "like", "likes"),
-    *("dislikes", "reaction", "reactions", "upvotes", "reply", "replies", "comment"),
-    *("comments", "review", "reviews", "ratings", "download", "downloads", "follower"),
-    *("followers", "subscribers", "pageviews", "aufruf", "aufrufe", "gelesen", "kommentar"),
-    *("kommentare", "antworten", "bewertungen", "vues", "commentaire"),
-    *("commentaires", "réponse", "réponses", "visitas", "lecturas", "comentario"),
-    *("comentarios", "respuestas", "visualizzazioni", "letture", "commenti", "risposte"),
-    *("recensioni", "visualizações", "comentário", "comentários", "respostas", "просмотр"),
-    *("просмотра", "просмотров", "комментарий", "комментария", "комментариев", "ответов"),
-    *("отзывов"),
-}
-# These only in front of the number: most tell of the author of a post.
-_LABELS = {
-    *("posts", "hits", "messages", "reaction score", "thanks", "beiträge", "mensajes", "messaggi"),
-    *("сообщения", "сообщений"),
-}
 _UNITS = (
     r"(?:sec(?:ond)?|min(?:ute)?|h(?:ou)?r|day|week|month)s? ago(?!\w)"
     r"|(?:秒钟?|分钟?|小时|天|周|个月)前"
@@ -85,7 +68,7 @@ def _is_counted(text: str, start: int, end: int) -> bool:
         return False
     word, mark = found.groups()
     folded = word.casefold()
-    if folded in _COUNTED or (folded == "stock" and " in " in found[0]):
+    if folded in COUNTED or (folded == "stock" and " in " in found[0]):
         # Not the label of the next number, as in "Floor 3 Views: 245".
         return mark is None or (mark.isdigit() and word[0].islower())
     if folded in _READERS:
@@ -108,7 +91,7 @@ def _is_labelled(text: str, start: int, end: int) -> bool:
         number, word, mark = found.groups()
         folded = word.casefold()
         # "142 views 12 March"
-        if folded not in _LABELS and (number or folded not in _COUNTED):
+        if folded not in LABELS and (number or folded not in COUNTED):
             return False
         if mark == " " and not _LINE_END.match(text, end):
             return word[0].isupper() and _CAPITAL.match(text, end) is not None

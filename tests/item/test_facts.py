@@ -476,6 +476,9 @@ def test_what_is_a_fact(name: str, value: Any) -> None:
         ("stock", "Low stock: 5 left", "Out of stock"),
         ("rating", "4.6 out of 5 stars (123)", 4.5),
         ("ranking", "#3", 17),
+        ("réponses", 3, "5 réponses"),
+        ("total_views", "1,204", 9),
+        ("modificationDate", "May 3", "May 5"),
         ("浏览次数", "浏览次数：1,204", "1.2万"),
     ],
 )
