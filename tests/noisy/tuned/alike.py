@@ -186,7 +186,24 @@ def licences(random: Random, count: int) -> Iterator[Page]:
         )
 
 
+NOTICE = {"title": "h1::text", "body": ".notice-text", "article": "article"}
+
+
+def notices(random: Random, count: int) -> Iterator[Page]:
+    """One form of words: a person, a street, a firm and a court differ, each named once."""
+    words = Words(random)
+    form = [words.paragraph(32) for _ in range(4)]
+    for number in range(count):
+        parts = [text.split(" ") for text in form]
+        for part in parts:
+            part[6:8] = [words.made().title(), words.made().title()]
+        html = f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Public notice - The Vale Gazette</title></head>
+<body><header><a href="/">The Vale Gazette</a></header><article><h1>Public notice</h1><div class="notice-text">{paras([" ".join(part) for part in parts])}</div></article></body></html>"""
+        yield Page(f"https://gazette.example/notice/{number}", html.encode(), str(number), NOTICE)
+
+
 KINDS = (
+    Kind("Notices, four names exchanged (all different)", notices),
     Kind("Terms of use, names exchanged (all different)", terms_of_use),
     Kind("Terms of use, more names (all different)", terms_with_many_names),
     Kind("Flats of one house (all different)", flats),
