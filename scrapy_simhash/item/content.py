@@ -29,6 +29,7 @@ from scrapy_simhash.item.folding import (
 )
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.quality import is_canonical, published_first
+from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.times import is_moment, is_relative, is_within
 from scrapy_simhash.item.values import Printed, flat, read_fields
 
@@ -44,6 +45,8 @@ _GLANCE, _START, _LOOK = 512, 2048, 65_536
 _TEXTS = (str, Printed)
 _EMPTY = (None, "", b"")
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
+# Spaces in a value of one meaning.
+_FEW = 8
 
 
 class PageNames(NamedTuple):
@@ -220,6 +223,9 @@ class _OwnContent:
             return None
         if kind is not str:
             return value
+        if value.count(" ") > _FEW and len(value) < _GLANCE and not name.state:
+            # A loose text too short to be prose, as of a card with "12 reviews".
+            value = value if "title" in name.marks else without_state(value)
         names = self._names
         is_title = names.title and len(value) < 2 * len(names.title)
         return names.name() if is_title and " ".join(value.split()) == names.title else value

@@ -16,12 +16,12 @@ _NUMBER = re.compile(
     r"(?![0-9A-Za-z_/#%€-]|[.,:][0-9]| [€元])"
 )
 _UNITS = (
-    r"(?:sec(?:ond)?|min(?:ute)?|h(?:ou)?r|day|week|month)s? ago(?!\w)"
-    r"|(?:秒钟?|分钟?|小时|天|周|个月)前"
+    r"(?:sec(?:ond)?|min(?:ute)?|h(?:ou)?r|day)s? ago(?!\w)"
+    r"|(?:秒钟?|分钟?|小时|天)前"
 )
 _SINCE = (
-    r"(?:sekunden?|minuten?|stunden?|tag(?:en?)?|wochen?|monat(?:en?)?|segundos?|secondes?"
-    r"|minut[oe]s?|horas?|heures?|d[ií]as?|jours?|semanas?|semaines?|mes(?:es)?|mois)(?!\w)"
+    r"(?:sekunden?|minuten?|stunden?|tag(?:en?)?|segundos?|secondes?"
+    r"|minut[oe]s?|horas?|heures?|d[ií]as?|jours?)(?!\w)"
 )
 _CHINESE = "浏览|阅读|点击|评论|点赞|回复|收藏|转发|跟帖"
 _MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
@@ -50,14 +50,16 @@ def without_state(text: str) -> str:
     readers, comments, reviews and the like in some languages: they change from one download to the
     next.
     """
-    known = without_times(plain(text[:MAX_TEXT]))
+    normal = plain(text[:MAX_TEXT])
+    known = without_times(normal)
 
     def rest(found: re.Match[str]) -> str:
         start, end = found.span()
         is_state = _is_counted(known, start, end) or _is_labelled(known, start, end)
         return " " if is_state else found[0]
 
-    return _NUMBER.sub(rest, known) + text[MAX_TEXT:]
+    left = _NUMBER.sub(rest, known)
+    return text if left == normal else left + text[MAX_TEXT:]
 
 
 def _is_counted(text: str, start: int, end: int) -> bool:
@@ -68,9 +70,11 @@ def _is_counted(text: str, start: int, end: int) -> bool:
         return False
     word, mark = found.groups()
     folded = word.casefold()
-    if folded in COUNTED or (folded == "stock" and " in " in found[0]):
-        # Not the label of the next number, as in "Floor 3 Views: 245".
-        return mark is None or (mark.isdigit() and word[0].islower())
+    if folded == "stock":
+        return " in " in found[0]
+    if folded in COUNTED:
+        # Not the label of the next number, as in "Floor 3 Views: 245" or "size 12 reviews 3".
+        return mark is None
     if folded in _READERS:
         return bool(_ONLINE.search(text[max(0, start - 80) : start]))
     return bool(

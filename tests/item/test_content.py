@@ -659,3 +659,11 @@ def test_of_a_list_stays_what_stays_of_each_of_its_values(
     wanted = [value for value in kept if value is not None]
     assert together._keep_list(name_of(name), values) == wanted
     assert together.names_page == one_by_one.names_page
+
+
+def test_counts_in_a_loose_text_too_short_to_be_prose_are_left_out() -> None:
+    card = "Brass lamp with a linen shade, delivered within three days. {} in stock {} reviews"
+    one, other = ({"text": card.format(*counts)} for counts in ((25, 32), (21, 46)))
+    assert read(one).digest == read(other).digest
+    assert read({"title": one["text"]}).digest != read({"title": other["text"]}).digest
+    assert read({"rooms": "3 reviews"}).digest != read({"rooms": "4 reviews"}).digest
