@@ -189,9 +189,7 @@ def conflict(
     has_amount = any(kind >= AMOUNT for kind, _ in held.values())
     # Under one title, a section or an author that only one of two items has tells nothing.
     is_titled = equal_titles(new, stored)
-    left_out = {STATE} if not state else set()
-    left_out |= {SECTION} if is_titled else set()
-    left_out |= {TEXT, SECTION, NOTE} if view == "translated" else set()
+    left_out = _left_out(state=state, view=view, is_titled=is_titled)
     found = []
     for name, kind, value in new.records:
         other = held.get(name)
@@ -212,6 +210,16 @@ def conflict(
         if differs:
             found.append(new.names.get(name) or f"#{name:08x}")
     return min(found, key=lambda name: (name.startswith("("), name), default=None)
+
+
+def _left_out(*, state: bool, view: View | None, is_titled: bool | None) -> set[int]:
+    """The kinds of facts that are not compared."""
+    kinds = set() if state else {STATE}
+    if is_titled:
+        kinds.add(SECTION)
+    if view:
+        kinds.add(TIME)  # of a date: another system writes it in another time zone
+    return kinds | {TEXT, SECTION, NOTE} if view == "translated" else kinds
 
 
 def equal_titles(new: Facts, stored: Facts) -> bool | None:
