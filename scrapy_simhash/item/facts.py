@@ -38,7 +38,7 @@ _OTHERS = "(others)"  # all fields beyond the limit, as one
 
 
 _TELLING: frozenset[Mark] = frozenset({"code", "dated", "price", "serial"})
-_NUMBERS_KEY = name_of(NUMBERS_OF_TEXT).key
+_NUMBERS_KEY, _DETAILS_KEY = name_of(NUMBERS_OF_TEXT).key, name_of("page:details").key
 
 # A date or a time of day in a number; in a text, also the name of a day, or a month with a number.
 _DATED_NUMBER = re.compile(r"\b(?:19|20|21)\d{6}\b|\d{9}")
@@ -190,12 +190,14 @@ def conflict(
     # Under one title, a section or an author that only one of two items has tells nothing.
     is_titled = equal_titles(new, stored)
     left_out = _left_out(state=state, view=view, is_titled=is_titled)
+    # A print view may have a table with fewer rows.
+    unread = {_NUMBERS_KEY: not numbers, _DETAILS_KEY: view is not None}
     found = []
     for name, kind, value in new.records:
         other = held.get(name)
         if left_out & {kind, kind if other is None else other[0]}:
             continue
-        if (not numbers and name == _NUMBERS_KEY) or (is_titled and kind == NOTE and not other):
+        if unread.get(name) or (kind == NOTE and is_titled and not other):
             continue
         if not everything and (other is None or not _is_money(kind, other[0])):
             differs = kind >= AMOUNT and not has_amount

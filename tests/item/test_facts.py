@@ -531,6 +531,9 @@ def test_another_view_of_a_page_may_have_more_of_all_but_codes_and_amounts() -> 
     assert kept_by("shown", **{**alike, "price": "€5"}) == "price"
     assert kept_by("shown", **{**alike, "sku": "K1"}) == "sku"
     assert kept_by("shown", sku=None, price=None) == "colour"
+    tables = [facts({"page:details": rows}) for rows in ("ab", "cd")]
+    assert conflict(*tables, same_site=True) == "page:details"
+    assert conflict(*tables, same_site=True, view="shown") is None
     noon, one = facts({"date": "2023-05-01T12:00Z"}), facts({"date": "2023-05-01 13:00 CET"})
     assert conflict(noon, one, same_site=True) == "date"
     assert conflict(noon, one, same_site=True, view="shown") is None
