@@ -2,14 +2,21 @@
 
     python -m benchmarks.corpus                         # 20,000 texts of 5 KB; every way in turn
     python -m benchmarks.corpus --documents 1000000 --words 160 800 --ways here --processes 2
+    python -m benchmarks.corpus --pages pages.tar.xz    # a realistic corpus, see below
     python -m benchmarks.corpus --sketches 10000000     # the decision alone, on made-up sketches
 
-A fifth of the texts are copies of an earlier one, with up to 1.7 % of their words replaced. Each
-tool runs in its own process, reads JSON lines and prints how many it keeps. Reported are wall time,
-CPU time of all its processes, and their peak memory, with and without mapped files, which the
-system can evict. The other tools run in a simple loop or in their own pipeline, with pairs of
-words, 128 permutations or as many hashes in bands, and the same similarity. They do not verify the
-similarity (rensa estimates it) and do not compare facts. Install them with
+A fifth of the texts are copies of an earlier one, with up to 1.7 % of their words replaced. All
+words are made up and evenly spread; or, with --pages, the others are of 50 to 3,000 words, a tenth
+is one template of 300 words with 20 to 200 of its own, and a tenth is Chinese. They are paragraphs
+of the real pages in that archive, whose files are named */en/* and */zh/*; a sixth of their words,
+drawn anew, stand in place of others, so that no two originals are similar.
+
+Each tool runs in its own process, reads JSON lines and prints how many it keeps. Reported are wall
+time, CPU time of all its processes, their peak memory, with and without mapped files, which the
+system can evict, and how many copies and how many other texts it leaves out. The other tools run in
+a simple loop or in their own pipeline, with pairs of words (of characters in Chinese), 128
+permutations or as many hashes in bands, and the same similarity. They do not verify the similarity
+(rensa estimates it) and do not compare facts. Install them with
 `pip install rensa datasketch` and `pip install datatrove orjson 'xxhash<4'`; Spark needs Java.
 """
 
@@ -19,9 +26,12 @@ import argparse
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
+import tarfile
 import time
+from collections.abc import Iterable
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -38,6 +48,8 @@ from scrapy_simhash.corpus.sketches import Sketches, row_type
 from scrapy_simhash.corpus.workers import usable_cores
 from scrapy_simhash.db.schema import TEXT
 from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.text.density import density
+from scrapy_simhash.text.html import decode, parse_html
 
 SIMILARITY = 0.9
 WORDS = 800
@@ -58,29 +70,93 @@ def make_corpus(path: Path, count: int, least: int = WORDS, most: int = WORDS) -
                     text[chance.randrange(len(text))] = "changed"
             else:
                 text = chance.choices(words, k=chance.randint(least, most))
-                originals.append(" ".join(text))
-                # A copy may come long after what it is a copy of.
-                if len(originals) > 5000:
-                    originals.pop(chance.randrange(5000))
-            item = {"url": f"http://s{number % 997}.test/{number}", "text": " ".join(text)}
-            file.write(json.dumps(item) + "\n")
+                _keep(originals, " ".join(text), chance)
+            file.write(_line(number, " ".join(text)))
     return count // 5
 
 
+def make_realistic(path: Path, count: int, pages: Path) -> int:
+    """Write texts of real paragraphs as JSON lines; return how many of them are copies."""
+    chance = random.Random(7)
+    paragraphs = paragraphs_of(pages)
+    words = {name: [word for one in found for word in one] for name, found in paragraphs.items()}
+    template = _drawn(chance, paragraphs["en"], words["en"], 300)
+    originals: list[tuple[str, str]] = []
+    with path.open("w") as file:
+        for number in range(count):
+            turn = number % 10
+            language = "zh" if turn == 7 else "en"
+            if turn in {4, 9}:
+                language, made = chance.choice(originals)
+                text = _split(made, language)
+                for _ in range(chance.randint(0, len(text) // 60)):
+                    text[chance.randrange(len(text))] = chance.choice(words[language])
+            else:
+                length = round(50 * 60 ** chance.random())
+                length = chance.randint(20, 200) if turn == 2 else length
+                text = _drawn(chance, paragraphs[language], words[language], length)
+                text = template + text if turn == 2 else text
+                _keep(originals, (language, _joined(text, language)), chance)
+            file.write(_line(number, _joined(text, language)))
+    return sum(number % 10 in {4, 9} for number in range(count))
+
+
+def paragraphs_of(pages: Path) -> dict[str, list[list[str]]]:
+    """The paragraphs of at least ten words of pages in two languages, as words or characters."""
+    found: dict[str, list[list[str]]] = {"en": [], "zh": []}
+    with tarfile.open(pages) as archive:
+        for member in archive:
+            language = Path(member.name).parent.name
+            if member.isfile() and language in found:
+                root = parse_html(decode(archive.extractfile(member).read()))
+                lines = density(root).splitlines() if root is not None else ()
+                texts = (_split(line, language) for line in lines)
+                found[language] += [text for text in texts if len(text) >= 10]
+    return found
+
+
+def _split(text: str, language: str) -> list[str]:
+    return text.split() if language == "en" else list(text)
+
+
+def _joined(words: list[str], language: str) -> str:
+    return (" " if language == "en" else "").join(words)
+
+
+def _drawn(chance: random.Random, paragraphs: list, words: list[str], length: int) -> list[str]:
+    text: list[str] = []
+    while len(text) < length:
+        text += chance.choice(paragraphs)
+    for place in chance.sample(range(length), length // 6):
+        text[place] = chance.choice(words)
+    return text[:length]
+
+
+def _keep(originals: list, text: object, chance: random.Random) -> None:
+    # A copy may come long after what it is a copy of.
+    originals.append(text)
+    if len(originals) > 5000:
+        originals.pop(chance.randrange(5000))
+
+
+def _line(number: int, text: str) -> str:
+    kind = "copy" if number % 5 == 4 else "page"
+    return json.dumps({"url": f"http://s{number % 997}.test/{kind}/{number}", "text": text}) + "\n"
+
+
 class Cost(NamedTuple):
-    """Wall and CPU time in seconds, memory in MiB, and the number of documents kept."""
+    """Wall and CPU time in seconds, and memory in MiB."""
 
     wall: float
     computed: float
     memory: float
     own: float
-    kept: int
 
 
 def cost_of(command: list[str]) -> Cost:
-    """Run a command that prints how many documents it keeps, and watch its processes."""
+    """Run a command and watch its processes."""
     began = time.monotonic()
-    process = psutil.Popen(command, stdout=subprocess.PIPE)
+    process = psutil.Popen(command, stdout=subprocess.DEVNULL)
     computed: dict[int, float] = {}
     most = most_own = 0
     while process.poll() is None:
@@ -97,61 +173,58 @@ def cost_of(command: list[str]) -> Cost:
         # Reading takes some milliseconds of CPU time from the measured processes.
         time.sleep(0.1)
     wall = time.monotonic() - began
-    output = process.stdout.read()
-    kept = json.loads(output)["kept"] if b"{" in output else int(output.split()[-1])
-    return Cost(wall, sum(computed.values()), most / 2**20, most_own / 2**20, kept)
+    return Cost(wall, sum(computed.values()), most / 2**20, most_own / 2**20)
 
 
-def here(source: Path, folder: Path, processes: int) -> list[str]:
+def here(source: Path, kept: Path, processes: int) -> list[str]:
     """The command of this package."""
-    output = folder / f"here-{processes}.jsonl"
-    command = [sys.executable, "-m", "scrapy", "simhash", "dedupe", str(source), "-o", str(output)]
-    more = ["--workers", str(processes), "--json", "-s", f"SIMHASH_SIMILARITY={SIMILARITY}"]
-    return [*command, *more]
+    command = [sys.executable, "-m", "scrapy", "simhash", "dedupe", str(source), "-o", str(kept)]
+    more = ["--workers", str(processes), "-s", f"SIMHASH_SIMILARITY={SIMILARITY}"]
+    return [*command, "--fields", "text", *more]
 
 
 def pairs_of(text: str) -> list[str]:
-    """Pairs of neighbouring words."""
-    words = text.split()
+    """Pairs of neighbouring words, or of characters where there are no spaces."""
+    words = text.split() if " " in text[:1000] else text
     return [f"{one} {other}" for one, other in pairwise(words)]
 
 
-def texts_of(source: Path):
-    """The texts of JSON lines."""
+def items_of(source: Path):
+    """The addresses and texts of JSON lines."""
     with source.open() as file:
         for line in file:
-            yield json.loads(line)["text"]
+            item = json.loads(line)
+            yield item["url"], item["text"]
 
 
-def by_rensa(source: Path, _folder: Path, _processes: int) -> int:
+def by_rensa(source: Path, _folder: Path, _processes: int) -> Iterable[str]:
     """A loop around rensa, in Rust."""
     from rensa import RMinHash, RMinHashLSH
 
     index, kept = RMinHashLSH(threshold=SIMILARITY, num_perm=128, num_bands=16), {}
-    for number, text in enumerate(texts_of(source)):
+    for number, (url, text) in enumerate(items_of(source)):
         made = RMinHash(num_perm=128, seed=1)
         made.update(pairs_of(text))
         if all(made.jaccard(kept[near]) < SIMILARITY for near in index.query(made)):
             index.insert(number, made)
             kept[number] = made
-    return len(kept)
+            yield url
 
 
-def by_datasketch(source: Path, _folder: Path, _processes: int) -> int:
+def by_datasketch(source: Path, _folder: Path, _processes: int) -> Iterable[str]:
     """A loop around datasketch, in numpy."""
     from datasketch import MinHash, MinHashLSH
 
-    index, kept = MinHashLSH(threshold=SIMILARITY, num_perm=128), 0
-    for number, text in enumerate(texts_of(source)):
+    index = MinHashLSH(threshold=SIMILARITY, num_perm=128)
+    for url, text in items_of(source):
         made = MinHash(num_perm=128)
         made.update_batch([pair.encode() for pair in pairs_of(text)])
         if not index.query(made):
-            index.insert(number, made)
-            kept += 1
-    return kept
+            index.insert(url, made)
+            yield url
 
 
-def by_datatrove(source: Path, folder: Path, processes: int) -> int:
+def by_datatrove(source: Path, folder: Path, processes: int) -> Iterable[str]:
     """Its four stages of MinHash, words split at white space as for the others."""
     from datatrove.executor import LocalPipelineExecutor
     from datatrove.pipeline import dedup
@@ -192,10 +265,12 @@ def by_datatrove(source: Path, folder: Path, processes: int) -> int:
         LocalPipelineExecutor(
             stage, tasks=tasks or processes, workers=processes, logging_dir=str(made / f"{number}")
         ).run()
-    return sum(path.read_bytes().count(b"\n") for path in Path(kept).iterdir())
+    for path in Path(kept).iterdir():
+        for line in path.open():
+            yield json.loads(line)["metadata"]["url"]
 
 
-def by_spark(source: Path, _folder: Path, processes: int) -> int:
+def by_spark(source: Path, _folder: Path, processes: int) -> Iterable[str]:
     """A session on this machine, Java and all."""
     from pyspark.sql import SparkSession
 
@@ -211,9 +286,9 @@ def by_spark(source: Path, _folder: Path, processes: int) -> int:
         .getOrCreate()
     )
     rows = session.read.json(str(source)).selectExpr("monotonically_increasing_id() id", "*")
-    kept: int = deduplicate(rows, "id").where("kept").count()
+    kept = deduplicate(rows, "id", fields=["text"]).where("kept").select("id")
+    yield from (row.url for row in rows.join(kept, "id").select("url").collect())
     session.stop()
-    return kept
 
 
 WAYS = {
@@ -235,26 +310,32 @@ def compare_ways(given: argparse.Namespace) -> None:
     with TemporaryDirectory(prefix="simhash-") as name:
         folder = Path(name)
         source = folder / "in.jsonl"
-        copies = make_corpus(source, count, *given.words)
+        if given.pages:
+            copies = make_realistic(source, count, given.pages)
+        else:
+            copies = make_corpus(source, count, *given.words)
         size = source.stat().st_size / count
         print(
             f"{count:,} texts of {size:,.0f} bytes, {copies:,} copies, core: {native.in_use}\n\n"
-            "| way | processes | documents/s | s computed per 1,000 | MiB | MiB of its own "
-            "| left out |\n"
-            "|---|---|---|---|---|---|---|"
+            "| way | processes | s | s computed | documents/s | MiB | MiB of its own "
+            "| copies left out | others |\n"
+            "|---|---|---|---|---|---|---|---|---|"
         )
         for way in given.ways:
             if way != "here" and find_spec(MODULES.get(way, way)) is None:
-                print(f"| {way} | is not installed | | | | | |")
+                print(f"| {way} | is not installed | | | | | | | |")
                 continue
             for processes in given.processes if way in PARALLEL else [1]:
+                output = folder / f"{way}-{processes}.jsonl"
                 inside = ["--way", way, "--source", name, "--processes", str(processes)]
                 command = [sys.executable, "-m", "benchmarks.corpus", *inside]
-                cost = cost_of(here(source, folder, processes) if way == "here" else command)
+                cost = cost_of(here(source, output, processes) if way == "here" else command)
+                kept = output.read_text().count("\n")
+                missed = output.read_text().count(".test/copy/")
                 print(
-                    f"| {way} | {processes} | {count / cost.wall:,.0f} | "
-                    f"{1000 * cost.computed / count:.2f} | {cost.memory:,.0f} | "
-                    f"{cost.own:,.0f} | {count - cost.kept:,} |",
+                    f"| {way} | {processes} | {cost.wall:.2f} | {cost.computed:.2f} | "
+                    f"{count / cost.wall:,.0f} | {cost.memory:,.0f} | {cost.own:,.0f} | "
+                    f"{copies - missed:,} | {count - copies - kept + missed:,} |",
                     flush=True,
                 )
 
@@ -277,12 +358,13 @@ def decide_sketches(count: int) -> None:
     rows["shingles"], rows["hashes"] = 16 * np.arange(count), 16
     rows["size"], rows["compared_by"] = 100, TEXT
     rows["facts"] = rows["page_sketch"] = -1
-    sketches = Sketches(rows, keys, shingles.ravel(), np.empty(0, np.uint8), {})
+    nothing = np.empty(0, np.uint8)
+    sketches = Sketches(rows, keys, shingles.tobytes(), nothing, texts=b"", names={})
     before = psutil.Process().memory_info().rss
     began, computed = time.monotonic(), time.process_time()
     decisions = decide_corpus(sketches, plan)
     wall, computed = time.monotonic() - began, time.process_time() - computed
-    peak = _peak() - before
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
     print(
         f"{count:,} sketches: {wall:.1f} s ({computed:.1f} s computed), "
         f"{before / 2**20:,.0f} MiB of sketches, {peak / 2**20:,.0f} MiB more at most, "
@@ -290,17 +372,12 @@ def decide_sketches(count: int) -> None:
     )
 
 
-def _peak() -> int:
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--documents", type=int, default=20_000)
     ways = ["here", *WAYS]
+    parser.add_argument("--pages", type=Path)
     parser.add_argument("--words", type=int, nargs=2, default=(WORDS, WORDS))
     parser.add_argument("--ways", nargs="+", choices=ways, default=ways)
     parser.add_argument("--processes", type=int, nargs="+", default=sorted({1, usable_cores()}))
@@ -311,7 +388,10 @@ def main() -> None:
     if given.sketches:
         decide_sketches(given.sketches)
     elif given.way:
-        print(WAYS[given.way](given.source / "in.jsonl", given.source, given.processes[0]))
+        processes = given.processes[0]
+        kept = WAYS[given.way](given.source / "in.jsonl", given.source, processes)
+        with (given.source / f"{given.way}-{processes}.jsonl").open("w") as output:
+            output.writelines(f"{url}\n" for url in kept)
     else:
         compare_ways(given)
 

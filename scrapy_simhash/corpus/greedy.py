@@ -7,7 +7,7 @@ how those documents are found: by sorting in memory, not in a database.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -25,10 +25,12 @@ from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Row
-from scrapy_simhash.simhash.measure import hamming, jaccard, similarity_at
+from scrapy_simhash.simhash.measure import common, hamming, similarity_at
 
-# Decisions between two reports of progress, and rows to cache.
-_STEP, _ROWS = 4096, 1 << 14
+# Decisions between two reports of progress; rows to cache, and shingles: 32 MiB.
+_STEP, _ROWS, _HELD = 4096, 1 << 14, 4 << 20
+
+_ALONE = Decision("unique", None, claims=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,27 +123,31 @@ class _Greedy:
         self._kept = np.ones(len(order), np.bool_)
         self._by_key: dict[tuple[int, int], list[int]] = {}
         self._latest: dict[int, tuple[int]] = {}
-        # Many documents are compared with the same few.
+        self._whole_keys = sketches.keys[:, plan.keys.slots]
+        self._held: dict[int, NDArray[np.uint64]] = {}
+        self._most = _HELD
         self._row = lru_cache(_ROWS)(lambda place: sketches.row(int(order[place]), place))
 
     def decide(self, turn: int) -> Decision:
         """Decide on the document at `places[turn]`."""
         place = int(self.places[turn])
-        mine = self._row(place)
         keys = self._keys(place)
         paired = self._earlier[self._starts[turn] : self._stops[turn]]
         candidates = set(paired[self._kept[paired]].tolist())
         candidates.update(self._near(place, keys), self._equal(keys))
         if self._is_listed[place]:
             # Two versions of a listed thing are compared even if they share no key.
-            candidates.update(self._latest.get(mine.identity, ()))
-        facts = self._sketches.facts(mine)
-        met = [self._met(place, mine, other) for other in sorted(candidates)]
-        (decision,) = decide(
-            [mine], [facts], [met], _none_in_flight, rule=self._plan.rule, newest={}, made={}
-        )
+            candidates.update(self._latest.get(self._row(place).identity, ()))
+        decision = _ALONE
+        if candidates and (similar := [*self._similar(place, sorted(candidates))]):
+            mine = self._row(place)
+            facts = self._sketches.facts(mine)
+            met = [self._met(place, mine, *one) for one in similar]
+            (decision,) = decide(
+                [mine], [facts], [met], _none_in_flight, rule=self._plan.rule, newest={}, made={}
+            )
         if decision.claims:
-            self._keep(place, mine, keys)
+            self._keep(place, keys)
         else:
             self._kept[place] = False
         return decision
@@ -186,26 +192,45 @@ class _Greedy:
             if key[0] == self._plan.keys.slots and not self._is_hot(key):
                 yield from self._by_key.get(key, ())
 
-    def _met(self, place: int, mine: Row, other: int) -> Met:
-        def similarity() -> tuple[float | None, bool]:
-            ours, theirs = (
-                self._sketches.shingles(int(self._order[one])) for one in (place, other)
-            )
-            return (jaccard(ours, theirs) if ours.size and theirs.size else None), False
+    def _similar(self, place: int, candidates: list[int]) -> Iterator[tuple[int, float | None]]:
+        """Those whose text is similar enough, or that may be equal, each with its similarity.
 
+        The similarity of a text without shingles is unknown.
+        """
+        mine, *others = (self._shingles(one) for one in (place, *candidates))
+        least = max(0.0, (self._plan.rule.similarity or 0.0) - 1e-9)
+        numbers = self._order[candidates]
+        may_be_equal = self._whole_keys[numbers] == self._whole_keys[self._order[place]]
+        found = zip(candidates, others, common(mine, others, least), may_be_equal, strict=True)
+        for other, theirs, shared, may_equal in found:
+            known = mine.size and theirs.size
+            if may_equal or shared >= 0 or not known:
+                yield other, shared / (mine.size + theirs.size - shared) if known else None
+
+    def _shingles(self, place: int) -> NDArray[np.uint64]:
+        """The shingles of a document: many are compared with the same few."""
+        if (found := self._held.get(place)) is None:
+            if self._most <= 0:
+                self._held.clear()
+                self._most = _HELD
+            found = self._held[place] = self._sketches.shingles(int(self._order[place]))
+            self._most -= found.size
+        return found
+
+    def _met(self, place: int, mine: Row, other: int, similarity: float | None) -> Met:
         def changes() -> Changes | None:
             new, old = (self._sketches.text(int(self._order[one])) for one in (place, other))
             return None if new is None or old is None else changes_of(new, old)
 
         claim = self._row(other)
-        return met_with(mine, claim, apart(mine, claim), similarity, changes)
+        return met_with(mine, claim, apart(mine, claim), lambda: (similarity, False), changes)
 
-    def _keep(self, place: int, mine: Row, keys: Iterable[tuple[int, int]]) -> None:
+    def _keep(self, place: int, keys: Iterable[tuple[int, int]]) -> None:
         for key in keys:
             if not self._is_hot(key):
                 self._by_key.setdefault(key, []).append(place)
         if self._is_listed[place]:
-            self._latest[mine.identity] = (place,)
+            self._latest[self._row(place).identity] = (place,)
 
 
 def _none_in_flight(_number: int, _standing: Mapping[int, Row]) -> Sequence[Met]:

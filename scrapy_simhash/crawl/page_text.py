@@ -139,12 +139,12 @@ class PageText:
         if isinstance(says, str) or isinstance(root, str):
             return False
         own, main = shingles(text), shingles(says.text)
-        held = common(own, main)
+        (held,) = common(own, [main])
         if main.size < MIN_PROSE or held < _HOLDS * main.size or own.size - held <= _BEYOND:
             return False
-        if common(own, shingles(says.visible)) < _OF_PAGE * own.size and (
+        if common(own, [shingles(says.visible)])[0] < _OF_PAGE * own.size and (
             # The texts of scripts, maybe.
-            common(own, shingles(" ".join(_TEXTS(root)))) < _OF_PAGE * own.size
+            common(own, [shingles(" ".join(_TEXTS(root)))])[0] < _OF_PAGE * own.size
         ):
             return False
         if own.size - held > _MANY * (says.text.count("\n") + _BEYOND):

@@ -69,8 +69,8 @@ class Core(Protocol):
     def bands(self, shingles: Any, starts: Any, orders: Any, factors: Any, bands: int, /) -> bytes:
         """`keys.bands.Bands.keys`, as 32-bit numbers; `keys.bands._bins` gives the arguments."""
 
-    def common(self, shingles: Any, others: Any, /) -> int:
-        """The number of hashes that two sets have in common."""
+    def common(self, shingles: Any, others: list[Any], least: float, /) -> list[int]:
+        """`simhash.measure.common`."""
 
     def numbers(self, text: str | bytes, /) -> list[str] | None:
         """`item.numbers._numbers` of a text or its UTF-8; None where Python has to look."""
@@ -131,7 +131,7 @@ _KNOWN = (
     (0x3FC62495EF321F74, 0xCE8DAE3C905B98E5),
     b"\x13Gm\xc1QET&",
     (-1449487230, -306034206),
-    6,
+    [6, -1],
     ["-1234.5", "1:2"],
 )
 
@@ -170,7 +170,7 @@ def _made(core: Core) -> tuple[object, ...]:
         core.majority(shingles, _SECOND),
         core.minhash(shingles).replace(b"\0", b""),
         tuple(memoryview(core.bands(shingles, _STARTS, _ORDERS, _FACTORS, 2)).cast("i")),
-        core.common(shingles, shingles[8:16] + shingles[24:]),
+        core.common(shingles, [shingles[8:16] + shingles[24:], shingles[:8]], 0.5),
         core.numbers(_NUMBERS),
     )
 

@@ -5,6 +5,7 @@
 #include "core.h"
 
 #define MOST_BINS 512 /* as Bands allows */
+#define PORTION 32    /* hashes between two checks whether sets are too different */
 
 /* A number in a buffer, which may not be aligned. */
 static uint64_t number(const Py_buffer *numbers, Py_ssize_t at)
@@ -152,29 +153,50 @@ PyObject *core_minhash(PyObject *Py_UNUSED(module), PyObject *arguments)
     return PyBytes_FromStringAndSize((char *)sketch, sizeof sketch);
 }
 
-/* Without branches: which of two is less can't be predicted. */
-static Py_ssize_t count_common(const Py_buffer *a, const Py_buffer *b)
+/* What two sets have in common; -1 as soon as their similarity is surely less. Without branches in
+ * the loop: which of two hashes is less can't be predicted. */
+static Py_ssize_t count_common(const Py_buffer *a, const Py_buffer *b, double least)
 {
     Py_ssize_t ends[2] = {a->len / 8, b->len / 8}, one = 0, other = 0, common = 0;
+    double all = (double)(ends[0] + ends[1]), enough = least * all / (1 + least) - 1e-6;
     while (one < ends[0] && other < ends[1]) {
-        uint64_t x = number(a, one), y = number(b, other);
-        common += x == y;
-        one += x <= y;
-        other += y <= x;
+        Py_ssize_t stop = one + PORTION < ends[0] ? one + PORTION : ends[0];
+        while (one < stop && other < ends[1]) {
+            uint64_t x = number(a, one), y = number(b, other);
+            common += x == y;
+            one += x <= y;
+            other += y <= x;
+        }
+        if ((double)(one + other - 2 * common) > all - 2 * enough)
+            return -1;
     }
-    return common;
+    return (double)common < enough ? -1 : common;
 }
 
 PyObject *core_common(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    Py_buffer one, other;
+    Py_buffer mine, other;
+    PyObject *others, *counts = NULL;
+    double least;
 
-    if (!PyArg_ParseTuple(arguments, "y*y*:common", &one, &other))
+    if (!PyArg_ParseTuple(arguments, "y*O!d:common", &mine, &PyList_Type, &others, &least))
         return NULL;
-    Py_ssize_t common = count_common(&one, &other);
-    PyBuffer_Release(&one);
-    PyBuffer_Release(&other);
-    return PyLong_FromSsize_t(common);
+    if (!(least >= 0 && least <= 1))
+        PyErr_SetString(PyExc_ValueError, "not a similarity");
+    else
+        counts = PyList_New(0);
+    for (Py_ssize_t place = 0; counts && place < PyList_Size(others); place++) {
+        PyObject *count = NULL;
+        if (!PyObject_GetBuffer(PyList_GetItem(others, place), &other, PyBUF_SIMPLE)) {
+            count = PyLong_FromSsize_t(count_common(&mine, &other, least));
+            PyBuffer_Release(&other);
+        }
+        if (!count || PyList_Append(counts, count))
+            Py_CLEAR(counts);
+        Py_XDECREF(count);
+    }
+    PyBuffer_Release(&mine);
+    return counts;
 }
 
 /* The index of the first hash of each bin, or -1. */

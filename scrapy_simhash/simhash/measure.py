@@ -68,16 +68,23 @@ def hamming(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint16]:
 
 def jaccard(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
     """The exact Jaccard similarity of two sets of sorted distinct hashes; 0 for two empty sets."""
-    shared = common(a, b)
+    (shared,) = common(a, [b])
     return shared / max(1, a.size + b.size - shared)
 
 
-def common(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> int:
-    """The number of hashes that two sets of sorted distinct hashes have in common."""
+def common(
+    mine: NDArray[np.uint64], others: list[NDArray[np.uint64]], least: float = 0.0
+) -> list[int]:
+    """The numbers of hashes that a set has in common with others, all sorted and distinct.
+
+    It is -1 where the Jaccard similarity is less than `least`.
+    """
     if native.core is None:
-        return int(np.intersect1d(a, b, assume_unique=True).size)
-    ours, theirs = (np.ascontiguousarray(one, np.uint64) for one in (a, b))
-    return native.core.common(ours, theirs)
+        counts = [int(np.intersect1d(mine, one, assume_unique=True).size) for one in others]
+        enough = [least * (mine.size + one.size) / (1 + least) - 1e-6 for one in others]
+        return [-1 if one < most else one for one, most in zip(counts, enough, strict=True)]
+    ours, *theirs = (np.ascontiguousarray(one, np.uint64) for one in (mine, *others))
+    return native.core.common(ours, theirs, least)
 
 
 def similarity(a: int, b: int, *, bits: int = BITS) -> float:

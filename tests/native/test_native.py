@@ -24,7 +24,7 @@ from scrapy_simhash.item import numbers as numbering
 from scrapy_simhash.keys import bands as banding
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.majority import majority
-from scrapy_simhash.simhash.measure import jaccard
+from scrapy_simhash.simhash.measure import common, jaccard
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.page_sketch import sketch as rest
@@ -169,11 +169,14 @@ def test_hashes_have_the_same_majority(chosen):
 
 
 @needs_core
-@given(hashes, hashes, st.integers(0, 300))
-def test_texts_have_the_same_similarity(one, other, shared):
+@given(hashes, hashes, st.integers(0, 300), st.floats(0, 1))
+def test_texts_have_the_same_similarity(one, other, shared, least):
     other = np.union1d(other, one[:shared])
-    pure, compiled = both(lambda: jaccard(one, other))
+    pure, compiled = both(lambda: common(one, [other, one[shared:], one], least))
     assert pure == compiled
+    similarity = jaccard(one, other)
+    if one.size and abs(similarity - least) > 1e-4:
+        assert (pure[0] >= 0) == (similarity > least)
     assert jaccard(one[::2], other[::3]) == jaccard(one[::2].copy(), other[::3].copy())
 
 
@@ -192,7 +195,7 @@ def test_hashes_that_are_neither_sorted_nor_aligned_do_no_harm(data):
     whole = memoryview(data)[1:]
     whole = whole[: len(whole) // 8 * 8]
     assert len(COMPILED.minhash(whole)) == 256
-    assert 0 <= COMPILED.common(whole, data) <= len(data) // 8
+    assert all(-1 <= one <= len(data) // 8 for one in COMPILED.common(whole, [data], 0.5))
     assert len(COMPILED.majority(whole, 1)) == 2
     starts, orders, factors = banding._bins(12)
     assert len(COMPILED.bands(whole, starts, orders, factors, 3)) == 12
@@ -244,7 +247,8 @@ HOW = (3, 5, 9)
         ("minhash", (None,)),
         ("minhash", ()),
         ("common", (NUMBERS,)),
-        ("common", (NUMBERS[::2], NUMBERS)),
+        ("common", (NUMBERS, [NUMBERS[::2]], 0.5)),
+        ("common", (NUMBERS, [NUMBERS], 1.5)),
         ("numbers", (7,)),
         ("numbers", ("\ud800",)),
         ("numbers", (NUMBERS[::2],)),
@@ -337,8 +341,9 @@ class Pure:
             patch.setattr(banding, "_bins", lambda _: (*bins, np.array(factors, np.uint64)))
             return Bands(bands, 4 // bands).keys(Sketch(None, chosen.size, chosen)).tobytes()
 
-    def common(self, hashes, others):
-        return len({*memoryview(hashes).cast("Q")} & {*memoryview(others).cast("Q")})
+    def common(self, hashes, others, least):
+        mine, *theirs = (np.frombuffer(one, np.uint64) for one in (hashes, *others))
+        return common(mine, theirs, least)
 
     def numbers(self, text):
         return numbering._numbers(text)
