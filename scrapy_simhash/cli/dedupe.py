@@ -17,12 +17,16 @@ from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
 from scrapy_simhash.corpus.workers import Sketcher, usable_cores
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.durable import open_new
+from scrapy_simhash.feed.compressed import is_compressed
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
 from scrapy_simhash.feed.open import find_files, identity_of, open_source
 from scrapy_simhash.feed.source import FeedError, Source
 from scrapy_simhash.feed.tables import is_table
 from scrapy_simhash.feed.warc import WarcFile
 from scrapy_simhash.visible import plural, visible
+
+# Bytes from which on several processes pay, and how much a file is compressed.
+_ENOUGH, _PACKED = 32 << 20, 4
 
 _SETTINGS = {"fields": "fields", "ignore": "ignore_fields", "key": "key"}
 
@@ -65,7 +69,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_prefer(parser, "which copy to keep instead of the first")
     parser.add_argument(
-        "--workers", type=positive, metavar="N", help="processes (default: one for each core)"
+        "--workers",
+        type=positive,
+        metavar="N",
+        help="processes (default: one for each core, one for less than 32 MB)",
     )
     parser.add_argument(
         "--fields",
@@ -102,7 +109,7 @@ def run(project: Project, options: Namespace) -> int:
         if targets.stream is not None:
             stack.enter_context(redirect_stdout(sys.stderr))
         sketcher = _sketcher(project, options, sources)
-        processes = options.workers or usable_cores()
+        processes = options.workers or _processes(sources)
         with _shown() as advance:
             counts = dedupe_corpus(sketcher, targets, processes=processes, advance=advance)
         if targets.stream is not None:
@@ -110,6 +117,13 @@ def run(project: Project, options: Namespace) -> int:
         problems = [_renamed(problem, spooled) for problem in counts.problems]
         _print(counts._replace(problems=problems), options)
     return 3 if counts.rejected else 0
+
+
+def _processes(sources: Sequence[Source]) -> int:
+    """One for each core; one alone where others would take longer to start than they save."""
+    paths = [source.path for source in sources]
+    size = sum(path.stat().st_size * (_PACKED if is_compressed(path) else 1) for path in paths)
+    return usable_cores() if size >= _ENOUGH else 1
 
 
 @contextmanager

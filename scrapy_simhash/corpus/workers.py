@@ -109,6 +109,10 @@ def sketch_all(sketcher: Sketcher, portions: Iterable[Portion], processes: int) 
         return
     # Not fork: this process may have threads.
     context = get_context("forkserver" if os.name == "posix" else "spawn")
+    if os.name == "posix":
+        # The server imports what the processes need, the program that runs included.
+        context.set_forkserver_preload(["__main__", __name__])
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with ProcessPoolExecutor(processes, context, _begin, (sketcher,)) as pool:
         running: deque[Any] = deque()
         try:

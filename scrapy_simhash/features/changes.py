@@ -76,14 +76,13 @@ class Changes:
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of another one, between the same words."""
         return any(
-            min(_words(change.new), _words(change.old)) >= self._passage for change in self.all
+            _has(change.new, self._passage) and _has(change.old, self._passage)
+            for change in self.all
         )
 
     def adds_passage(self) -> bool:
         """Whether one of the texts has a passage where the other has none."""
-        return any(
-            max(_words(change.new), _words(change.old)) >= self._passage for change in self.all
-        )
+        return any(_has(words, self._passage) for change in self.all for words in change[:2])
 
     def renames(self) -> bool:
         """Whether the same words were exchanged for the same others at several places.
@@ -95,7 +94,7 @@ class Changes:
         exchanged = [
             (tuple(change.new), tuple(change.old))
             for change in self.all
-            if change.new and change.old and max(map(_words, change[:2])) <= _NAME
+            if change.new and change.old and not any(_has(one, _NAME + 0.5) for one in change[:2])
         ]
         counts = Counter(pair for pair in exchanged if not _is_other_form(*pair))
         if max(counts.values(), default=0) < _REPEATED:
@@ -199,6 +198,11 @@ def _between(
 def _words(tokens: Sequence[str]) -> float:
     """The number of words: an ideograph, or a letter of a script without spaces, is half of one."""
     return len(tokens) - sum(len(word) == 1 and not word.isascii() for word in tokens) / 2
+
+
+def _has(words: Sequence[str], least: float) -> bool:
+    """Whether these are so many words; most changes have one or two."""
+    return len(words) >= least and _words(words) >= least
 
 
 def _is_number(token: str) -> bool:

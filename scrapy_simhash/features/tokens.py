@@ -32,7 +32,9 @@ _JOINER = "\u034f"  # the combining grapheme joiner, across which marks are not 
 # take half a microsecond, each is normalised several times, and a page may have a million of them.
 _LONG, _MOST_CHANGED = 1 << 15, 100_000
 # Marks that count as letters until they are normalised; the last two are single in NFC.
-_HIDDEN_MARKS = ("\u0344", "\u0f73", "\u0f75", "\u0f81")
+_HIDDEN_MARKS = {
+    mark: unicodedata.normalize("NFD", mark) for mark in ("\u0344", "\u0f73", "\u0f75", "\u0f81")
+}
 _HALFWIDTH_MARKS = {"\uff9e": "\u3099", "\uff9f": "\u309a"}
 
 
@@ -46,11 +48,8 @@ def normal(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
         return text
     end = _bound(text, form) if len(text) > _LONG else len(text)
     start, rest = text[:end], text[end:]
-    for mark in _HIDDEN_MARKS:
-        start = start.replace(mark, unicodedata.normalize("NFD", mark))
-    if form == "NFKC":
-        for mark, plain in _HALFWIDTH_MARKS.items():
-            start = start.replace(mark, plain)
+    for mark, plain in (_HIDDEN_MARKS | (_HALFWIDTH_MARKS if form == "NFKC" else {})).items():
+        start = start.replace(mark, plain)
     return unicodedata.normalize(form, stream_safe(start)) + rest
 
 

@@ -167,12 +167,19 @@ def numbers_in(text: str) -> list[str]:
     of words. A time of day or a version is one number. Left out are times relative to now, as in
     "5 minutes ago", and when the page was last modified.
     """
-    text = plain(text[:MAX_TEXT])
-    found = None
-    if native.core is not None:
-        is_utf8 = text.isascii()
-        found = native.core.numbers(text if is_utf8 else text.encode("utf-8", "surrogatepass"))
+    text = text[:MAX_TEXT]
+    found = _compiled(text, normalised=text.isascii())
+    if found is None:
+        text = plain(text)
+        found = _compiled(text, normalised=True)
     return sorted(_numbers(text) if found is None else found)
+
+
+def _compiled(text: str, *, normalised: bool) -> list[str] | None:
+    if native.core is None:
+        return None
+    utf8 = text if text.isascii() else text.encode("utf-8", "surrogatepass")
+    return native.core.numbers(utf8, normalised)
 
 
 def plain(text: str) -> str:

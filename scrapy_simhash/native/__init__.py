@@ -72,8 +72,13 @@ class Core(Protocol):
     def common(self, shingles: Any, others: list[Any], least: float, /) -> list[int]:
         """`simhash.measure.common`."""
 
-    def numbers(self, text: str | bytes, /) -> list[str] | None:
-        """`item.numbers._numbers` of a text or its UTF-8; None where Python has to look."""
+    def numbers(self, text: str | bytes, normalised: bool, /) -> list[str] | None:
+        """`item.numbers._numbers` of a text or its UTF-8; None where Python has to look.
+
+        Args:
+            text: any text.
+            normalised: whether it comes from `item.numbers.plain`.
+        """
 
     def knows(self, element: Any, /) -> bool:
         """Whether lxml lays out ``<p><i></i><b id="c">d</b></p>`` as its headers said."""
@@ -171,7 +176,7 @@ def _made(core: Core) -> tuple[object, ...]:
         core.minhash(shingles).replace(b"\0", b""),
         tuple(memoryview(core.bands(shingles, _STARTS, _ORDERS, _FACTORS, 2)).cast("i")),
         core.common(shingles, [shingles[8:16] + shingles[24:], shingles[:8]], 0.5),
-        core.numbers(_NUMBERS),
+        core.numbers(_NUMBERS.encode(), False),
     )
 
 

@@ -249,9 +249,9 @@ HOW = (3, 5, 9)
         ("common", (NUMBERS,)),
         ("common", (NUMBERS, [NUMBERS[::2]], 0.5)),
         ("common", (NUMBERS, [NUMBERS], 1.5)),
-        ("numbers", (7,)),
-        ("numbers", ("\ud800",)),
-        ("numbers", (NUMBERS[::2],)),
+        ("numbers", (7, True)),
+        ("numbers", ("\ud800", True)),
+        ("numbers", (NUMBERS[::2], True)),
         ("bands", (b"", NUMBERS, bytes(128), NUMBERS, 2)),
         ("bands", (NUMBERS, NUMBERS, bytes(120), NUMBERS, 2)),
         ("bands", (NUMBERS, NUMBERS, bytes(128), NUMBERS[1:], 2)),
@@ -345,8 +345,8 @@ class Pure:
         mine, *theirs = (np.frombuffer(one, np.uint64) for one in (hashes, *others))
         return common(mine, theirs, least)
 
-    def numbers(self, text):
-        return numbering._numbers(text)
+    def numbers(self, text, _):
+        return numbering._numbers(numbering.plain(text.decode()))
 
 
 def test_what_is_known_of_the_core_is_what_the_pure_path_makes():
@@ -381,7 +381,7 @@ def test_the_environment_turns_it_off():
         {"majority": lambda *_: (0, 0)},
         {"bands": lambda *_: bytes(8)},
         {"common": lambda *_: 0},
-        {"numbers": lambda _: []},
+        {"numbers": lambda *_: []},
         {"shingles": lambda *_: b""},
         {"shingles": lambda *_: None},
         {"shingles": lambda text, table: b""},
