@@ -8,8 +8,8 @@
 A fifth of the texts are copies of an earlier one, with up to 1.7 % of their words replaced. All
 words are made up and evenly spread; or, with --pages, the others are of 50 to 3,000 words, a tenth
 is one template of 300 words with 20 to 200 of its own, and a tenth is Chinese. They are paragraphs
-of the real pages in that archive, whose files are named */en/* and */zh/*; a sixth of their words,
-drawn anew, stand in place of others, so that no two originals are similar.
+of the real pages in that archive, whose files are named */en/* and */zh/*; words of the text stand
+in place of a sixth of its words, so that no two originals are similar.
 
 Each tool runs in its own process, reads JSON lines and prints how many it keeps. Reported are wall
 time, CPU time of all its processes, their peak memory, with and without mapped files, which the
@@ -79,9 +79,9 @@ def make_realistic(path: Path, count: int, pages: Path) -> int:
     """Write texts of real paragraphs as JSON lines; return how many of them are copies."""
     chance = random.Random(7)
     paragraphs = paragraphs_of(pages)
-    words = {name: [word for one in found for word in one] for name, found in paragraphs.items()}
-    template = _drawn(chance, paragraphs["en"], words["en"], 300)
+    template = _drawn(chance, paragraphs["en"], 300)
     originals: list[tuple[str, str]] = []
+    gaps = {"en": " ", "zh": ""}
     with path.open("w") as file:
         for number in range(count):
             turn = number % 10
@@ -90,14 +90,14 @@ def make_realistic(path: Path, count: int, pages: Path) -> int:
                 language, made = chance.choice(originals)
                 text = _split(made, language)
                 for _ in range(chance.randint(0, len(text) // 60)):
-                    text[chance.randrange(len(text))] = chance.choice(words[language])
+                    text[chance.randrange(len(text))] = chance.choice(text)
             else:
                 length = round(50 * 60 ** chance.random())
                 length = chance.randint(20, 200) if turn == 2 else length
-                text = _drawn(chance, paragraphs[language], words[language], length)
+                text = _drawn(chance, paragraphs[language], length)
                 text = template + text if turn == 2 else text
-                _keep(originals, (language, _joined(text, language)), chance)
-            file.write(_line(number, _joined(text, language)))
+                _keep(originals, (language, gaps[language].join(text)), chance)
+            file.write(_line(number, gaps[language].join(text)))
     return sum(number % 10 in {4, 9} for number in range(count))
 
 
@@ -119,16 +119,14 @@ def _split(text: str, language: str) -> list[str]:
     return text.split() if language == "en" else list(text)
 
 
-def _joined(words: list[str], language: str) -> str:
-    return (" " if language == "en" else "").join(words)
-
-
-def _drawn(chance: random.Random, paragraphs: list, words: list[str], length: int) -> list[str]:
+def _drawn(chance: random.Random, paragraphs: list[list[str]], length: int) -> list[str]:
     text: list[str] = []
+    at = chance.randrange(len(paragraphs))
     while len(text) < length:
-        text += chance.choice(paragraphs)
+        text += paragraphs[at]
+        at = (at + 1) % len(paragraphs)
     for place in chance.sample(range(length), length // 6):
-        text[place] = chance.choice(words)
+        text[place] = chance.choice(text)
     return text[:length]
 
 

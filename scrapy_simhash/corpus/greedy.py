@@ -27,8 +27,8 @@ from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.simhash.measure import common, hamming, similarity_at
 
-# Decisions between two reports of progress; rows to cache, and shingles: 32 MiB.
-_STEP, _ROWS, _HELD = 4096, 1 << 14, 4 << 20
+# Decisions between two reports of progress; rows to cache, and shingles: 16 MiB.
+_STEP, _ROWS, _HELD = 4096, 1 << 14, 2 << 20
 
 _ALONE = Decision("unique", None, claims=True)
 
