@@ -69,10 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_prefer(parser, "which copy to keep instead of the first")
     parser.add_argument(
-        "--workers",
-        type=positive,
-        metavar="N",
-        help="processes (default: one for each core, one for less than 32 MB)",
+        "--workers", type=positive, metavar="N", help="processes (default: as many as pay off)"
     )
     parser.add_argument(
         "--fields",
