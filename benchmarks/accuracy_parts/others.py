@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from benchmarks.accuracy_parts.visits import Visit
 
-__all__ = ["Matcher", "TextJudge", "installed", "matchers", "text_judges", "text_of"]
+__all__ = ["Matcher", "TextJudge", "extractors", "installed", "matchers", "text_judges", "text_of"]
 
 
 class Matcher(Protocol):
@@ -198,13 +198,42 @@ def installed(package: str) -> str:
 
 @cache
 def text_of(extractor: str, page: bytes) -> str:
-    """The main text of a page by an extractor's name: one of this package, or resiliparse."""
+    """The main text of a page by an extractor's name: one of this package, or a package's."""
     root = parse_html(page)
     if root is None:
         return ""
-    if extractor != "resiliparse":
+    if extractor not in _PACKAGES:
         return load_extractor(extractor)(root)
+    return _PACKAGES[extractor](etree.tostring(root, encoding="unicode", method="html"))
+
+
+def extractors() -> list[str]:
+    """What `text_of` knows and is installed."""
+    return ["density", "body", *filter(installed, ("trafilatura", *_PACKAGES))]
+
+
+def _resiliparse(markup: str) -> str:
     from resiliparse.extract.html2text import extract_plain_text
 
-    markup = etree.tostring(root, encoding="unicode", method="html")
     return extract_plain_text(markup, main_content=True)
+
+
+def _readability(markup: str) -> str:
+    from readability import Document
+
+    root = parse_html(Document(markup).summary())
+    return "" if root is None else load_extractor("body")(root)
+
+
+def _justext(markup: str) -> str:
+    from justext import get_stoplist, justext
+
+    paragraphs = justext(markup, get_stoplist("English"))
+    return "\n".join(one.text for one in paragraphs if not one.is_boilerplate)
+
+
+_PACKAGES = {
+    "resiliparse": _resiliparse,
+    "readability-lxml": _readability,
+    "jusText": _justext,
+}
