@@ -83,13 +83,14 @@ _WIDE = re.compile(
 UNMARKED, MARKED, COMMENTS = range(3)
 # Words in a class or id that mark boilerplate, if common on the web.
 _CHROME = {
-    *("ad", "ads", "advert", "advertisement", "advertisements", "adverts", "banner"),
-    *("breadcrumb", "breadcrumbs", "consent", "cookie", "cookies"),
-    *("copyright", "disclaimer", "footer", "gdpr", "login", "masthead", "menu", "modal", "nav"),
-    *("navbar", "navigation", "newsletter", "outbrain", "pager", "pagination", "popup", "promo"),
-    *("recommend", "recommendation", "recommendations", "recommended", "related", "share"),
-    *("sharing", "sidebar", "signup", "social", "sponsor", "sponsored", "subscribe"),
-    *("subscription", "taboola", "tags", "toolbar", "tooltip", "widget"),
+    *("about", "ad", "ads", "advert", "advertisement", "advertisements", "adverts", "banner"),
+    *("breadcrumb", "breadcrumbs", "consent", "cookie", "cookies", "copyright", "credit"),
+    *("disclaimer", "footer", "gdpr", "login", "masthead"),
+    *("menu", "modal", "nav", "navbar", "navigation", "newsletter", "outbrain", "pager"),
+    *("pagination", "popup", "promo", "recommend", "recommendation", "recommendations"),
+    *("recommended", "related", "share", "sharing", "sidebar", "signup", "social"),
+    *("sponsor", "sponsored", "subscribe", "subscription", "taboola", "tags", "toolbar"),
+    *("tooltip", "trackback", "trackbacks", "trending", "widget"),
 }
 _COMMENTS = {"comment", "comments"}
 # WordPress adds the names of categories and tags, as one word, to the class of an article.

@@ -97,7 +97,11 @@ def test_text_without_markup_is_its_own_main_text() -> None:
     assert page_text("just a few words") == "just a few words"
 
 
-@pytest.mark.parametrize("name", ["comments", "related-posts", "share_bar", "SIDEBAR x", "a ad b"])
+MARKS = ["comments", "related-posts", "share_bar", "SIDEBAR x", "a ad b"]
+MARKS += ["about-author", "photo-credit", "trackbacks", "trending"]
+
+
+@pytest.mark.parametrize("name", MARKS)
 def test_marked_element_is_left_out(name: str) -> None:
     extra = f'<div class="{name}"><p>{OTHER[0]}</p></div>'
     assert page_text(f"<body>{paragraphs(ENGLISH)}{extra}") == "\n".join(ENGLISH)
