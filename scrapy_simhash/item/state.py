@@ -10,9 +10,9 @@ from scrapy_simhash.item.numbers import MAX_TEXT, plain, without_times
 
 # A whole number that is no part of a date, a time, an amount or a code.
 _NUMBER = re.compile(
-    # The lookahead rejects most characters at once.
-    r"(?=[0-9])(?<![0-9A-Za-z_.,/#$€£¥-])(?<![0-9]:)(?<![$€£¥] )"
-    r"(?:[0-9]{1,3}(?:[.,  ][0-9]{3})+|[0-9]{1,9}|[0-9]{1,3}[.,][0-9](?=[kKmM万]))[kKmM万]?"
+    # A set of characters at the beginning is searched for in a fifth of the time.
+    r"[0-9](?<![0-9A-Za-z_.,/#$€£¥-].)(?<![0-9]:.)(?<![$€£¥] .)"
+    r"(?:[0-9]{0,2}(?:[.,  ][0-9]{3})+|[0-9]{0,8}|[0-9]{0,2}[.,][0-9](?=[kKmM万]))[kKmM万]?"
     r"(?![0-9A-Za-z_/#%€-]|[.,:][0-9]| [€元])"
 )
 _UNITS = (
