@@ -36,7 +36,7 @@ from scrapy_simhash.index.index import BATCH, Index
 from tests.noisy.site import Kind, Page
 from tests.noisy.spiders import SPIDERS, Seen
 
-SETS = ("tuned", "aside")
+SETS = ("tuned", "aside", "fresh")
 _PAIRS = 4  # of a kind and a spider that are printed
 
 
