@@ -24,8 +24,8 @@ COUNTED = {
     *("view", "views", "read", "reads", "clicks", "like", "likes"),
     *("dislikes", "reaction", "reactions", "upvotes", "reply", "replies", "comment"),
     *("comments", "review", "reviews", "ratings", "download", "downloads", "follower"),
-    *("followers", "subscribers", "pageviews", "aufruf", "aufrufe", "gelesen", "kommentar"),
-    *("kommentare", "antworten", "bewertungen", "vues", "commentaire"),
+    *("followers", "subscribers", "watchers", "pageviews", "aufruf", "aufrufe", "gelesen"),
+    *("kommentar", "kommentare", "antworten", "bewertungen", "vues", "commentaire"),
     *("commentaires", "réponse", "réponses", "visitas", "lecturas", "comentario"),
     *("comentarios", "respuestas", "visualizzazioni", "letture", "commenti", "risposte"),
     *("recensioni", "visualizações", "comentário", "comentários", "respostas", "просмотр"),
@@ -40,7 +40,7 @@ LABELS = {
 # These only in names and labels; in a text some are also traded and cast.
 _NAMED = {
     *("bids", "bookmarks", "favorites", "favourites", "shares", "sold", "viewed", "visitors"),
-    *("visits", "votes", "downvotes", "watchers"),
+    *("visits", "votes", "downvotes"),
 }
 _LISTED = "|".join(sorted(COUNTED | LABELS | _NAMED))
 _CHANGED = (
@@ -63,7 +63,10 @@ _STATES = [
         ),
         (
             "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存",
-            r".*(?:\d|stock|availab|sold|lager|verfügbar|verkauft|dispon|épuisé|agotad|有货|缺货).*",
+            (
+                r".*(?:\d|stock|availab|sold|almost|sales? end|lager|verfügbar|verkauft|dispon"
+                "|épuisé|agotad|有货|缺货).*"
+            ),
         ),
     )
 ]

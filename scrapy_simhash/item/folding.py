@@ -179,8 +179,9 @@ def _date(name: Name, text: str) -> Folded | None:
     if name.marks & _NO_DATES or len(text) > 64 or not _YEAR.search(text):
         return None
     match read_date(text):
-        case Written([day], clock, seconds, zone):
-            return Folded(TEXT, f"t:{day}", (clock, seconds, zone))
+        # Two days, in their order, where either number may be the month.
+        case Written([_, *_] as days, clock, seconds, zone):
+            return Folded(TEXT, f"t:{'|'.join(map(str, days))}", (clock, seconds, zone))
     return None
 
 

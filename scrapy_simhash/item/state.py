@@ -27,9 +27,10 @@ _CHINESE = "浏览|阅读|点击|评论|点赞|回复|收藏|转发|跟帖"
 _MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
 
 # The word behind a number, and what stands behind that.
-_WORD_BEHIND = re.compile(r"[ \n]?(?:(?:in|auf|mal) )?([^\W\d_]+)(?: ?([\d:(]))?")
+_WORD_BEHIND = re.compile(r"\+?[ \n]?(?:(?:in|auf|customer|mal|user) )?([^\W\d_]+)(?: ?([\d:(]))?")
 _BEHIND = re.compile(rf" ?(?:{_UNITS})|[次人条个]?(?:{_CHINESE})", re.IGNORECASE)
 _BEFORE = re.compile(rf"(?:{_CHINESE})(?:次数|人数|数|量)?[ \n]?[:(]?[ \n]?$")
+_RATED = re.compile(r"(?<!\w)rated $", re.IGNORECASE)
 # The word before a number; the end of another number before that; what stands between.
 _LABEL = re.compile(r"(\d )?(?<![^\W\d_])((?:[Rr]eaction )?[^\W\d_]+)( ?[:(|\n][ \n]?| )$")
 _LINE_END, _CAPITAL = re.compile(r"[ )]?(?:$|\n)"), re.compile(r" [^\W\d_a-zà-ÿа-я]")
@@ -91,6 +92,8 @@ def _is_labelled(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - 24) : start]
     if _BEFORE.search(before):
         return not text.startswith("年", end)
+    if text.startswith(" out of ", end) and _RATED.search(before):
+        return True
     if found := _LABEL.search(before):
         number, word, mark = found.groups()
         folded = word.casefold()

@@ -160,11 +160,11 @@ def _folded(text: str) -> str:
 
 
 def _days(groups: Sequence[str]) -> list[dt.date]:
-    """The days of a date in numbers: two if day and month could be either."""
+    """The days of a date in numbers: two if day and month could be either, month first."""
     year, _, month, day, one, mark, two, last = groups
     if year:
         return [dt.date(int(year), int(month), int(day))]
-    pairs = {(two, one)} if mark == "." else {(one, two), (two, one)}
+    pairs = [(two, one)] if mark == "." else dict.fromkeys([(one, two), (two, one)])
     return [dt.date(int(last), int(month), int(day)) for month, day in pairs if int(month) <= 12]
 
 

@@ -71,7 +71,12 @@ def _site_of_host(host: str) -> str:
 # printing, on a telephone, in a session, with menus in another language.
 _VIEW = r"(?:amp|druckansicht|mobile|print(?:able|er)?(?:[-_]?(?:friendly|page|version|view))?)"
 _SAME_HOST = re.compile(rf"^(?:www|m|{_VIEW})\.")
-_SAME_PATH = re.compile(rf"^/(?:m|{_VIEW})(?=/.)|[/.]{_VIEW}(?=(?:\.html?)?/?$)", re.IGNORECASE)
+_SAME_PATH = re.compile(
+    rf"^/(?:m|{_VIEW})(?=/.)|[/.]{_VIEW}(?=(?:\.html?)?/?$)"
+    # vBulletin and MyBB
+    r"|(?<=/)(?:print|show)(?=thread\.php$)",
+    re.IGNORECASE,
+)
 _STATE = re.compile(
     r"(?:utm_\w+|fbclid|gclid|mc_[ce]id|phpsessid|jsessionid|session_?id)=|s(?:id)?=[0-9a-f]{16,}$"
     rf"|m=1$|{_VIEW}(?:=\w{{0,4}})?$|[a-z]+={_VIEW}$"

@@ -39,6 +39,8 @@ from scrapy_simhash.text.markup import (
 )
 
 _WORD = re.compile("[A-Za-z0-9]+")
+# Words behind a heading, up to a separator such as the one before the name of the site.
+_ADDED = re.compile(r",? \w(?:(?! [-~] )[^|–—:·•«»<>/()\[\]_]){0,80}(?<! )")
 
 
 class Titles(NamedTuple):
@@ -66,12 +68,19 @@ def find_titles(markup: Markup) -> Titles:
     if inside := [(h, text) for h, text in headings if _holds(folded, _fold(text))]:
         element, heading = inside[-1]
         if not _is_site_name(element, heading, markup):
-            title = heading
+            title = heading + _goes_on(title, heading)
     else:
         elsewhere = markup.metas.get("og:title", "")
         shared = ((h, text) for h, text in headings if _contains(elsewhere, text))
         element, heading = next(shared, headings[0])
     return Titles(element, heading, title)
+
+
+def _goes_on(title: str, heading: str) -> str:
+    """What a title adds to a heading before its next separator: " in Ashford" of a job ad."""
+    start = title.find(heading)
+    found = _ADDED.match(title, start + len(heading)) if start == 0 else None
+    return found[0] if found else ""
 
 
 def _is_site_name(element: HtmlElement, text: str, markup: Markup) -> bool:
@@ -154,6 +163,7 @@ _TEASER = {*BOILERPLATE, "a", "article", "header", "li"}
 
 _JSON_LD = JSONDecoder(strict=False)
 _DIGIT = re.compile(r"\d")
+_DAY = len("2024-03-05")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|2[01])\d\d(?!\d)")
 _FRACTION = re.compile(r"\d+\.\d+")
 _CHANGED = re.compile(r"modif|updated", re.IGNORECASE)
@@ -180,7 +190,8 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
         - "page:time", the first time beside the heading, if none of the dates is known;
         - "page:details", a hash of the numbers in rows of two short cells.
 
-        Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset.
+        Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset; days
+        have no time.
     """
     markup = read_markup(root)
     metas = markup.metas
@@ -379,4 +390,4 @@ def _moment(value: str) -> str:
             moment = moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return value if _YEAR.search(value) else ""
-    return moment.isoformat(timespec="minutes")
+    return str(moment.date()) if len(value) <= _DAY else moment.isoformat(timespec="minutes")

@@ -90,6 +90,11 @@ def test_a_view_of_a_page_is_at_its_place(url: str, expected: str | None) -> Non
     assert view_of("https://a.test/x/1", url) == expected
 
 
+def test_a_thread_and_its_print_view_are_at_one_place() -> None:
+    assert view_of("http://a.test/showthread.php?t=7", "http://a.test/printthread.php?t=7")
+    assert not view_of("http://a.test/showthread.php?t=7", "http://a.test/printthread.php?t=8")
+
+
 @pytest.mark.parametrize(
     ("url", "parts", "rest"),
     [

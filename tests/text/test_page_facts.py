@@ -38,6 +38,14 @@ def test_a_title_that_holds_the_heading_is_the_heading(title: str) -> None:
     assert found == {"page:title": "Goats at sea", "page:heading": "Goats at sea"}
 
 
+@pytest.mark.parametrize("added", [" in Ashford", ", Ashford", " Stoke-on-Trent", " at sea"])
+def test_words_behind_the_heading_belong_to_the_title(added: str) -> None:
+    """A job ad may name the town in the title only."""
+    for end in ("", " - Jobs", " | Jobs", " – Page 2", " (3 open posts)"):
+        found = facts("<h1>Nurse</h1>", f"<title>Nurse{added}{end}</title>")
+        assert found == {"page:title": f"Nurse{added}", "page:heading": "Nurse"}
+
+
 def test_a_title_that_differs_from_the_heading_stays() -> None:
     found = facts("<h1>Goat</h1>", "<title>Goats at sea</title>")
     assert found == {"page:title": "Goats at sea", "page:heading": "Goat"}
@@ -100,13 +108,13 @@ def test_the_title_of_a_drawing_is_not_that_of_the_page() -> None:
     ("time", "value"),
     [
         ("<time datetime='2024-05-06T09:30:15+02:00'>today</time>", "2024-05-06T07:30+00:00"),
-        ("<time datetime='2024-05-06'>Monday</time>", "2024-05-06T00:00"),
+        ("<time datetime='2024-05-06'>Monday</time>", "2024-05-06"),
         ("<time>6 May 2024</time>", "6 May 2024"),
         ("<time>two hours ago</time>", None),
         ("<time datetime='PT5M'>5 minutes to read</time>", None),
         ("<time>12:30</time>", None),
         ("<time class=updated datetime='2024-05-06'></time>", None),
-        ("<time class='published updated' datetime='2024-05-06'></time>", "2024-05-06T00:00"),
+        ("<time class='published updated' datetime='2024-05-06'></time>", "2024-05-06"),
         ("<aside><time datetime='2024-05-06'></time></aside>", None),
         ("<div class=comments><time datetime='2024-05-06'></time></div>", None),
         ("<article><a href=/2><time datetime='2024-05-06'></time></a></article>", None),
@@ -146,7 +154,7 @@ def test_linked_data_gives_the_facts_of_a_thing(thing: object) -> None:
 def test_the_next_event_of_a_calendar_is_not_about_the_page() -> None:
     event = {"@type": "Event", "name": "Rope market", "startDate": "2024-05-06"}
     assert "page:startDate" not in facts("<h1>Goats</h1>", linked_data(event))
-    assert facts("<h1>Rope market</h1>", linked_data(event))["page:startDate"] == "2024-05-06T00:00"
+    assert facts("<h1>Rope market</h1>", linked_data(event))["page:startDate"] == "2024-05-06"
 
 
 def test_reviews_ratings_and_counters_are_no_facts() -> None:

@@ -19,7 +19,7 @@ ASA_PHONE = {"title": "h1::text", "body": "#main-text", "date": ".date::text", "
 
 
 def links(words: Words, count: int, low: int = 3, high: int = 7, tag: str = "li") -> str:
-    """A list of other pages, drawn anew at each request."""
+    """A list of other pages, other ones at each request."""
     titles = [words.title(low, high) for _ in range(count)]
     return "".join(f'<{tag}><a href="/{slug(one) or count}">{one}</a></{tag}>' for one in titles)
 
