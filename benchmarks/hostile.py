@@ -53,7 +53,7 @@ def measured(name: str) -> dict[str, object]:
 
     def outcome(response: HtmlResponse) -> str:
         made = maker.of_item(Subject(Page(response, "n"), is_alone=True), {"url": response.url})
-        return made if isinstance(made, str) else COMPARED
+        return made if isinstance(made, str) else made.reason or COMPARED
 
     def response(body: bytes) -> HtmlResponse:
         return HtmlResponse("http://site.example/a", body=body, encoding="utf-8")

@@ -236,6 +236,7 @@ def fill(index: Index, size: int) -> None:
                 "facts": None, "minhash": None, "page_sketch": None, "beside": None,
                 "differs": None,
                 "quality": QualitySignals(url).packed(), "origin": number + 1,
+                "text_digest": number, "met": run,
             }  # fmt: skip
             yield tuple(map(values.__getitem__, names))
 

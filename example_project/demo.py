@@ -1,7 +1,7 @@
 """Serve the example's sites, crawl them three times, and compare what was stored with the truth.
 
 The first visit meets the sites for the first time. The second fetches the same pages again, in
-another order. Then two prices change, and the third visit has SIMHASH_SAME_URL = "drop", which
+another order. Then two prices change, and the third visit has SIMHASH_KNOWN = "drop", which
 leaves out what has not changed since. `python demo.py` ends with 1 if any of them stored too little
 or too much.
 """
@@ -63,7 +63,7 @@ VISITS = [
             "CONCURRENT_REQUESTS_PER_DOMAIN": 3,
         },
     ),
-    Visit("two prices later, SIMHASH_SAME_URL = drop", True, {"SIMHASH_SAME_URL": "drop"}),
+    Visit("two prices later, SIMHASH_KNOWN = drop", True, {"SIMHASH_KNOWN": "drop"}),
 ]
 KINDS = {
     "original": "originals",
@@ -206,14 +206,15 @@ def main() -> int:
                     by_url = {page.url: page for page in pages}
                 proxy = f"http://127.0.0.1:{port}"
                 result = one_each.submit(crawl, proxy, number, visit.settings).result()
-            unchanged_dropped = visit.settings.get("SIMHASH_SAME_URL") == "drop"
+            unchanged_dropped = visit.settings.get("SIMHASH_KNOWN") == "drop"
             before = frozenset(done[0].stored if unchanged_dropped else ())
             problems += [
                 f"{visit.name}: {problem}" for problem in judge(visit, result, truth, before)
             ]
             done.append(result)
-    if set(done[0].stored) != set(done[1].stored):
-        problems.append("the second visit did not deliver the same items as the first")
+    # In another order, another copy may be the first.
+    if len(done[0].stored) != len(done[1].stored):
+        problems.append("the second visit did not deliver as many items as the first")
     explain_drop(done[0].drops, by_url)
     explain_kept(done[0])
     print(f"\nThe manifest, the feeds and the logs are in {STATE.resolve()}", flush=True)

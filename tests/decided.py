@@ -9,9 +9,10 @@ from itertools import count
 from typing import Any
 
 from scrapy_simhash.db.schema import CONFIRMED, EXACT, TEXT
-from scrapy_simhash.index.decide import Decision, decide, stands_for
+from scrapy_simhash.index.decide import decide, of_group, stands_for
 from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import AMOUNT, Folded
 from scrapy_simhash.item.folding import TEXT as WORDS
@@ -85,16 +86,17 @@ class Seen:
     """The claims of a namespace.
 
     Args:
-        known: whether the similarity of texts is.
+        measured: whether the similarity of texts is known.
         rule: what differs from the usual rule.
     """
 
-    def __init__(self, *, known: bool = True, **rule: Any) -> None:
-        self.rule = replace(Rule(24, 0.9), **rule)
+    def __init__(self, *, measured: bool = True, **rule: Any) -> None:
+        self.rule = replace(Rule(24, 0.9, known="pass"), **rule)
         self.claims: dict[int, Row] = {}
-        self._known = known
+        self._measured = measured
         self._numbers = count(1)
         self._tokens = count(1)
+        self._outdated: dict[int, int] = {}
 
     def meet(self, *things: Thing) -> list[Decision]:
         """Decide on a batch, and note what is claimed and what is the same again."""
@@ -115,9 +117,6 @@ class Seen:
             if (claim := tokens.get(row.token)) and claim.created == row.created
         }
         numbered = [row._replace(id=next(self._numbers)) for row in asked]
-        newest: dict[int, int] = {}
-        for number, claim in self.claims.items():
-            newest[claim.identity] = max(number, newest.get(claim.identity, 0))
         decisions = decide(
             numbered,
             facts,
@@ -126,13 +125,14 @@ class Seen:
                 self._met(numbered[number], other) for other in standing.values()
             ],
             rule=self.rule,
-            newest=newest,
+            visits=Visits(asked[0].epoch) if self.rule.known and asked else NO_VISITS,
             made=made,
         )
         for number, decision in enumerate(decisions):
             if decision.claims and number not in made:
-                self.claims[numbered[number].id] = numbered[number]
+                self.claims[numbered[number].id] = of_group(numbered[number], decision)
         for row, decision in zip(numbered, decisions, strict=True):
+            self._outdated |= {old.id: old.epoch for old in decision.outdated}
             if decision.kind == "same" and decision.match and not decision.claims:
                 claim = decision.match.claim
                 touched = stands_for(claim, row)
@@ -142,6 +142,7 @@ class Seen:
                     epoch=touched.epoch,
                     listing=touched.listing,
                     identity=touched.identity,
+                    met=touched.met,
                 )
         return decisions
 
@@ -149,13 +150,20 @@ class Seen:
         """All that was claimed is stored."""
         self.claims = {id_: row._replace(state=CONFIRMED) for id_, row in self.claims.items()}
 
+    def settle(self) -> None:
+        """The crawl has ended: what it replaced is deleted."""
+        for id_, epoch in self._outdated.items():
+            if id_ in self.claims and self.claims[id_].epoch == epoch:
+                del self.claims[id_]
+        self._outdated.clear()
+
     def kept(self, *things: Thing, batch: int = 64) -> list[Thing]:
         """Decide, so many at a time, and store: those that are not dropped."""
         stored = []
         for start in range(0, len(things), batch):
             part = things[start : start + batch]
             for thing, decision in zip(part, self.meet(*part), strict=True):
-                is_same = decision.kind == "same" and self.rule.same_url == "pass"
+                is_same = decision.kind == "same" and self.rule.known == "pass"
                 if is_same or decision.claims:
                     stored.append(thing)
             self.confirm()
@@ -163,7 +171,7 @@ class Seen:
 
     def _met(self, mine: Row, claim: Row) -> Met:
         apart = _apart(mine.fingerprint, claim.fingerprint)
-        known = self._known and mine.compared_by == claim.compared_by == TEXT
+        known = self._measured and mine.compared_by == claim.compared_by == TEXT
         alike = similarity(mine.fingerprint, claim.fingerprint) if known else None
         return Met(min(128, 3 * apart), alike, False, claim)
 
@@ -186,6 +194,8 @@ class Seen:
             digest=_digest(thing),
             facts=None if facts is None else facts.packed(),
             page_sketch=thing.page_sketch,
+            text_digest=thing.text,
+            met=thing.epoch,
         )
 
 

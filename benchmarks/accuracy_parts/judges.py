@@ -43,7 +43,9 @@ class Plugin(NamedTuple):
 
     def judge(self, visits: Sequence[Visit]) -> list[Judged]:
         """Judge visits in their order; what is kept is stored."""
-        crawler = get_crawler(settings_dict={**self.settings, "TELNETCONSOLE_ENABLED": False})
+        # So that a crawl is compared with those before.
+        given = {**self.settings, "SIMHASH_KNOWN": "drop", "TELNETCONSOLE_ENABLED": False}
+        crawler = get_crawler(settings_dict=given)
         settings = Settings.of(crawler)
         judged: list[Judged] = []
         # With a drawn one the figures would differ a little from run to run.
@@ -71,6 +73,9 @@ class Plugin(NamedTuple):
                 yield Judged(None, f"not compared: {one}")
                 continue
             verdict = next(answers)
+            if one.reason is not None:
+                yield Judged(None, f"not compared: {one.reason}")
+                continue
             is_dropped = verdict.kind == "duplicate" and verdict.match is not None
             yield Judged(
                 int(verdict.match.key) if is_dropped and verdict.match else None,

@@ -134,7 +134,7 @@ def _verdict(
     changes = partial(changes_of, new.text or "", old.text or "")
     met = [(), [Met(apart, similarity, False, rows[0], changes)]]
     facts = [document.facts for document in documents]
-    decision = decide(rows, facts, met, lambda *_: (), rule=rule, newest={}, made={})[1]
+    decision = decide(rows, facts, met, lambda *_: (), rule=rule, made={})[1]
     if decision.differs is not None:
         return f"different things: {in_words(decision.differs)}"
     return "different" if decision.kind == "unique" else "near-duplicates"

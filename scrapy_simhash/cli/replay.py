@@ -290,10 +290,9 @@ class Replay:
         self.stored = np.zeros(count, bool)
         self.matches: dict[int, Met] = {}
         self._find_changes, self._ignored = changes, ignored
-        self._rule = Rule(level.limit, level.similarity, rule.facts, rule.same_url)
+        self._rule = Rule(level.limit, level.similarity, rule.facts)
         # Stored rows that stand for a later document by now.
         self._taken: dict[int, Row] = {}
-        self._newest: dict[int, int] = {}
 
     def choose(self, near: NDArray[np.int64], start: int) -> list[list[int]]:
         """The pairs to decide by: document, earlier one, distance."""
@@ -333,7 +332,6 @@ class Replay:
             met,
             lambda number, standing: [one for other, one in in_batch[number] if other in standing],
             rule=self._rule,
-            newest=self._newest,
             made={},
             learned=self._ignored,
         )
@@ -341,10 +339,7 @@ class Replay:
             zip(batch, decisions, strict=True), start
         ):
             self.stored[number] = claims
-            is_dropped = kind == "same" and not claims and self._rule.same_url == "drop"
-            self.kept[number] = kind != "duplicate" and not is_dropped
-            if claims:
-                self._newest[row.identity] = row.id
+            self.kept[number] = kind != "duplicate"
             if match is not None and kind == "same":
                 self._taken[match.claim.id - 1] = stands_for(match.claim, row)
             elif match is not None and kind == "duplicate":

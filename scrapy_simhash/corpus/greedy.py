@@ -20,11 +20,12 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.batch import fingerprint_key
-from scrapy_simhash.index.decide import Decision, decide
+from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.simhash.measure import common, hamming, similarity_at
 
 # Decisions between two reports of progress; rows to cache, and shingles: 16 MiB.
@@ -144,7 +145,7 @@ class _Greedy:
             facts = self._sketches.facts(mine)
             met = [self._met(place, mine, *one) for one in similar]
             (decision,) = decide(
-                [mine], [facts], [met], _none_in_flight, rule=self._plan.rule, newest={}, made={}
+                [mine], [facts], [met], _none_in_flight, rule=self._plan.rule, made={}
             )
         if decision.claims:
             self._keep(place, keys)

@@ -51,7 +51,7 @@ class Plan:
         Raises:
             ValueError: as :class:`~scrapy_simhash.Index` does.
         """
-        rule = Rule.of(scheme, similarity, distance, facts=facts, same_url="pass")
+        rule = Rule.of(scheme, similarity, distance, facts=facts)
         keys = choose_keys(scheme, similarity, distance, candidates, expected_size=expected_size)
         flips: Sequence[NDArray[np.int32]] = [np.zeros(1, np.int32)] * keys.slots
         if isinstance(keys, Blocks):

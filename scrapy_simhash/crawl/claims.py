@@ -63,9 +63,13 @@ class Claims:
                 self._open[namespace, verdict.claim.id] = subject
                 return verdict
             match = verdict.match
-            if match is None or not match.pending or not self._depends_on_match(verdict):
+            if match is None or not self._depends_on_match(verdict):
                 return verdict
-            if original := self._open.get((namespace, match.claim)):
+            # An unchanged item that was found again may be dropped by a later pipeline, too.
+            original = self._open.get((namespace, match.claim))
+            if original is None and not match.pending:
+                return verdict
+            if original is not None:
                 is_stored = await self._wait_for(original)
                 if is_stored is None:
                     return Verdict("failed_open")
@@ -94,9 +98,11 @@ class Claims:
         verdict = await self._worker.foresee(namespace, document)
         self._errors.note_answer()
         match = verdict.match
-        if match is None or not match.pending:
+        if match is None:
             return verdict
         original = self._open.get((namespace, match.claim))
+        if original is None and not match.pending:
+            return verdict
         if original is not None and await self._wait_for(original):
             return verdict
         return Verdict("unique")
@@ -130,11 +136,13 @@ class Claims:
         # A new file of the database gives the numbers again.
         if self._open.get((namespace, verdict.claim.id)) is subject:
             del self._open[namespace, verdict.claim.id]
-        if stored:
+        is_known = verdict.claim.before is not None
+        if stored and not is_known:
             self._worker.confirm(namespace, verdict.claim)
-        else:
+        elif not stored:
             self._worker.release(namespace, verdict.claim)
-        self._stats.count_outcome(verdict, stored=stored)
+        if not is_known:
+            self._stats.count_outcome(verdict, stored=stored)
 
     def open_count(self) -> int:
         """How many unique items have no outcome yet."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
+from hashlib import blake2b
+from typing import Any
 
+from scrapy import Spider
 from scrapy.crawler import Crawler
 from sqlalchemy import func, select
 
@@ -17,12 +21,25 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import IndexUnusable, NamespaceGone, SchemaMismatch, SchemeMismatch
+from scrapy_simhash.exceptions import (
+    IndexUnavailable,
+    IndexUnusable,
+    NamespaceGone,
+    SchemaMismatch,
+    SchemeMismatch,
+)
+from scrapy_simhash.index.epochs import is_complete
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
+from scrapy_simhash.index.journal import Gone, find_removed
 from scrapy_simhash.index.learned import LearnedField, read_learned
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
+from scrapy_simhash.index.upkeep import (
+    delete_outdated,
+    expire_claims,
+    expire_duplicates,
+    reset_namespace,
+)
 from scrapy_simhash.index.verdict import Claim
 from scrapy_simhash.item.urls import load_sites
 
@@ -39,8 +56,19 @@ def connect(crawler: Crawler, settings: Settings, liveness: Liveness) -> CrawlDa
         liveness,
         spider=spider.name if spider else "",
         job=str(crawler.settings.get("JOBDIR") or ""),
+        arguments=_arguments(spider),
         reset=settings.reset if asked is None else asked in {True, "1", "True", "true"},
     )
+
+
+def _arguments(spider: Spider | None) -> str:
+    """A hash of the attributes of a spider that may be its arguments."""
+    plain = {
+        name: value
+        for name, value in sorted(vars(spider).items() if spider else ())
+        if isinstance(value, (str, int, float, list, tuple)) and not name.startswith("_")
+    }
+    return blake2b(repr(plain).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 class CrawlDatabase:
@@ -50,7 +78,7 @@ class CrawlDatabase:
         settings: of the crawl.
         liveness: where it is noted that the database works.
         spider: its name, for the run.
-        job: distinguishes this crawl from others of the spider.
+        job, arguments: see :meth:`Run.open`.
         reset: empty each namespace when it is opened.
 
     Raises:
@@ -58,12 +86,19 @@ class CrawlDatabase:
     """
 
     def __init__(
-        self, settings: Settings, liveness: Liveness, *, spider: str, job: str, reset: bool
+        self,
+        settings: Settings,
+        liveness: Liveness,
+        *,
+        spider: str,
+        job: str,
+        arguments: str,
+        reset: bool,
     ) -> None:
         self._settings = settings
         self._reset = reset
         self._liveness = liveness
-        self._spider, self._job = spider, job
+        self._who = {"spider": spider, "job": job, "arguments": arguments}
         self._valid_since = 0.0
         self._is_lost = False
         self._open(settings.secret)
@@ -79,9 +114,7 @@ class CrawlDatabase:
             secret=secret,
         )
         try:
-            self.run = Run.open(
-                database, spider=self._spider, job=self._job, on_crash=settings.on_crash
-            )
+            self.run = Run.open(database, **self._who, on_crash=settings.on_crash)
         except BaseException:
             database.close()
             raise
@@ -194,14 +227,6 @@ class CrawlDatabase:
         count = select(func.count()).select_from(schema.duplicates).where(*mine)
         return self._database.read(lambda connection: connection.scalar(count)) or 0
 
-    def unseen(self) -> int:
-        """How many items this run dropped whose original only earlier crawls have seen."""
-        row, claim = schema.duplicates.c, schema.claims.c
-        mine = (row.run == self.run.id, row.action.in_(("drop", "skip")))
-        original = (claim.namespace == row.namespace, claim.id == row.claim)
-        count = select(func.count()).where(*mine, *original, claim.epoch < self.run.epoch)
-        return self._database.read(lambda connection: connection.scalar(count)) or 0
-
     def learned(self) -> list[LearnedField]:
         """The fields that are not compared in the namespaces of this crawl."""
         indexes = self._indexes.values() if self._settings.rule.learn else ()
@@ -213,6 +238,41 @@ class CrawlDatabase:
         for index in self._indexes.values():
             counts.update(asdict(index.lookup.counts))
         return counts
+
+    def close_run(
+        self,
+        *,
+        settled: bool,
+        reason: str,
+        complete: bool = False,
+        gone: Collection[int] = (),
+        stats: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Close the run, delete what it has replaced, and find what is gone.
+
+        Args:
+            settled: see :meth:`Run.close`.
+            reason: as above.
+            complete: as above.
+            stats: as above.
+            gone: the hashes of the identity keys of pages that the site says are gone.
+
+        Returns:
+            how many things were found to be gone.
+        """
+        run = self.run
+        run.close(settled=settled, reason=reason, complete=complete, stats=stats)
+        removed = 0
+        # The run is closed. What fails now is found out by a later one.
+        with suppress(IndexUnavailable):
+            if settled and self._settings.known:
+                for index in self._indexes.values():
+                    delete_outdated(index)
+                is_whole = self._database.read(partial(is_complete, run=run.id))
+                missing = Gone(run, is_whole, gone)
+                for index in self._indexes.values():
+                    removed += find_removed(self._database, index.id, missing)
+        return removed
 
     def close(self) -> None:
         """Close the database, but not the run."""

@@ -8,6 +8,7 @@ worker uses the database.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, cast
 from weakref import WeakValueDictionary
@@ -16,13 +17,14 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
+from scrapy_simhash.crawl.changes import Completeness, written
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.connection import connect
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.errors import ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.feeds import FeedCheck
-from scrapy_simhash.crawl.fields import GroupField, UnusedFieldCheck
+from scrapy_simhash.crawl.fields import ItemField, UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import TooLarge, pack
 from scrapy_simhash.crawl.scrapy_internals import counted_as_load, is_lazy, watch_closing
 from scrapy_simhash.crawl.settings import Settings
@@ -33,7 +35,7 @@ from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Document, Duplicate, Match, Verdict
 from scrapy_simhash.item.quality import better_by
-from scrapy_simhash.signals import near_duplicate
+from scrapy_simhash.signals import item_change, near_duplicate
 from scrapy_simhash.visible import shortened
 
 
@@ -60,7 +62,8 @@ class Deduplicator:
         )
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._errors)
-        self._groups = GroupField(settings.group_field)
+        self._groups = ItemField("SIMHASH_GROUP_FIELD", settings.group_field)
+        self._changes = ItemField("SIMHASH_CHANGE_FIELD", settings.change_field)
         self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
         self._unused = UnusedFieldCheck(
             {
@@ -72,12 +75,16 @@ class Deduplicator:
         feeds = self._feeds = FeedCheck(crawler, self._stats)
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._errors)
-        self._end = CrawlEnd(crawler, settings, self._worker, self._claims, self._stats, feeds)
+        completeness = Completeness(crawler)
+        self._end = CrawlEnd(
+            *(crawler, settings, self._worker, self._claims, self._stats, feeds, completeness)
+        )
         for handler, signal in (
             (self._start.spider_opened, signals.spider_opened),
             (self._tracker.item_scraped, signals.item_scraped),
             (self._tracker.item_dropped, signals.item_dropped),
             (self._tracker.item_dropped, signals.item_error),
+            (completeness.response_received, signals.response_received),
             (feeds.spider_opened, signals.spider_opened),
             (feeds.slot_closed, signals.feed_slot_closed),
             (feeds.exporter_closed, signals.feed_exporter_closed),
@@ -170,15 +177,24 @@ class Deduplicator:
         finally:
             subject.verdict = verdict
             self._stats.count_verdict(subject.page.url, verdict)
+        change = None if verdict.change is None else written(verdict.change)
+        if change is not None:
+            self._send(item_change, subject, item, change=change)
         is_unwanted = self._settings.leaves_out(verdict)
         match = verdict.match
         if match is not None and (verdict.kind == "duplicate" or is_unwanted):
-            self._announce(subject, verdict, item)
-            if await self._record(subject, verdict, item) and is_unwanted:
+            if verdict.kind == "duplicate":
+                self._send(near_duplicate, subject, item, match=match)
+            # What equals a stored item in everything need not be kept.
+            found = verdict.change
+            is_equal = verdict.kind == "same" and found is not None and found.is_equal
+            if (is_equal or await self._record(subject, verdict, item)) and is_unwanted:
                 document = cast("Document", subject.document)
                 message = _message(verdict.kind, document, match)
                 return NearDuplicateItem(message, match, self._settings.log_level)
-        self._groups.write(item, verdict)
+        if subject.document is not None and subject.document.reason is None:
+            self._groups.write(item, verdict.group)
+        self._changes.write(item, change)
         return None
 
     async def _decide(self, subject: Subject, item: Any) -> Verdict:
@@ -188,17 +204,16 @@ class Deduplicator:
             return Verdict("skipped", reason=document)
         subject.document = document
         with counted_as_load(self._crawler):
-            return await self._claims.claim(subject, document)
+            verdict = await self._claims.claim(subject, document)
+        if document.reason is not None and verdict.kind == "unique":
+            return replace(verdict, kind="skipped", reason=document.reason)
+        return verdict
 
-    def _announce(self, subject: Subject, verdict: Verdict, item: Any) -> None:
-        if verdict.kind == "duplicate":
-            self._crawler.signals.send_catch_log(
-                near_duplicate,
-                item=item,
-                response=subject.page.response,
-                match=verdict.match,
-                spider=self._crawler.spider,
-            )
+    def _send(self, signal: object, subject: Subject, item: Any, **more: Any) -> None:
+        response, spider = subject.page.response, self._crawler.spider
+        self._crawler.signals.send_catch_log(
+            signal, item=item, response=response, spider=spider, **more
+        )
 
     async def _record(self, subject: Subject, verdict: Verdict, item: Any) -> bool:
         """Record a duplicate in the index; whether it may be dropped, as that is committed."""
@@ -209,12 +224,13 @@ class Deduplicator:
         # With "skip" the item of a page that was not skipped is dropped here.
         action = "same" if verdict.kind == "same" else self._settings.on_duplicate
         packed, kind = None, None
+        since = None if verdict.change is None else verdict.change.since
         budget = self._settings.quarantine
         with self._errors:
             try:
                 if item is not None and action != "report" and budget:
                     packed, kind = pack(item, largest(budget))
-                duplicate = Duplicate(document, match, action, packed, kind)
+                duplicate = Duplicate(document, match, action, packed, kind, since)
                 await self._worker.remember(subject.page.namespace, duplicate)
             except TooLarge:
                 self._stats.count("quarantine/too_large")
@@ -222,7 +238,7 @@ class Deduplicator:
                     return False
                 # It could not be restored, so it is stored.
                 action = "report"
-                duplicate = Duplicate(document, match, action)
+                duplicate = Duplicate(document, match, action, since=since)
                 await self._worker.remember(subject.page.namespace, duplicate)
             return action != "report"
         self._stats.count("quarantine/failed")

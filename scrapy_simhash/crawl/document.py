@@ -104,21 +104,31 @@ class DocumentMaker:
         if subject.is_alone:
             # The callback has ended, and no other item needs the page.
             release_tree(page.response)
-        if found is None:
-            return self._exact(subject, content)
-        if isinstance(found, str):
-            return found
+        if found is None or isinstance(found, str):
+            return self._exact(subject, content, found)
         key, visit = self._identity(subject, content)
         document = self._by_text(key, page, found, visit)
-        if not isinstance(document, str):
+        if isinstance(document, str):
+            document = self._exact(subject, content, document)
+        if not isinstance(document, str) and not document.exact:
             document.listing = _listing(subject, content)
+            document.alias = content.address if subject.is_alone else None
             document.digest = digest_on(content, page.url)
             document.published, document.canonical = content.published, content.canonical
-            if self._settings.text_budget:
-                # Not in the database's thread: zlib releases the GIL, and while the event loop is
-                # busy re-acquiring it can take 5 ms.
-                document.packed = pack_text(found.text)
+            self._pack(document, document.facts)
         return document
+
+    def _pack(self, document: Document, facts: Facts | None) -> None:
+        """Compress what is kept of a document.
+
+        Not in the database's thread: zlib releases the GIL, and while the event loop is busy
+        re-acquiring it can take 5 ms.
+        """
+        settings = self._settings
+        if settings.values and facts is not None:
+            document.values = facts.shown
+        if settings.text_budget and (document.text or document.values):
+            document.packed = pack_text(document.text or "", document.values)
 
     def of_page(self, page: Page) -> Document | Reason:
         """The document of a page whose items are not known yet, or why it has none.
@@ -199,17 +209,23 @@ class DocumentMaker:
         found[2] += is_cut
         return is_cut
 
-    def _exact(self, subject: Subject, content: ItemContent) -> Document | Reason:
-        """The document of an item that is compared as a whole."""
-        self._stats.count_text(0)
+    def _exact(
+        self, subject: Subject, content: ItemContent, reason: Reason | None
+    ) -> Document | Reason:
+        """The document of an item that is compared as a whole.
+
+        If there is a reason why it has no text, only with its own past.
+        """
+        if reason is None:
+            self._stats.count_text(0)
         if content.digest is None or self._settings.scheme.bits < _DIGEST_BITS:
-            return "unreadable"
+            return reason or "unreadable"
         if content.is_empty and not content.names_page:
-            return "no_text"
+            return reason or "no_text"
         digest = cast("bytes", digest_on(content, subject.page.url))
         bits = min(self._settings.scheme.bits, 8 * len(digest))
         key, visit = self._identity(subject, content)
-        return Document(
+        document = Document(
             Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None),
             key,
             subject.page.url,
@@ -218,9 +234,13 @@ class DocumentMaker:
             facts=_NO_FACTS,
             digest=digest,
             exact=True,
+            reason=reason,
+            alias=content.address if subject.is_alone else None,
             published=content.published,
             canonical=content.canonical,
         )
+        self._pack(document, content.facts)
+        return document
 
     def _by_text(self, key: str, page: Page, found: _Text, visit: int | None) -> Document | Reason:
         settings, text = self._settings, found.text

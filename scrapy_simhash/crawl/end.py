@@ -9,6 +9,7 @@ from pathlib import Path
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import run_in_thread
 
+from scrapy_simhash.crawl.changes import Completeness
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.scrapy_internals import replaces_feeds
@@ -19,6 +20,8 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
+
+_STATUSES = ("new", "changed", "moved", "unchanged", "removed", "back")
 
 # Learned fields that are logged, those learned last first.
 _LOGGED = 10
@@ -38,6 +41,7 @@ class CrawlEnd:
         claims: those that are still open.
         stats: where the last figures go.
         feeds: whether they have the items.
+        completeness: whether everything was met.
     """
 
     crawler: Crawler
@@ -46,6 +50,7 @@ class CrawlEnd:
     claims: Claims
     stats: CrawlStats
     feeds: FeedCheck
+    completeness: Completeness
     reason: str = field(default="finished", init=False)
     pipeline_error: Exception | None = field(default=None, init=False)
 
@@ -99,13 +104,13 @@ class CrawlEnd:
                 figures.orphans,
                 figures.run,
             )
-        if figures.unseen and replaces_feeds(self.crawler):
+        changes = self.stats.changes()
+        known = changes.get("unchanged", 0) + changes.get("moved", 0)
+        if known and self.settings.known == "drop" and replaces_feeds(self.crawler):
             logger.warning(
-                "Items dropped as duplicates of items that only earlier crawls have seen: %d. A "
-                "feed that replaces theirs lacks them. SIMHASH_RESET = True compares each crawl "
-                "with itself only. To return what was dropped: scrapy simhash restore --run %d",
-                figures.unseen,
-                figures.run,
+                "Items that earlier crawls have stored, left out by SIMHASH_KNOWN = 'drop': %d. A "
+                "feed that replaces theirs lacks them. With SIMHASH_KNOWN = 'pass' it is complete",
+                known,
             )
         pushed_out, orphans = figures.counts.get("items", 0), figures.counts.get("orphans", 0)
         too_large = self.stats.get("quarantine/too_large")
@@ -132,10 +137,18 @@ class CrawlEnd:
                 "again",
                 problem,
             )
-        figures, path = self.worker.figures, self.settings.report
-        closed = await self.worker.close(
-            settled=not problem, reason=self.reason, stats=self.stats.all()
+        figures, settings = self.worker.figures, self.settings
+        path = settings.report
+        check = self.completeness
+        removed = await self.worker.close(
+            settled=not problem,
+            complete=not check.has_failed() and settings.on_duplicate != "skip",
+            gone=check.gone,
+            reason=self.reason,
+            stats=self.stats.all(),
         )
+        closed = removed is not None
+        self._log_changes(removed or 0)
         # A run without any page has nothing to report.
         if closed and figures.run is not None and path is not None and figures.sizes:
             try:
@@ -144,6 +157,18 @@ class CrawlEnd:
                 logger.exception("The report could not be written")
             else:
                 logger.info("The report is in %s", path)
+
+    def _log_changes(self, removed: int) -> None:
+        """What is new, changed, and so on; nothing for a first crawl."""
+        self.stats.count_removed(removed)
+        found = self.stats.changes()
+        counts = [(found[name], name) for name in _STATUSES if found.get(name)]
+        if set(found) > {"new"} or (found and "new" not in found):
+            shown = ", ".join(f"{count:,} {name}" for count, name in counts)
+            logger.info(
+                "Compared with earlier crawls: %s",
+                shown,
+            )
 
     def _write_report(self, path: Path, run: int) -> None:
         # Slow to import, and few crawls need it.

@@ -1,4 +1,4 @@
-"""The fields of items that settings name: those that are compared, and the one for the group."""
+"""The fields of items that settings name: those that are compared, and those that are written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from scrapy_simhash.index.verdict import Verdict
 from scrapy_simhash.loading import load_object
 from scrapy_simhash.visible import shortened
 
@@ -122,25 +121,27 @@ class UnusedFieldCheck:
                 )
 
 
-class GroupField:
-    """Writes the name of an item's group into the item.
+class ItemField:
+    """A field that is written into items which are stored.
 
     Args:
+        setting: the name of the setting.
         name: of the field; None writes nothing.
     """
 
-    def __init__(self, name: str | None) -> None:
+    def __init__(self, setting: str, name: str | None) -> None:
+        self._setting = setting
         self._name = name
         self._warned: set[type] = set()
 
-    def write(self, item: Any, verdict: Verdict) -> None:
-        """Write the group of an item that is stored; one that can't take it stays unchanged."""
-        if self._name is None or verdict.group is None:
+    def write(self, item: Any, value: Any) -> None:
+        """Write a value, unless it is None; an item that can't take it stays unchanged."""
+        if self._name is None or value is None:
             return
         from itemadapter import ItemAdapter  # noqa: PLC0415  (as above)
 
         try:
-            ItemAdapter(item)[self._name] = verdict.group
+            ItemAdapter(item)[self._name] = value
         except Exception as error:  # noqa: BLE001 - item classes are users' code
             self._warn_once(type(item), error)
 
@@ -149,8 +150,9 @@ class GroupField:
             return
         self._warned.add(kind)
         logger.warning(
-            "SIMHASH_GROUP_FIELD = %r can't be written to items of %s.%s (%s: %s). They are stored "
-            "without it; add the field to the class",
+            "%s = %r can't be written to items of %s.%s (%s: %s). They are stored without it; add "
+            "the field to the class",
+            self._setting,
             self._name,
             kind.__module__,
             kind.__qualname__,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from scrapy_simhash.index.index import BATCH
-from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Claim, Document, Duplicate
 
 #: Seconds for which claims are gathered for one transaction, which costs as much as several claims
@@ -57,7 +56,7 @@ class Job:
 class Barrier:
     """Answered when every job before it is done. With `close`, the run is closed and work ends."""
 
-    close: Callable[[Run], None] | None = None
+    close: Callable[[Any], int] | None = None
     answer: Future[bool] = field(default_factory=Future)
 
 

@@ -31,7 +31,7 @@ from scrapy_simhash.exceptions import IndexUnusable, SettingError
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import FactsMode, Verdict
+from scrapy_simhash.index.verdict import FactsMode, Known, Verdict
 from scrapy_simhash.item.quality import Criterion
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
 from scrapy_simhash.simhash.scheme import Scheme, load_scheme, longest_text
@@ -97,7 +97,10 @@ class Settings:
     extractor: Extractor = _setting("density", load_extractor)
     min_features: int = _setting(8, checks.whole(1, 10_000))
     max_text: int = _setting(1_000_000, checks.whole(1, 100_000_000))
-    same_url: Literal["pass", "drop"] = _setting("pass", checks.one_of("pass", "drop"))
+    known: Known = _setting("pass", checks.one_of("pass", "drop"))
+    change_field: str | None = _setting(None, checks.optional_name)
+    change_similarity: float = _setting(1.0, checks.number(0.7, 1))
+    values: bool = _setting(True, checks.flag)
     on_crash: Literal["release", "keep"] = _setting("release", checks.one_of("release", "keep"))
     on_error: Literal["pass", "close"] = _setting("pass", checks.one_of("pass", "close"))
     timeout: float = _setting(10.0, checks.number(0.1, 3600))
@@ -146,8 +149,9 @@ class Settings:
             self.similarity,
             self.distance,
             facts=self.facts,
-            same_url=self.same_url,
+            known=self.known,
             learn=self.learn,
+            change_similarity=self.change_similarity,
         )
 
     @property
@@ -174,12 +178,12 @@ class Settings:
     def ignored(self, item: Any) -> Sequence[str]:
         """The irrelevant fields of an item."""
         ignored = () if self.ignore_fields is None else self.ignore_fields.of(item)
-        return ignored if self.group_field is None else (*ignored, self.group_field)
+        return (*ignored, *filter(None, (self.group_field, self.change_field)))
 
     def leaves_out(self, verdict: Verdict) -> bool:
         """Whether an item with this verdict is not to be stored."""
         if verdict.kind == "same":
-            return self.same_url == "drop" and verdict.claim is None
+            return self.known == "drop" and verdict.claim is None
         return verdict.kind == "duplicate" and self.on_duplicate != "report"
 
     def namespace_of(self, spider: Spider | None) -> str:
@@ -214,7 +218,8 @@ class Settings:
             distance=self.distance,
             candidates=self.candidates,
             scheme=self.scheme,
-            same_url=self.same_url,
+            known=self.known,
+            change_similarity=self.change_similarity,
             text_budget=self.text_budget,
             item_budget=self.quarantine,
             expected_size=self.expected_size,

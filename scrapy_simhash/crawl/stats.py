@@ -111,6 +111,15 @@ class CrawlStats:
         found |= {name: figures.counts.get(count, 0) for name, count in _COUNTED.items()}
         self._set(values | {name: count for name, count in found.items() if count})
 
+    def count_removed(self, removed: int) -> None:
+        """Set how many things are gone, if any."""
+        if removed:
+            self._set({"changes/removed": removed})
+
+    def changes(self) -> dict[str, int]:
+        """How many items there are of each status."""
+        return self._below("changes/")
+
     def get(self, name: _Counter) -> int:
         """The value of a counter so far."""
         value: int = self._collector.get_value(f"simhash/{name}", 0)
@@ -186,6 +195,10 @@ def _names(url: str, verdict: Verdict) -> Iterator[str]:
             yield "duplicates/same_site" if is_same else "duplicates/other_site"
         case kind:
             yield kind
+    if verdict.change is not None and verdict.change.status != "copy":
+        yield f"changes/{verdict.change.status}"
+        if verdict.change.is_back:
+            yield "changes/back"
     if verdict.kind == "unique" and verdict.differs is not None:
         yield "kept/other_facts"
         yield f"kept/other_facts/{verdict.differs}"

@@ -26,7 +26,6 @@ from scrapy_simhash.exceptions import (
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.learned import LearnedField
 from scrapy_simhash.index.recovery import HEARTBEAT
-from scrapy_simhash.index.runs import Run
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +48,7 @@ class Figures:
     secret: bytes | None = field(default=None, repr=False)
     recovered: int = 0
     orphans: int = 0
-    unseen: int = 0
+    removed: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     learned: Sequence[LearnedField] = ()
@@ -334,11 +333,11 @@ class DatabaseThread:
             with suppress(Exception):
                 figures, database = self._figures, self._database
                 figures.sizes, figures.counts = database.sizes(), database.counts()
-                figures.orphans, figures.unseen = database.orphans(), database.unseen()
+                figures.orphans = database.orphans()
                 figures.learned = database.learned()
         return True
 
-    def _end(self, close: Callable[[Run], None]) -> bool:
+    def _end(self, close: Callable[[CrawlDatabase], int]) -> bool:
         """Close the run and the database; whether that worked."""
         # The last attempt to write the backlog.
         is_in_place, reason = self._is_in_place(), self._breaker.error
@@ -350,7 +349,7 @@ class DatabaseThread:
             if self._database is not None:
                 # A run whose outcomes could not be written stays open: it counts as crashed.
                 if not self._backlog:
-                    close(self._database.run)
+                    self._figures.removed = close(self._database)
                 self._database.close()
             if self._backlog:
                 self.abandon()

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, cast
@@ -148,26 +148,22 @@ class Worker:
         self._left -= min(spent, self._timeout / 2)
         self._at_most -= spent
 
-    async def close(
-        self, *, settled: bool, reason: str, stats: Mapping[str, Any] | None = None
-    ) -> bool:
+    async def close(self, **given: Any) -> int | None:
         """Do all jobs so far, close the run and the database; waits as :meth:`flush` says.
 
         Args:
-            settled: see :meth:`Run.close`.
-            reason: why the crawl ended.
-            stats: see :meth:`Run.close`.
+            given: see :meth:`CrawlDatabase.close_run`.
 
         Returns:
-            whether there was a run and it is closed.
+            how many things were found to be gone; None if there was no run, or it is not closed.
         """
         if self._thread is None or self._is_closed:
-            return False
+            return None
         self._is_closed = True
-        barrier = Barrier(lambda run: run.close(settled=settled, reason=reason, stats=stats))
+        barrier = Barrier(lambda database: database.close_run(**given))
         started = time.monotonic()
         try:
-            return await self._pass(barrier, self._left, self._at_most)
+            is_closed = await self._pass(barrier, self._left, self._at_most)
         except TimeoutError:
             self._work.abandon()
             logger.error(  # noqa: TRY400 - the traceback is of no use
@@ -175,7 +171,8 @@ class Worker:
                 "releases its claims",
                 time.monotonic() - started,
             )
-            return False
+            return None
+        return self.figures.removed if is_closed else None
 
     async def _pass(self, barrier: Barrier, timeout: float, at_most: float) -> bool:
         self._jobs.put(barrier)

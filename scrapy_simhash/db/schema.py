@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import mysql
 
 #: The version of these tables, to be raised with every change. Others are refused.
-VERSION = 8
+VERSION = 9
 
 #: States of a claim.
 PENDING, CONFIRMED = 0, 1
@@ -115,7 +115,9 @@ runs = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("spider", String(255), nullable=False),
+    # Its JOBDIR, and a hash of the spider's arguments.
     Column("job", Text, nullable=False),
+    Column("arguments", String(64), nullable=False, default=""),
     Column("host", String(255), nullable=False),
     Column("process", String(64), nullable=False),
     Column("opened", Double, nullable=False),
@@ -126,6 +128,8 @@ runs = Table(
     Column("epoch", Integer, nullable=False, default=0),
     # Everything the run confirmed is known to be stored: its claims are final.
     Column("settled", Boolean, nullable=False, default=False),
+    # Whether it met everything that it was to meet, as far as it came.
+    Column("complete", Boolean, nullable=False, default=False),
     # Counts heartbeats, independent of clocks.
     Column("heartbeats", BigInteger, nullable=False, default=0),
     # When it was first found silent for too long; a second check later declares it dead.
@@ -181,6 +185,10 @@ claims = Table(
     Column("quality", _Digest, nullable=False, default=b""),
     # The first claim of its group: itself, or the first version of the same item.
     Column("origin", BigInteger, nullable=False, default=0),
+    # 64 bits of a hash of the text.
+    Column("text_digest", BigInteger, nullable=False, default=0),
+    # The run that met the item last; 0 once it was found to be gone.
+    Column("met", Integer, nullable=False, default=0),
     sqlite_with_rowid=False,
     **_MYSQL,
 )
@@ -189,8 +197,12 @@ claims = Table(
 Index("simhash_runs_settled", runs.c.settled)
 Index("simhash_runs_invalidated", runs.c.invalidated)
 
-# Each batch looks up earlier claims by identity.
-Index("simhash_claims_identity", claims.c.namespace, claims.c.identity)
+# Each batch looks up earlier claims by identity. The end of a crawl finds what it did not meet: the
+# other columns are there so that it reads no rows.
+Index(
+    "simhash_claims_identity",
+    *(claims.c[name] for name in ("namespace", "identity", "met", "origin")),
+)
 # Invalidated claims of a run are deleted in this order, in all namespaces.
 Index("simhash_claims_run", claims.c.run, claims.c.namespace, claims.c.id)
 
@@ -221,6 +233,7 @@ duplicates = Table(
     Column("size", Integer, nullable=False),
     Column("compared_by", SmallInteger, nullable=False),
     Column("digest", _Digest),
+    Column("text_digest", BigInteger, nullable=False, default=0),
     Column("facts", _Blob),
     Column("minhash", _Sketch),
     Column("quality", _Digest, nullable=False, default=b""),
@@ -244,6 +257,8 @@ duplicates = Table(
     **_MYSQL,
 )
 
+# Each batch looks up what was a duplicate when it was last met.
+Index("simhash_duplicates_identity", duplicates.c.namespace, duplicates.c.identity)
 # Releasing a claim marks its duplicates as orphaned.
 Index("simhash_duplicates_claim", duplicates.c.namespace, duplicates.c.claim)
 Index("simhash_duplicates_run", duplicates.c.run)
@@ -273,6 +288,35 @@ Index(
     *(texts.c[name] for name in ("namespace", "claim", "duplicate", "bytes", "site")),
 )
 
+
+# What changed, moved, disappeared and came back: see `index.journal`.
+changes = Table(
+    "simhash_changes",
+    metadata,
+    Column("namespace", Integer, primary_key=True, autoincrement=False),
+    # The token of the document: a repeated transaction recognises its own rows.
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("run", Integer, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("identity", BigInteger, nullable=False),
+    Column("key", _LongText, nullable=False),
+    # Null if equal to the key: see `url_of`.
+    Column("url", _LongText),
+    # Where it was before, if that was elsewhere.
+    Column("moved_from", _LongText),
+    # The claims whose texts it had before and has now; 0 where there is none. `before` belongs to
+    # the duplicate of that number, if there is one.
+    Column("claim", BigInteger, nullable=False),
+    Column("before", BigInteger, nullable=False),
+    Column("duplicate", BigInteger, nullable=False),
+    Column("similarity", Double),
+    # The short values that changed, as JSON.
+    Column("fields", _Blob),
+    sqlite_with_rowid=False,
+    **_MYSQL,
+)
+Index("simhash_changes_created", changes.c.namespace, changes.c.created)
 
 # See `index.learned`.
 learned = Table(

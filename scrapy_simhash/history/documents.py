@@ -26,7 +26,7 @@ from scrapy_simhash.index.verdict import Row
 # Columns of claims and duplicates; and those that only claims have.
 _COLUMNS = (
     *("created", "identity", "run", "compared_by", "fingerprint", "size"),
-    *("digest", "facts", "minhash"),
+    *("digest", "text_digest", "facts", "minhash"),
 )
 _OF_VISIT = ("token", "visit", "listing", "page_sketch")
 

@@ -42,7 +42,7 @@ def read_texts(
     return {
         (claim, duplicate): text
         for claim, duplicate, packed in found
-        if (claim, duplicate) in pairs and (text := unpack_text(packed)) is not None
+        if (claim, duplicate) in pairs and (text := unpack_text(packed))
     }
 
 

@@ -5,8 +5,8 @@ Pure arithmetic: fingerprints, keys, rows, and which documents of the batch are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, cast
@@ -95,13 +95,28 @@ def make_batch(
     fingerprints = np.frombuffer(packed, np.uint8).reshape(-1, width)
     texts = [packed_text(document) if keep_texts else None for document in documents]
     asked, asker = _probes(stored, flips)
-    in_batch = _in_batch(fingerprints, [row.digest for row in rows], limit)
+    apart = {number for number, keys in enumerate(stored) if not keys}
+    in_batch = _in_batch(fingerprints, [row.digest for row in rows], limit, apart)
     return Batch(documents, fingerprints, stored, asked, asker, rows, in_batch, texts)
+
+
+def with_aliases(batch: Batch, newest: Mapping[int, int]) -> Batch:
+    """A batch in which each item that is known by its alias alone has that as its identity."""
+    rows = list(batch.rows)
+    for number, (row, document) in enumerate(zip(rows, batch.documents, strict=True)):
+        if document.alias is None or row.identity in newest:
+            continue
+        if (identity := identity_hash(document.alias)) in newest:
+            key = storable(document.alias)
+            rows[number] = row._replace(identity=identity, key=key, visit=row.epoch)
+    return batch if rows == batch.rows else replace(batch, rows=rows)
 
 
 def keys_of(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
     """The keys of a document: those of its text, and one of the item as a whole."""
     stored: list[KeyRow] = []
+    if document.reason is not None:
+        return stored
     if not document.exact:
         stored += map(KeyRow, range(keys.slots), keys.keys(document.sketch).tolist())
     if (whole := whole_key(document)) is not None:
@@ -149,6 +164,8 @@ def document_row(
         minhash=None if shingles is None or not shingles.size else minhash(shingles),
         page_sketch=document.page_sketch,
         quality=document.quality.packed(),
+        text_digest=text_digest_of(document),
+        met=run,
     )
 
 
@@ -165,6 +182,18 @@ def digest_of(document: Document) -> bytes | None:
     if document.exact and document.digest is None:
         return cast("int", document.sketch.fingerprint).to_bytes(20, "big")[-16:]
     return document.digest
+
+
+def text_digest_of(document: Document) -> int:
+    """64 bits of a hash of a text's shingles, or of the text; 0 where there is none."""
+    shingles = document.sketch.shingles
+    if shingles is not None:
+        data = shingles.tobytes()
+    elif document.text is not None:
+        data = document.text.encode("utf-8", "surrogatepass")
+    else:
+        return 0
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little", signed=True)
 
 
 def how_compared(document: Document) -> int:
@@ -219,6 +248,7 @@ def duplicate_row(
     return {
         **{name: getattr(mine, name) for name in _SHARED},
         "url": None if mine.url == mine.key else mine.url,
+        "created": mine.created if duplicate.since is None else duplicate.since,
         "id": duplicate.id,
         "claim": match.claim,
         "distance": match.distance,
@@ -233,9 +263,15 @@ def duplicate_row(
 
 
 def _in_batch(
-    fingerprints: NDArray[np.uint8], digests: Sequence[bytes | None], limit: int
+    fingerprints: NDArray[np.uint8],
+    digests: Sequence[bytes | None],
+    limit: int,
+    apart: Collection[int],
 ) -> list[list[tuple[int, int]]]:
-    """For each, distance and number of the earlier ones that are near enough, or equal items."""
+    """For each, distance and number of the earlier ones that are near enough, or equal items.
+
+    Those that are `apart` have none.
+    """
     in_batch: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
     if len(fingerprints) < 2:
         return in_batch
@@ -250,7 +286,8 @@ def _in_batch(
     # Each is near itself; usually there are no other pairs.
     if np.count_nonzero(near) > len(near):
         for number, other in np.argwhere(np.tril(near, -1)).tolist():
-            in_batch[number].append((int(distances[number, other]), other))
+            if number not in apart and other not in apart:
+                in_batch[number].append((int(distances[number, other]), other))
     return in_batch
 
 
@@ -259,12 +296,12 @@ def _probes(
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Every key to look up, slot first, in ascending order; and the document that asks for it."""
     slots = len(flips)
-    by_text = [number for number, keys in enumerate(stored) if keys[0].slot == 0]
+    by_text = [number for number, keys in enumerate(stored) if keys and keys[0].slot == 0]
     own = np.array([[row.key for row in stored[number][:slots]] for number in by_text], np.int32)
     # A row for each document, and a column for each flip of each slot.
     slot_of = np.repeat(np.arange(slots), [len(one) for one in flips])
     probes = slotted(slot_of, own.reshape(-1, slots)[:, slot_of] ^ np.concatenate(flips))
-    whole = [number for number, keys in enumerate(stored) if keys[-1].slot == slots]
+    whole = [number for number, keys in enumerate(stored) if keys and keys[-1].slot == slots]
     of_whole = slotted(slots, np.array([stored[number][-1].key for number in whole], np.int64))
     asked = np.concatenate([probes.ravel(), of_whole])
     asker = np.repeat([*by_text, *whole], [len(slot_of)] * len(by_text) + [1] * len(whole))
@@ -317,5 +354,5 @@ def fingerprint_key(fingerprint: bytes) -> int:
 def packed_text(document: Document) -> bytes | None:
     """The compressed text of a document; None if it has no text to store."""
     if document.packed is None and document.text is not None:
-        return pack_text(document.text)
+        return pack_text(document.text, document.values)
     return document.packed

@@ -23,15 +23,30 @@ from scrapy_simhash.index.batch import (
     pack_keys,
     packed_text,
     statement_size,
+    with_aliases,
 )
 from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of
-from scrapy_simhash.index.decide import Decision, decide, of_group, stands_for
-from scrapy_simhash.index.lookup import Lookup
+from scrapy_simhash.index.decide import decide, of_group, stands_for
+from scrapy_simhash.index.journal import (
+    entries,
+    forget,
+    record,
+)
+from scrapy_simhash.index.lookup import Lookup, Outdated
+from scrapy_simhash.index.past import changes_of_batch, places_of
 from scrapy_simhash.index.queries import Found, Hits
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Row, Verdict
-from scrapy_simhash.index.writer import Writer, ask_present, ask_to_confirm, deletion_row
+from scrapy_simhash.index.verdict import Change, Claim, Document, Duplicate, Row, Verdict
+from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits
+from scrapy_simhash.index.writer import (
+    Writer,
+    ask_known,
+    ask_present,
+    ask_to_confirm,
+    deletion_row,
+)
+from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.text.packed import TooLarge
 
 
@@ -42,11 +57,21 @@ class _Asked(NamedTuple):
         confirmed: to the confirmation.
         hits: to :meth:`Lookup.ask`.
         present: which claims of the duplicates still exist.
+        known: what was recorded of the duplicates in earlier visits.
     """
 
     confirmed: Answer | None
     hits: Answer | None
     present: Answer | None
+    known: Answer | None
+
+
+class _Done(NamedTuple):
+    """What a transaction has done; the claims that it replaced end with the run."""
+
+    verdicts: list[Verdict]
+    usage: UsageCounters
+    outdated: dict[int, Outdated]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +87,7 @@ class Work:
         batch: the documents to be claimed, if any.
         confirm: rows of claims.
         release: rows of claims.
+        restore: claims of unchanged items that were not stored after all.
         duplicates: rows of duplicates, each with its compressed text.
     """
 
@@ -73,33 +99,46 @@ class Work:
     batch: Batch | None
     confirm: Sequence[Row]
     release: Sequence[Row]
+    restore: Sequence[Claim]
     duplicates: Sequence[tuple[dict[str, Any], bytes | None]]
 
-    def execute(self, connection: Connection, retried: bool) -> tuple[list[Verdict], UsageCounters]:
+    @property
+    def visits(self) -> Visits:
+        """Which claims are current."""
+        return self.run.visits if self.lookup.rule.known else NO_VISITS
+
+    def execute(self, connection: Connection, retried: bool) -> _Done:
         """Take the lock and do the work; `retried` if an earlier attempt may be committed."""
         namespace = self.lookup.namespace.id
         new_claims = len(self.batch.documents) if self.batch else 0
         locking = ask_lock(connection, namespace, new_claims)
         # Releasing comes first, and depends on the answer to the lock.
-        asked = None if self.release else self._ask(connection)
+        asked = None if self.release or self.restore else self._ask(connection)
         writer = Writer(connection, namespace, locking(), self.budgets)
         writer.usage.largest_text = min(writer.usage.largest_text, self.largest_row // 2)
         writer.delete([deletion_row(row) for row in self.release], orphaned=True)
+        writer.restore(self.restore)
+        writer.meet(self.lookup.replaced_by(row.id for row in self.release), self.run.id)
+        forget(connection, namespace, [row.token for row in self.release])
+        forget(connection, namespace, [claim.row.token for claim in self.restore])
         asked = asked or self._ask(connection)
         if writer.make_again(self.confirm, asked.confirmed):
             asked = self._ask(connection)
         verdicts: list[Verdict] = []
+        outdated: dict[int, Outdated] = {}
         if self.batch is not None and asked.hits is not None:
             made = self.lookup.made_before(connection, self.batch, self.now) if retried else {}
             hits = self.lookup.hits(asked.hits)
-            verdicts = self._claim(connection, writer, self.batch, hits, made, retried=retried)
-        if asked.present is not None:
-            writer.record_duplicates(self.duplicates, asked.present, retried=retried)
+            outdated, verdicts = self._claim(
+                connection, writer, self.batch, hits, made, retried=retried
+            )
+        if asked.present is not None and asked.known is not None:
+            writer.record_duplicates(self.duplicates, asked.present, asked.known, retried=retried)
         writer.usage.record()
         if retried:
             # The server may have been down to be restored from a backup.
             self.run.check(connection)
-        return verdicts, writer.usage
+        return _Done(verdicts, writer.usage, outdated)
 
     def _claim(
         self,
@@ -110,9 +149,10 @@ class Work:
         made: dict[int, Row],
         *,
         retried: bool,
-    ) -> list[Verdict]:
-        """Decide on the batch, and write its claims; `made` are those of an earlier attempt."""
+    ) -> tuple[dict[int, Outdated], list[Verdict]]:
+        """Decide on the batch and write its claims; `made` are those of an earlier attempt."""
         lookup = self.lookup
+        batch = with_aliases(batch, hits.newest)
         found = lookup.candidates(connection, batch, hits)
         lookup.counts.candidates += len(found.claims)
         if learns := lookup.rule.learn:
@@ -127,17 +167,14 @@ class Work:
             compared(connection, lookup, batch, found, hits.newest),
             partial(compared_in_batch, batch),
             rule=lookup.rule,
-            newest=hits.newest,
+            visits=self.visits,
+            places=places_of(connection, lookup, hits),
             made=made,
             learned=lookup.learned.ignored,
         )
         # An earlier attempt may have counted them.
         if learns and not retried:
-            pairs = [
-                (mine, document.facts, decision.pair.claim)
-                for mine, document, decision in zip(wanted, batch.documents, decisions, strict=True)
-                if decision.pair is not None and document.facts is not None
-            ]
+            pairs = _pairs(batch, wanted, decisions)
             lookup.learned.note(connection, lookup.namespace.id, pairs, writer.numbers.stop - 1)
         fresh = {
             number: _beside(wanted[number], decision)
@@ -147,26 +184,46 @@ class Work:
         written = made | _write(writer, lookup, batch, found, fresh)
         writer.touch(
             [
-                stands_for(decision.match.claim, wanted[number])
-                for number, decision in enumerate(decisions)
+                stands_for(decision.match.claim, mine)
+                for mine, decision in zip(wanted, decisions, strict=True)
                 # A changed version has a claim of its own; the old claim stays as it is.
                 if decision.kind == "same" and decision.match and not decision.claims
             ],
             self.now,
         )
-        return [
-            _verdict(decision, written.get(number), lookup.bits)
-            for number, decision in enumerate(decisions)
+        changes = changes_of_batch(connection, lookup, batch.documents, wanted, decisions)
+        decided = list(zip(wanted, decisions, changes, strict=True))
+        new = [mine for number, mine in enumerate(decided) if number not in made]
+        rows = [row for mine in new for row in entries(*mine)]
+        record(connection, rows, retried=retried)
+        return _outdated(wanted, decisions), [
+            self._verdict(*mine, written.get(number)) for number, mine in enumerate(decided)
         ]
+
+    def _verdict(self, mine: Row, decision: Decision, change: Change, row: Row | None) -> Verdict:
+        found = decision.match
+        claim = Claim(row.id, row) if row else None
+        if decision.kind == "same" and claim is None and found and self.lookup.rule.known == "pass":
+            claim = Claim(found.claim.id, stands_for(found.claim, mine), before=found.claim)
+        return Verdict(
+            decision.kind,
+            match=match_of(found, self.lookup.bits) if found else None,
+            claim=claim,
+            differs=decision.differs,
+            change=change,
+        )
 
     def _ask(self, connection: Connection) -> _Asked:
         """Confirm, and ask for everything that does not depend on another answer."""
         namespace = self.lookup.namespace.id
         confirmed = ask_to_confirm(connection, namespace, self.confirm)
         hits = None if self.batch is None else self.lookup.ask(connection, self.batch)
+        if not self.duplicates:
+            return _Asked(confirmed, hits, None, None)
         claims = {row["claim"] for row, _ in self.duplicates}
-        present = ask_present(connection, namespace, claims) if claims else None
-        return _Asked(confirmed, hits, present)
+        identities = {row["identity"] for row, _ in self.duplicates}
+        present = ask_present(connection, namespace, claims)
+        return _Asked(confirmed, hits, present, ask_known(connection, namespace, identities))
 
 
 def execute(
@@ -183,14 +240,17 @@ def execute(
     wanted = [document for document, reason in zip(claims, reasons, strict=True) if not reason]
     work = _prepare(lookup, budgets, most, run, database.now(), documents=wanted, **given)
     try:
-        decided, usage = database.transact_once(work.execute, lookup.namespace.id, in_pipeline=True)
+        done = database.transact_once(work.execute, lookup.namespace.id, in_pipeline=True)
     except TooLarge as error:
         if claims or given["duplicates"]:
             raise
         # Outcomes are small: it must be something else, and they must not be lost.
         raise IndexUnavailable(str(error)) from error.__cause__
-    lookup.note(len(wanted), usage)
-    answers = iter(decided)
+    lookup.note(len(wanted), done.usage)
+    for number in lookup.replaced_by(row.id for row in work.release):
+        del lookup.outdated[number]
+    lookup.outdated |= done.outdated
+    answers = iter(done.verdicts)
     return [Verdict("skipped", reason=reason) if reason else next(answers) for reason in reasons]
 
 
@@ -246,20 +306,43 @@ def _prepare(
         now,
         lookup.batch(documents, claimant, now=now, keep_texts=keeps) if documents else None,
         mine(confirm),
-        mine(release),
+        mine([claim for claim in release if claim.before is None]),
+        [claim for claim in release if claim.before and claim.row.namespace == namespace.id],
         rows,
     )
 
 
-def _verdict(decision: Decision, row: Row | None, bits: int) -> Verdict:
-    match = match_of(decision.match, bits) if decision.match else None
-    claim = Claim(row.id, row) if row else None
-    return Verdict(decision.kind, match=match, claim=claim, differs=decision.differs)
+def _pairs(
+    batch: Batch, wanted: Sequence[Row], decisions: Sequence[Decision]
+) -> list[tuple[Row, Facts, Row]]:
+    """Documents with their facts and earlier versions, to learn from."""
+    decided = zip(wanted, batch.documents, decisions, strict=True)
+    return [
+        (mine, document.facts, decision.pair.claim)
+        for mine, document, decision in decided
+        if decision.pair and document.facts
+    ]
+
+
+def _outdated(wanted: Sequence[Row], decisions: Sequence[Decision]) -> dict[int, Outdated]:
+    """The claims that are outdated once the run has ended."""
+    return {
+        row.id: Outdated(
+            row.epoch,
+            keeps_text=decision.status == "changed" and row is decision.before,
+            by=mine.id if decision.claims else 0,
+        )
+        for mine, decision in zip(wanted, decisions, strict=True)
+        for row in decision.outdated
+    }
 
 
 def _beside(row: Row, decision: Decision) -> Row:
     """The row of a claim with its group, and the similar claim and difference, if any."""
     row = of_group(row, decision)
+    if decision.status == "unchanged" and decision.before is not None:
+        # It has been there since then.
+        row = row._replace(created=decision.before.created)
     if decision.differs is None or decision.match is None:
         return row
     return row._replace(beside=decision.match.claim.id, differs=storable(decision.differs, 255))
@@ -293,7 +376,7 @@ def _keys_of(lookup: Lookup, batch: Batch, number: int, found: Found) -> Sequenc
     """The keys to store; if all bands are hot, the fingerprint is a key too."""
     keys = batch.keys[number]
     slots = lookup.keys.slots
-    if found.hot_keys and keys[0].slot == 0:
+    if found.hot_keys and keys and keys[0].slot == 0:
         full = [row in found.hot_keys for row in keys[:slots]]
         lookup.counts.hot_keys += any(full)
         if all(full):

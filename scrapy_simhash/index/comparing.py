@@ -14,10 +14,12 @@ from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.batch import Batch
 from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.lookup import Lookup
+from scrapy_simhash.index.past import places_of
 from scrapy_simhash.index.queries import Found
 from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Document, Match, Row, Verdict, group_name
+from scrapy_simhash.index.visits import NO_VISITS, Visits
 from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
@@ -28,7 +30,7 @@ from scrapy_simhash.text.page_sketch import containment
 ALIKE = 0.95
 
 
-def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
+def foresee(connection: Connection, lookup: Lookup, batch: Batch, visits: Visits) -> Verdict:
     """The verdict on a page before its items are known: see :meth:`Index.foresee`.
 
     An item may contain values that the page's text does not. So a page is a duplicate only of a
@@ -52,7 +54,8 @@ def foresee(connection: Connection, lookup: Lookup, batch: Batch) -> Verdict:
         [alike],
         lambda _number, _standing: (),
         rule=lookup.rule,
-        newest=hits.newest,
+        visits=visits if lookup.rule.known else NO_VISITS,
+        places=places_of(connection, lookup, hits),
         made={},
     )
     if decision.claims or decision.match is None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple
 
-from scrapy_simhash.db.schema import CONFIRMED, EXACT, PENDING
+from scrapy_simhash.db.schema import EXACT
 from scrapy_simhash.index.rule import Met, Rule, are_equal
-from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.index.verdict import Place, Row
+from scrapy_simhash.index.visits import NO_VISITS, Decision, Near, Visits, judge
 from scrapy_simhash.item.facts import (
     NUMBERS_OF_TEXT,
     Facts,
@@ -38,30 +40,6 @@ UNSEEN = 0.9
 COMMON = 3
 
 
-class Decision(NamedTuple):
-    """The decision on a document.
-
-    Attributes:
-        kind: see :class:`~scrapy_simhash.Verdict`.
-        match: see :class:`~scrapy_simhash.Verdict`.
-        claims: whether a claim is made for it.
-        differs: why a unique document is not a duplicate of `match`.
-        pair: the newest claim that is surely an earlier version of the same thing, if any: fields
-            are learned from it.
-    """
-
-    kind: Literal["unique", "duplicate", "same"]
-    match: Met | None
-    claims: bool
-    differs: str | None = None
-    pair: Met | None = None
-
-
-class _Near(NamedTuple):
-    met: Met
-    differs: str | None
-
-
 def decide(
     asked: Sequence[Row],
     facts: Sequence[Facts | None],
@@ -69,51 +47,51 @@ def decide(
     in_batch: Callable[[int, Mapping[int, Row]], Sequence[Met]],
     *,
     rule: Rule,
-    newest: Mapping[int, int],
+    visits: Visits = NO_VISITS,
+    places: Mapping[int, Place] = MappingProxyType({}),
     made: Mapping[int, Row],
     learned: Callable[[Row], Collection[int]] = lambda document: (),
 ) -> list[Decision]:
-    """Decide on a batch of documents, in their order.
+    """Decide on a batch of documents, in their order, each as :func:`~.visits.judge` describes.
 
-    The first similar claim found decides, in this order: of the same identity in this crawl epoch
-    (the page was fetched again: "same"); of others in this epoch ("duplicate"); of the same
-    identity in an earlier epoch ("same"); of others in earlier epochs ("duplicate"). So a claim
-    belongs to one document of each epoch, and a second crawl keeps the items that the first one
-    kept. Cases that are easy to get wrong:
+    Cases that are easy to get wrong:
 
     1. *Duplicates within the batch.* a and b are equal and new. a is unique and claimed; b is
        compared with that claim, though it is not in the table yet, and is a duplicate of a.
-    2. *A changed version.* An identity claimed v1 in an earlier visit and now has v2, which is
-       similar. v2 is "same", never a duplicate; it is claimed, because later documents have to be
-       compared with it. If v2 equals v1 exactly and v1 is confirmed, no claim is needed.
-    3. *Another item with the same text.* Two products of one shop have the manufacturer's text and
+    2. *Another item with the same text.* Two products of one shop have the manufacturer's text and
        different prices. The second is unique; `differs` is "price".
-    4. *A lost answer.* The transaction was committed, the connection broke, and the batch is
-       decided on again. Each document is now compared with its own claim (`made`) and with later
-       ones, which did not exist at the first attempt: all of these are ignored.
+    3. *A lost answer.* The batch is decided on again after it was committed. Claims that did not
+       exist at the first attempt, its own (`made`) and later ones, are ignored.
 
     Args:
         asked: the documents, with the numbers that their claims would have.
         facts: of each, with the names of the fields; None to compare the text only.
         met: for each, the claims that it was compared with.
-        in_batch: returns the earlier documents of the batch that are near a document, given its
-            number and those that were claimed.
+        in_batch: returns the earlier documents of the batch that are near one, given its number
+            and those that were claimed.
         rule: see there.
-        newest: the newest claim of each identity.
+        visits: which claims are current.
+        places: what is known of identities that were duplicates when last met.
         made: the claims that an earlier attempt of this batch has committed, by document.
         learned: returns the fields that are not compared on a document's host, by their hashes.
     """
     decisions: list[Decision] = []
-    standing: dict[int, Row] = {}
-    taken: dict[int, Row] = {}
+    standing, taken = dict[int, Row](), dict[int, Row]()
     for number, mine in enumerate(asked):
-        others = (
+        others = [
             other._replace(claim=taken.get(other.claim.id, other.claim))
             for other in (*met[number], *in_batch(number, standing))
             if _counted(number, other.claim, made)
-        )
+        ]
         near = [other for other in others if _is_near(mine, other, rule)]
-        decision = _decision(mine, facts[number], near, newest, rule=rule, ignored=learned(mine))
+        ignored = learned(mine)
+        known = _Known(
+            [other for other in others if rule.known and other.claim.identity == mine.identity],
+            places.get(mine.identity),
+            rule,
+            visits,
+        )
+        decision = _decision(mine, facts[number], near, known, ignored)
         if decision.claims:
             # The claim of an earlier attempt was read from the table.
             if number not in made:
@@ -124,27 +102,39 @@ def decide(
     return decisions
 
 
+class _Known(NamedTuple):
+    """The arguments of :func:`judge` beside the document and the near claims."""
+
+    versions: Sequence[Met]
+    place: Place | None
+    rule: Rule
+    visits: Visits
+
+
 def _decision(
     mine: Row,
     facts: Facts | None,
     near: Sequence[Met],
-    newest: Mapping[int, int],
-    *,
-    rule: Rule,
+    known: _Known,
     ignored: Collection[int],
 ) -> Decision:
     """The decision on a document, given the claims with similar texts; see :func:`decide`."""
+    rule = known.rule
     pair = _one_thing(mine, facts, near) if rule.learn and facts is not None and near else None
-    strict, beside, host = _common(near), facts, host_of(mine.url)
+    # With "pass", what a first crawl would do does not depend on earlier visits.
+    counted = [one for one in near if rule.known == "drop" or known.visits.is_current(one.claim)]
+    strict, beside, host = _common(counted), facts, host_of(mine.url)
     if ignored and facts is not None:
         facts, mine = facts.without(ignored), _without(ignored, mine)
         near = [one._replace(claim=_without(ignored, one.claim)) for one in near]
+        versions = [one._replace(claim=_without(ignored, one.claim)) for one in known.versions]
+        known = known._replace(versions=versions)
     checked = [
-        _Near(met, difference(mine, given, met, rule, strict))
+        Near(met, difference(mine, given, met, rule, strict))
         for met in near
         for given in [facts if host_of(met.claim.url) == host else beside]
     ]
-    return _verdict(mine, checked, newest, rule)._replace(pair=pair)
+    return judge(mine, checked, **known._asdict())._replace(pair=pair)
 
 
 def _without(ignored: Collection[int], row: Row) -> Row:
@@ -154,8 +144,7 @@ def _without(ignored: Collection[int], row: Row) -> Row:
 
 def of_group(mine: Row, decision: Decision) -> Row:
     """The row of a new claim with its group: that of an earlier version, or a new one."""
-    earlier = decision.match if decision.kind == "same" else None
-    origin = mine.id if earlier is None else earlier.claim.origin
+    origin = decision.origin or mine.id
     return mine if mine.origin == origin else mine._replace(origin=origin)
 
 
@@ -167,6 +156,7 @@ def stands_for(claim: Row, mine: Row) -> Row:
         visit=mine.visit,
         epoch=mine.epoch,
         listing=mine.listing,
+        met=mine.met,
     )
 
 
@@ -292,72 +282,8 @@ def _common(near: Sequence[Met]) -> frozenset[str]:
     """The sites on which several different items share the text."""
     if len(near) < COMMON:
         return frozenset()
-    facts_of: dict[str, set[bytes | None]] = defaultdict(set)
-    for other in near:
-        facts_of[site(other.claim.url)].add(other.claim.facts)
-    return frozenset(name for name, facts in facts_of.items() if len(facts) >= COMMON)
-
-
-def _verdict(mine: Row, near: Sequence[_Near], newest: Mapping[int, int], rule: Rule) -> Decision:
-    if not near:
-        return Decision("unique", None, claims=True)
-    own = [one for one in near if _is_own(mine, one.met.claim)]
-    others = [one for one in near if one.differs is None and one not in own]
-    for current in (True, False):
-        of_then = (one.met.claim.epoch == mine.epoch for one in own)
-        mine_then = [one for one, then in zip(own, of_then, strict=True) if then is current]
-        if mine_then:
-            return _same(mine, _best(mine_then), own, newest, rule)
-        theirs = [one for one in others if (one.met.claim.epoch == mine.epoch) is current]
-        if theirs:
-            return Decision("duplicate", _best(theirs).met, claims=False)
-    best = _best(near)
-    return Decision("unique", best.met, claims=True, differs=best.differs)
-
-
-def _is_own(mine: Row, claim: Row) -> bool:
-    """Whether a claim belongs to an earlier version of the document, or to an equal item."""
-    if claim.token == mine.token:
-        # An earlier attempt of this batch has assigned it to this document.
-        return True
-    if claim.identity == mine.identity:
-        return claim.visit != mine.visit
-    # An item that was alone on a page may be one of several at the next visit, and vice versa.
-    # Pages are identified by their URLs only: equal ones are copies.
-    is_listed = claim.visit == claim.epoch or mine.visit == mine.epoch
-    return is_listed and claim.epoch != mine.epoch and are_equal(mine, claim)
-
-
-def _best(near: Sequence[_Near]) -> _Near:
-    """Prefers a match without differences, then one that is stored, so that nobody waits for it."""
-
-    def order(one: _Near) -> tuple[bool, bool, float, int, int]:
-        distance, similarity, _, claim, _ = one.met
-        return (
-            one.differs is not None,
-            claim.state == PENDING,
-            -(similarity or 0.0),
-            distance,
-            claim.id,
-        )
-
-    return min(near, key=order)
-
-
-def _same(
-    mine: Row, best: _Near, own: Sequence[_Near], newest: Mapping[int, int], rule: Rule
-) -> Decision:
-    """The decision on a new version: it is claimed unless it is unchanged."""
-    if EXACT in (mine.compared_by, best.met.claim.compared_by):
-        unchanged = best.met.claim.state == CONFIRMED
-    elif rule.same_url == "drop":
-        last = newest.get(best.met.claim.identity, best.met.claim.id)
-        unchanged = any(one.met.claim.id >= last and one.differs is None for one in own)
-    else:
-        unchanged = any(
-            one.met.claim.fingerprint == mine.fingerprint
-            and one.met.claim.facts == mine.facts
-            and one.met.claim.state == CONFIRMED
-            for one in own
-        )
-    return Decision("same", best.met, claims=not unchanged)
+    # Versions of one thing count once.
+    facts_of: dict[str, dict[int, bytes | None]] = defaultdict(dict)
+    for claim in (other.claim for other in near):
+        facts_of[site(claim.url)][claim.identity] = claim.facts
+    return frozenset(name for name, of in facts_of.items() if len(set(of.values())) >= COMMON)

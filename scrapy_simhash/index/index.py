@@ -24,6 +24,7 @@ from scrapy_simhash.index.claiming import execute
 from scrapy_simhash.index.comparing import foresee, nearest_claims
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.namespace import open_namespace, size_of
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import (
     Claim,
@@ -31,8 +32,8 @@ from scrapy_simhash.index.verdict import (
     Document,
     Duplicate,
     FactsMode,
+    Known,
     Match,
-    SameUrl,
     Verdict,
 )
 from scrapy_simhash.keys.plan import choose_keys
@@ -52,12 +53,12 @@ class Index:
         namespace: documents are compared only within one.
         similarity: the least Jaccard similarity of near-duplicates' shingles, 0.7 to 1.
         distance: instead of a similarity, the largest Hamming distance of near-duplicates, in bits.
-        candidates: "bands", "blocks", or "auto": bands if the scheme has shingles and no distance
-            is given, otherwise blocks.
+        candidates: "bands", "blocks", or "auto": bands for shingles without a distance.
         scheme: a scheme, its name or its import path.
         scheme_options: options for a scheme given by name.
-        same_url: "pass" claims a changed version of a document with the same identity key, "drop"
-            only if it is not a near-duplicate of the newest version.
+        known: "pass" compares each crawl with itself, "drop" with everything stored so far; None
+            compares each document with all others.
+        change_similarity: less similar versions have changed, with `known`.
         facts: "always"; "auto", all on one site and prices across sites; "never".
         engine_options: for :func:`sqlalchemy.create_engine`.
         timeout: seconds until a call gives up.
@@ -66,18 +67,17 @@ class Index:
         item_budget: bytes of dropped items stored in the namespace.
         expected_size: the number of documents that the keys of a new namespace are chosen for.
         compared: what is compared, in words; a change of it is logged.
-        learn: whether fields that differ between visits of a page are no longer compared.
-        secret: at least 16 characters that all fingerprints depend on, for a new database; an
-            existing one must have been made with it. By default each database draws its own.
+        learn: whether fields that differ between visits of a page are left out later.
+        secret: at least 16 characters that all fingerprints depend on, as when the database was
+            made. By default each database draws its own.
 
     Attributes:
-        scheme: the scheme with the database's secret: `index.scheme.sketch(text).fingerprint` is
-            the fingerprint of a text in this index.
+        scheme: the scheme with the database's secret, which makes the fingerprints of texts.
 
     Raises:
         ValueError: an argument is out of range, or the URL can't be read.
-        SchemeMismatch: the database was made with another secret, or the namespace with another
-            scheme or with keys that can't be used with these arguments.
+        SchemeMismatch: the database was made with another secret, or the namespace with a scheme
+            or with keys that can't be used with these arguments.
         IndexUnavailable: the database does not answer.
     """
 
@@ -91,7 +91,8 @@ class Index:
         candidates: Literal["auto", "bands", "blocks"] = "auto",
         scheme: str | Scheme = "shingles",
         scheme_options: Mapping[str, Any] | None = None,
-        same_url: SameUrl = "pass",
+        known: Known | None = None,
+        change_similarity: float = 1.0,
         facts: FactsMode = "auto",
         engine_options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
@@ -110,8 +111,7 @@ class Index:
             expected_size=expected_size,
             engine=url.get_backend_name(),
         )
-        self.namespace = namespace
-        self._compared = compared
+        self.namespace, self._compared = namespace, compared
         self._budgets = text_budget, item_budget
         self._owns_database = not isinstance(database, Database)
         self.database = (
@@ -122,15 +122,18 @@ class Index:
         try:
             self.database.check_secret(None if secret is None else secret_of(secret))
             self.scheme = keyed(given, self.database.secret)
+            rule = Rule.of(
+                *(self.scheme, similarity, distance),
+                facts=facts,
+                known=known,
+                learn=learn,
+                change_similarity=change_similarity,
+            )
             self.lookup = Lookup(
-                self.database.dialect,
-                self.scheme,
+                *(self.database.dialect, self.scheme, rule),
                 similarity=similarity,
                 distance=distance,
                 expected_size=expected_size,
-                same_url=same_url,
-                facts=facts,
-                learn=learn,
             )
             self._open()
         except BaseException:
@@ -142,8 +145,7 @@ class Index:
     def _open(self) -> None:
         """Find the namespace, or create it."""
         opened = open_namespace(
-            self.database,
-            self.namespace,
+            *(self.database, self.namespace),
             scheme=self.scheme.id,
             plan=self._keys.id,
             compared=self._compared,
@@ -237,8 +239,7 @@ class Index:
     def nearest(self, content: str | int, limit: int = 5) -> list[Match]:
         """The nearest claims that the keys lead to, whether or not they are near-duplicates.
 
-        With exact blocks, all claims within the index's distance are found; of those farther away,
-        only some. Takes no lock and claims nothing.
+        With exact blocks, all claims within the index's distance are among them. Claims nothing.
 
         Raises:
             TypeError, ValueError, IndexUnavailable: as :meth:`claim`.
@@ -256,7 +257,7 @@ class Index:
         IndexUnavailable as :meth:`claim` does.
         """
         batch = self._batch(document, self.run.claimant)
-        return self.database.read(lambda one: foresee(one, self.lookup, batch))
+        return self.database.read(lambda one: foresee(one, self.lookup, batch, self.run.visits))
 
     def _batch(self, document: Document, claimant: Claimant) -> Batch:
         """A batch of one document, to be looked up only."""

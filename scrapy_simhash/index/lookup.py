@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
     fingerprint_key,
+    identity_hash,
     key_row,
     make_batch,
     slotted,
@@ -29,6 +30,7 @@ from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.namespace import OpenNamespace
 from scrapy_simhash.index.queries import (
     BY_IDENTITY,
+    BY_PLACE,
     HOT_KEY,
     Details,
     Found,
@@ -40,7 +42,7 @@ from scrapy_simhash.index.queries import (
 )
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
-from scrapy_simhash.index.verdict import Claimant, Document, FactsMode, Row, SameUrl
+from scrapy_simhash.index.verdict import Claimant, Document, Row
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.blocks import Blocks
 from scrapy_simhash.keys.plan import choose_limits, load_keys
@@ -84,6 +86,20 @@ class LookupCounts:
     texts: int = 0
 
 
+class Outdated(NamedTuple):
+    """A claim that is deleted when the run that replaced it has ended.
+
+    Attributes:
+        epoch: the crawl epoch that it belonged to; it stays if another has met it since.
+        keeps_text: whether its text is kept, as it tells what changed.
+        by: the claim that replaced it; 0 if the item has become a copy.
+    """
+
+    epoch: int
+    keeps_text: bool
+    by: int
+
+
 class Lookup:
     """Finds the claims near a document; the arguments are those of the index.
 
@@ -94,6 +110,7 @@ class Lookup:
         namespace, keys: set by :meth:`open`.
         similarities: compares texts.
         learned: the fields that are not compared.
+        outdated: the claims that this run has replaced.
     """
 
     namespace: OpenNamespace
@@ -105,18 +122,14 @@ class Lookup:
         self,
         dialect: str,
         scheme: Scheme,
+        rule: Rule,
         *,
         similarity: float,
         distance: int | None,
         expected_size: int,
-        same_url: SameUrl,
-        facts: FactsMode,
-        learn: bool,
     ) -> None:
         self._limit_of_64 = choose_limits(scheme, similarity, distance)[0]
-        self.rule = Rule.of(
-            scheme, similarity, distance, facts=facts, same_url=same_url, learn=learn
-        )
+        self.rule = rule
         self._scheme = scheme
         self.counts = LookupCounts()
         self.width = -(-scheme.bits // 8)
@@ -133,7 +146,7 @@ class Lookup:
         """
         keys = load_keys(opened.plan)
         if keys.needs_shingles != wanted.needs_shingles:
-            raise self._mismatch(name, keys, f"these settings need {wanted.id!r}")
+            raise _mismatch(name, keys, f"these settings need {wanted.id!r}")
         self._planned = np.inf
         # Bands are looked up by the same keys that they are stored under.
         self._flips = [np.zeros(1, np.int32)] * keys.slots
@@ -142,7 +155,7 @@ class Lookup:
             try:
                 self._flips = keys.flips(radius)
             except ValueError as error:
-                raise self._mismatch(name, keys, str(error)) from error
+                raise _mismatch(name, keys, str(error)) from error
             self._planned = max(_FEW_CANDIDATES, keys.candidates(radius, self._expected_size))
         elif (recall := keys.recall(self._similarity)) < _LEAST_RECALL:
             logger.warning(
@@ -157,15 +170,8 @@ class Lookup:
         self._name, self.namespace, self.keys = name, opened, keys
         # It knows claims by their numbers, which start again in each namespace.
         self.similarities, self.learned = SimilarityCache(self._scheme), Learned()
-        self._sql = queries(self._dialect, keys.slots)
-
-    @staticmethod
-    def _mismatch(name: str, keys: Bands | Blocks, why: str) -> SchemeMismatch:
-        return SchemeMismatch(
-            f"namespace {name!r} was made with the keys {keys.id!r}: {why}. The keys of a "
-            "namespace can't be changed. Use another namespace, the old settings, or start over: "
-            f"scrapy simhash reset --namespace {name}"
-        )
+        self.outdated: dict[int, Outdated] = {}
+        self.sql = queries(self._dialect, keys.slots)
 
     def batch(
         self, documents: Sequence[Document], claimant: Claimant, *, now: float, keep_texts: bool
@@ -204,17 +210,24 @@ class Lookup:
             )
             self._planned = np.inf
 
+    def replaced_by(self, claims: Iterable[int]) -> list[int]:
+        """The claims that these have replaced."""
+        wanted = set(claims)
+        return [old for old, one in self.outdated.items() if one.by in wanted] if wanted else []
+
     def ask(self, connection: Connection, batch: Batch) -> Answer:
         """Ask for everything about a batch that does not depend on an answer, for `hits`."""
-        return self._ask(connection, {row.identity for row in batch.rows}, batch.asked)
+        identities = {row.identity for row in batch.rows}
+        aliases = {identity_hash(one.alias) for one in batch.documents if one.alias is not None}
+        return self._ask(connection, identities | aliases, batch.asked)
 
     def _ask(
         self, connection: Connection, identities: Iterable[int], asked: NDArray[np.int64]
     ) -> Answer:
         """Ask for the newest claims of identities, and for the key rows of keys in order."""
         if self._dialect == "sqlite":
-            return self._sql.hits.ask(
-                connection, self._here(identities=identities, keys=asked.tolist())
+            return self.sql.hits.ask(
+                connection, self.here(identities=identities, keys=asked.tolist())
             )
         edges = np.searchsorted(asked, [slot << 32 for slot in range(self.keys.slots + 2)])
         keys = asked.astype(np.int32)
@@ -222,25 +235,28 @@ class Lookup:
             f"keys{slot}": keys[start:stop].tolist()
             for slot, (start, stop) in enumerate(pairwise(edges))
         }
-        return self._sql.hits.ask(connection, self._here(identities=identities, **of_slots))
+        return self.sql.hits.ask(connection, self.here(identities=identities, **of_slots))
 
     def hits(self, answer: Answer) -> Hits:
         """The answer to `ask`."""
         newest: dict[int, int] = {}
+        places: dict[int, int] = {}
         found, learned = [], 0
         for slot, key, number in answer.rows:
             if slot >= 0:
                 found.append((slot, key, number))
             elif slot == BY_IDENTITY:
                 newest[key] = number
+            elif slot == BY_PLACE:
+                places[key] = number
             else:
                 learned = number
         if not found:
-            return Hits(newest, _NO_PAIRS, _NO_PAIRS, learned)
+            return Hits(newest, _NO_PAIRS, _NO_PAIRS, learned, places)
         slot, key, claim = np.array(found, np.int64).reshape(-1, 3).T
         pairs = np.stack([slotted(slot, key), claim], axis=1)
         is_whole = slot == self.keys.slots
-        return Hits(newest, pairs[~is_whole], pairs[is_whole], learned)
+        return Hits(newest, pairs[~is_whole], pairs[is_whole], learned, places)
 
     def candidates(self, connection: Connection, batch: Batch, first: Hits) -> Found:
         """Every claim that a key of the batch leads to, with its distance; each pair once."""
@@ -254,7 +270,7 @@ class Lookup:
             alone = [
                 number
                 for number, keys in enumerate(batch.keys)
-                if keys[0].slot == 0 and hot_keys.issuperset(keys[:slots])
+                if keys and keys[0].slot == 0 and hot_keys.issuperset(keys[:slots])
             ]
             if alone:
                 # Documents with hot bands only may be stored under their fingerprint.
@@ -284,7 +300,7 @@ class Lookup:
         if keys.size:
             # Invalidated claims do not count.
             ids = set(hits[among(hits[:, 0], keys), 1].tolist())
-            left = dict(self._sql.fingerprints.ask(connection, self._here(ids=ids)).rows)
+            left = dict(self.sql.fingerprints.ask(connection, self.here(ids=ids)).rows)
             keys = shared(hits[among(hits[:, 1], list(left))])
         return frozenset(map(key_row, keys.tolist()))
 
@@ -303,7 +319,7 @@ class Lookup:
             details = self.details(connection, wanted)
             stored = {number: row.fingerprint for number, row in details.rows.items()}
         else:
-            stored = dict(self._sql.fingerprints.ask(connection, self._here(ids=wanted)).rows)
+            stored = dict(self.sql.fingerprints.ask(connection, self.here(ids=wanted)).rows)
         pairs = pairs[among(pairs[:, 1], list(stored))]
         if not stored:
             return nothing_found()
@@ -316,20 +332,29 @@ class Lookup:
     def details(self, connection: Connection, claims: Iterable[int]) -> Details:
         """The rows of valid claims, and their texts unless they are cached."""
         ids = sorted(claims)
-        rows = self._sql.details.ask(connection, self._here(ids=ids))
+        rows = self.sql.details.ask(connection, self.here(ids=ids))
         missing = self.similarities.missing(ids)
-        texts = self._sql.texts.ask(connection, self._here(ids=missing)).rows if missing else ()
+        texts = self.sql.texts.ask(connection, self.here(ids=missing)).rows if missing else ()
         return Details({row.id: row for row in map(Row._make, rows.rows)}, dict(texts))
 
     def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
         """The claims of this batch that an attempt whose answer was lost has committed."""
         identities = {row.identity for row in batch.rows}
-        rows = map(Row._make, self._sql.own.ask(connection, self._here(identities=identities)).rows)
+        rows = map(Row._make, self.sql.own.ask(connection, self.here(identities=identities)).rows)
         mine = {row.token: row for row in rows if row.created == now}
         tokens = [row.token for row in batch.rows]
         return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
 
-    def _here(self, **lists: Iterable[int]) -> dict[str, Any]:
+    def here(self, **lists: Iterable[int]) -> dict[str, Any]:
+        """The parameters of a query in this namespace."""
         parameters: dict[str, Any] = {"namespace": self.namespace.id}
         parameters |= {name: list_parameter(self._dialect, lists[name]) for name in lists}
         return parameters
+
+
+def _mismatch(name: str, keys: Bands | Blocks, why: str) -> SchemeMismatch:
+    return SchemeMismatch(
+        f"namespace {name!r} was made with the keys {keys.id!r}: {why}. The keys of a "
+        "namespace can't be changed. Use another namespace, the old settings, or start over: "
+        f"scrapy simhash reset --namespace {name}"
+    )

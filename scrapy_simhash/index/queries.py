@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in
 from scrapy_simhash.features.hashes import distinct
 from scrapy_simhash.index.invalidated import is_valid
-from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.index.verdict import Place, Row
 
 if TYPE_CHECKING:
     from scrapy_simhash.index.batch import KeyRow
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
 #: is on every page of a site would make each claim read all of them.
 HOT_KEY = 100
 
-#: The slot numbers of rows found by identity, and of the row of the newest learned field.
-BY_IDENTITY, LEARNED = -1, -2
+#: The slot numbers of claims and of duplicates found by identity, and of the row of the newest
+#: learned field.
+BY_IDENTITY, LEARNED, BY_PLACE = -1, -2, -3
 
 # Bits of a claim number; the bits above hold a document's number in its batch.
 _CLAIM_BITS = 56
@@ -48,12 +50,14 @@ class Hits(NamedTuple):
         keys: shape (n, 2): a key, as in `Batch.asked`, and a claim; for keys of texts.
         exactly: the same for keys of whole items.
         learned: the number of the newest change of `index.learned`.
+        places: the newest duplicate of each identity.
     """
 
     newest: Mapping[int, int]
     keys: NDArray[np.int64]
     exactly: NDArray[np.int64]
     learned: int = 0
+    places: Mapping[int, int] = MappingProxyType({})
 
 
 class Details(NamedTuple):
@@ -137,7 +141,21 @@ class Queries:
         last = select(
             _number(LEARNED).label("slot"), _number(0), func.coalesce(func.max(learned.changed), 0)
         ).where(learned.namespace == bindparam("namespace"))
-        self.hits = CompiledStatement(union_all(newest, last, *_key_rows(dialect, slots)))
+        place = schema.duplicates.c
+        places = (
+            select(_number(BY_PLACE), place.identity, func.max(place.id))
+            .where(
+                place.namespace == bindparam("namespace"),
+                is_in(dialect, place.identity, "identities"),
+            )
+            .group_by(place.identity)
+        )
+        self.hits = CompiledStatement(union_all(newest, last, places, *_key_rows(dialect, slots)))
+        self.places = CompiledStatement(
+            select(*(place[name] for name in Place._fields)).where(
+                place.namespace == bindparam("namespace"), is_in(dialect, place.id, "ids")
+            )
+        )
         self.fingerprints = CompiledStatement(
             select(claims.id, claims.fingerprint).where(here, ids, is_valid())
         )
@@ -146,7 +164,19 @@ class Queries:
         ]
         self.details = CompiledStatement(select(*row).where(here, ids, is_valid()))
         self.own = CompiledStatement(select(*row).where(here, identities))
+        self.last_urls = CompiledStatement(
+            select(place.created, place.claim, place.key, schema.url_of(schema.duplicates)).where(
+                place.namespace == bindparam("namespace"), is_in(dialect, place.claim, "ids")
+            )
+        )
         texts = schema.texts.c
+        self.contents = CompiledStatement(
+            select(texts.claim, texts.duplicate, texts.text).where(
+                texts.namespace == bindparam("namespace"),
+                is_in(dialect, texts.claim, "ids"),
+                is_in(dialect, texts.duplicate, "duplicates"),
+            )
+        )
         self.texts = CompiledStatement(
             select(texts.claim, texts.text).where(
                 texts.namespace == bindparam("namespace"),

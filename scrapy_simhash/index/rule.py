@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scrapy_simhash.db.schema import PAGE
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.index.verdict import FactsMode, Row, SameUrl
+from scrapy_simhash.index.verdict import FactsMode, Known, Row
 from scrapy_simhash.keys.plan import choose_limits
 from scrapy_simhash.simhash.measure import candidate_limit
 from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
@@ -23,16 +23,18 @@ class Rule:
         similarity: the smallest Jaccard similarity of their shingles; None if the distance decides.
         facts: when facts make documents with similar texts different: "always"; "auto", all facts
             on one site and prices across sites; "never".
-        same_url: "pass" claims a changed version of a document with the same identity, "drop" only
-            if it is not a near-duplicate of the newest version.
+        known: what becomes of what an earlier visit met, see `index.visits`; None if there are no
+            visits.
+        change_similarity: texts that are less similar than this have changed.
         learn: whether fields are learned, see `index.learned`; only if facts are "auto".
     """
 
     limit: int
     similarity: float | None = None
     facts: FactsMode = "auto"
-    same_url: SameUrl = "pass"
+    known: Known | None = None
     learn: bool = False
+    change_similarity: float = 1.0
 
     @classmethod
     def of(
@@ -42,8 +44,9 @@ class Rule:
         distance: int | None,
         *,
         facts: FactsMode,
-        same_url: SameUrl,
+        known: Known | None = None,
         learn: bool = False,
+        change_similarity: float = 1.0,
     ) -> Rule:
         """The rule for a similarity or a distance; similarities need a scheme with shingles.
 
@@ -54,8 +57,9 @@ class Rule:
         by_similarity = distance is None and own_distance(scheme) is None and has_shingles(scheme)
         learn = learn and facts == "auto"
         if not by_similarity:
-            return cls(limit, None, facts, same_url, learn)
-        return cls(candidate_limit(similarity), similarity, facts, same_url, learn)
+            return cls(limit, None, facts, known, learn, change_similarity)
+        limit = candidate_limit(similarity)
+        return cls(limit, similarity, facts, known, learn, change_similarity)
 
 
 class Met(NamedTuple):

@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, Literal, Self
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, insert, or_, select, update
@@ -22,9 +23,11 @@ from scrapy_simhash.db.schema import NONE_INVALIDATED, PENDING_INVALIDATED, TEXT
 from scrapy_simhash.db.statements import CompiledStatement, storable
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
+from scrapy_simhash.index.epochs import continued, read_visits
 from scrapy_simhash.index.process import host_id, register, unregister
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery, fate
 from scrapy_simhash.index.verdict import Claimant
+from scrapy_simhash.index.visits import Visits
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +49,7 @@ class Run:
         process: its name, see :func:`register`. A database restored from a backup may give the
             number of a run to another one, but not its name.
         epoch: its crawl epoch: the smallest number of the runs that were open together.
+        visits: which claims are current, as of the last heartbeat.
         recovery: handles runs that died.
     """
 
@@ -54,6 +58,7 @@ class Run:
         self.id = number
         self.process = process
         self.epoch = number
+        self.visits = Visits(number)
         self.recovery = Recovery(database, number)
         self._on_crash = on_crash
         self._closed = self._is_gone = False
@@ -68,6 +73,7 @@ class Run:
         *,
         spider: str = "",
         job: str = "",
+        arguments: str = "",
         on_crash: Literal["release", "keep"] = "release",
     ) -> Self:
         """Register this process as a run, and find the runs that died.
@@ -75,7 +81,8 @@ class Run:
         Args:
             database: of the claims.
             spider: its name.
-            job: identifies this crawl among those of the spider, for instance its JOBDIR.
+            job: its JOBDIR: the runs of one are one visit until one has finished.
+            arguments: equal for runs with the same arguments of the spider; at most 64 characters.
             on_crash: whether its confirmed claims are released, like the pending ones, if it dies.
 
         Raises:
@@ -94,6 +101,7 @@ class Run:
                 insert(schema.runs).values(
                     spider=storable(spider, 255),
                     job=storable(job, TEXT_LENGTH),
+                    arguments=arguments,
                     host=host,
                     process=process,
                     opened=now,
@@ -111,6 +119,7 @@ class Run:
         run.recovery.look()
         # Afterwards: runs that died before do not share its epoch.
         run.epoch = database.transact(run._join)
+        run.visits = run.read_visits()
         return run
 
     @property
@@ -163,9 +172,14 @@ class Run:
                 row.id != self.id,
             )
         )
-        epoch = min(self.id, epoch or self.id)
+        known = [self.id, epoch, continued(connection, self.id)]
+        epoch = min(int(number) for number in known if number)
         connection.execute(update(schema.runs).where(self._mine).values(epoch=epoch))
         return epoch
+
+    def read_visits(self) -> Visits:
+        """Which claims are current now."""
+        return self.database.read(partial(read_visits, run=self.id, epoch=self.epoch))
 
     def send_heartbeat(self) -> None:
         """If it is due, write a heartbeat and look for runs that died.
@@ -192,6 +206,7 @@ class Run:
             )
         self._last_heartbeat = time.time()
         self.recovery.look()
+        self.visits = self.read_visits()
 
     def _write_heartbeat(self, connection: Connection) -> float | None:
         """Write a heartbeat; returns when the run was declared dead, if it was."""
@@ -212,13 +227,21 @@ class Run:
         )
         return None if found is None else found.recovered
 
-    def close(self, *, settled: bool, reason: str, stats: Mapping[str, Any] | None = None) -> None:
+    def close(
+        self,
+        *,
+        settled: bool,
+        reason: str,
+        complete: bool = False,
+        stats: Mapping[str, Any] | None = None,
+    ) -> None:
         """Close the run; its pending claims are released.
 
         Args:
             settled: whether everything that was confirmed is known to be stored. Otherwise the
                 confirmed claims are released too, unless the run was opened to keep them.
             reason: why it ended.
+            complete: whether it met everything that it was to meet, as far as it came.
             stats: of the crawl, for the report.
 
         Raises:
@@ -235,6 +258,7 @@ class Run:
                     heartbeat=now,
                     closed=now,
                     settled=settled,
+                    complete=complete,
                     recovered=None if settled else now,
                     invalidated=PENDING_INVALIDATED if settled else fate(self._on_crash),
                     reason=storable(reason, TEXT_LENGTH),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, delete, select, update
+from collections.abc import Sequence
+from functools import partial
+
+from sqlalchemy import Connection, delete, exists, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.statements import is_in, list_parameter
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
@@ -95,19 +99,49 @@ def expire_claims(index: Index, before: float) -> int:
         position = last
 
 
+def delete_outdated(index: Index) -> None:
+    """Delete the claims that this run has replaced, now that it has stored what replaces them.
+
+    Claims that were found again meanwhile stay.
+
+    Raises:
+        IndexUnavailable: the database did not answer in time; some are left.
+    """
+    row, outdated = schema.claims.c, index.lookup.outdated
+    wanted = select(row.epoch, *(row[name] for name in DELETION_COLUMNS)).where(
+        row.namespace == index.id, is_in(index.database.dialect, row.id, "numbers")
+    )
+
+    def delete_part(numbers: Sequence[int], connection: Connection) -> None:
+        with writing(connection, index.id) as writer:
+            parameters = {"numbers": list_parameter(index.database.dialect, numbers)}
+            found = connection.execute(wanted, parameters)
+            gone = [tuple(claim) for epoch, *claim in found if epoch == outdated[claim[0]].epoch]
+            for keeps in (True, False):
+                some = [claim for claim in gone if outdated[claim[0]].keeps_text is keeps]
+                writer.delete(some, orphaned=False, texts=not keeps)
+
+    numbers = sorted(outdated)
+    for start in range(0, len(numbers), _CHUNK):
+        part = numbers[start : start + _CHUNK]
+        index.database.transact(partial(delete_part, part), index.id)
+    outdated.clear()
+
+
 def expire_duplicates(index: Index, before: float) -> int:
-    """Delete the duplicates dropped before a time, except orphans; returns how many.
+    """Delete the duplicates last dropped before a time, except orphans; returns how many.
 
     Raises:
         IndexUnavailable: the database did not answer in time.
     """
-    row = schema.duplicates.c
+    row, run = schema.duplicates.c, schema.runs.c
 
     def expire(connection: Connection) -> int:
         with writing(connection, index.id) as writer:
             found = connection.execute(
                 select(row.id, row.claim)
                 .where(row.namespace == index.id, row.created < before, ~is_orphan())
+                .where(~exists().where(run.id == row.run, run.heartbeat >= before))
                 .order_by(row.id)
                 .limit(_CHUNK)
             ).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from scrapy_simhash.simhash.scheme import Sketch
 
 Kind = Literal["unique", "duplicate", "same", "skipped", "failed_open"]
-SameUrl = Literal["pass", "drop"]
+Known = Literal["pass", "drop"]
+Status = Literal["new", "changed", "moved", "unchanged", "copy"]
 FactsMode = Literal["always", "auto", "never"]
 
 
@@ -87,23 +89,76 @@ class Row(NamedTuple):
     differs: str | None = None
     quality: bytes = b""
     origin: int = 0
+    text_digest: int = 0
+    met: int = 0
+
+
+class Place(NamedTuple):
+    """What is known of an identity that was a duplicate when it was last met.
+
+    Attributes:
+        id: the number of its duplicate.
+        identity: the hash of its identity key.
+        claim: the claim that it was a duplicate of.
+        digest, text_digest, facts, compared_by: of what was there, see the table of claims.
+        created: when it was met.
+    """
+
+    id: int
+    identity: int
+    claim: int
+    digest: bytes | None
+    text_digest: int
+    facts: bytes | None
+    compared_by: int
+    created: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
     """A claim that can be confirmed or released.
 
-    It carries its row: if another process declares this one dead and releases the claim, and the
-    item is stored all the same, confirming makes the claim again.
+    Attributes:
+        id: its number.
+        row: if another process declares this one dead and releases the claim, and the item is
+            stored all the same, confirming makes the claim again.
+        before: the row as an earlier visit left it, if an unchanged item was found again: releasing
+            the claim restores it.
     """
 
     id: int
     row: Row = field(repr=False)
+    before: Row | None = field(default=None, repr=False)
 
     @property
     def group(self) -> str:
         """See `Verdict.group`."""
         return group_name(self.row.namespace, self.row.origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an item is, compared with earlier visits.
+
+    Attributes:
+        status: "new"; "changed"; "moved", unchanged under another address of its site;
+            "unchanged"; or "copy" of another item.
+        since: when this content was first seen at its place, in seconds since the epoch.
+        origin: the URL where it was found before, if that was another.
+        similarity: of the text to that of before, if it changed.
+        fields: the short values that changed, by field: the old one and the new one, None where
+            there is none.
+        is_back: whether it was said to be gone.
+        is_equal: whether the item is exactly what it was.
+    """
+
+    status: Status
+    since: float
+    origin: str | None = None
+    similarity: float | None = None
+    fields: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    is_back: bool = False
+    is_equal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +173,10 @@ class Verdict:
             duplicate of, if not for `differs`.
         claim: the new claim: always for "unique"; for "same" if the new version has to be
             remembered; otherwise None.
-        reason: why it was skipped.
+        reason: why it was skipped; in a crawl it is then compared with its own past only.
         differs: why a unique document is not a duplicate of `match`: the name of a field, or
             "(numbers)", "(passage)" or "(names)" in the text, "(address)", "(rest of the page)".
+        change: what it is, compared with earlier visits; None if nothing was compared.
     """
 
     kind: Kind
@@ -128,6 +184,7 @@ class Verdict:
     claim: Claim | None = None
     reason: str | None = None
     differs: str | None = None
+    change: Change | None = None
 
     @property
     def group(self) -> str | None:
@@ -184,6 +241,9 @@ class Document:
         published: when the item was published, in seconds since the epoch.
         canonical: whether the page declares its URL to be the canonical one.
         packed: the compressed text, if at hand; by default it is compressed when needed.
+        alias: the key that it would have as one of several items of a page.
+        values: short values by field, kept with the text to tell what changed.
+        reason: why it is compared with its own earlier versions only; None if with others, too.
     """
 
     sketch: Sketch
@@ -200,6 +260,9 @@ class Document:
     published: int | None = None
     canonical: bool = False
     packed: bytes | None = None
+    alias: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+    reason: str | None = None
 
     @property
     def quality(self) -> QualitySignals:
@@ -210,11 +273,15 @@ class Document:
 
 @dataclass(slots=True, eq=False)
 class Duplicate:
-    """A near-duplicate to be recorded, with the item that was dropped."""
+    """A near-duplicate to be recorded, with the item that was dropped.
+
+    `since` is when it was first a duplicate, in seconds since the epoch; None for now.
+    """
 
     document: Document
     match: Match
     action: str
     item: bytes | None = None
     item_type: str | None = None
+    since: float | None = None
     id: int = field(default_factory=_duplicate_id)

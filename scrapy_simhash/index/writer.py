@@ -13,25 +13,18 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import (
-    ColumnElement,
     Connection,
-    Table,
-    bindparam,
-    delete,
-    func,
-    literal_column,
-    select,
-    update,
 )
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, lock
 from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.schema import CONFIRMED, EXACT
-from scrapy_simhash.db.statements import CompiledStatement, Insertion, is_in, list_parameter
+from scrapy_simhash.db.statements import list_parameter
 from scrapy_simhash.index.batch import KeyRow, exact_key, share_of
 from scrapy_simhash.index.budgets import UsageCounters
-from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.index.verdict import Claim, Row
+from scrapy_simhash.index.writer_statements import AGAIN, CONTENT, TOUCHED, statements
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -58,70 +51,6 @@ def stored_keys(plan: str, claim: DeletionRow) -> list[KeyRow]:
     return keys if digest is None else [*keys, KeyRow(slots, exact_key(digest))]
 
 
-class _Statements:
-    """The compiled statements for a dialect."""
-
-    def __init__(self, dialect: str) -> None:
-        def here(table: Table, column: str) -> tuple[ColumnElement[bool], ...]:
-            return (
-                table.c.namespace == bindparam("here"),
-                is_in(dialect, table.c[column], "numbers"),
-            )
-
-        claims, duplicates, texts = schema.claims, schema.duplicates, schema.texts
-        compiled = CompiledStatement
-        my_claims, my_duplicates = here(claims, "id"), here(duplicates, "id")
-        self.present = compiled(select(claims.c.id, claims.c.digest).where(*my_claims))
-        self.confirm = compiled(update(claims).where(*my_claims).values(state=CONFIRMED))
-        self.delete_claims = compiled(delete(claims).where(*my_claims))
-        self.touch = compiled(
-            update(claims)
-            .where(claims.c.namespace == bindparam("here"), claims.c.id == bindparam("new_id"))
-            .values(seen=bindparam("now"), **{name: bindparam(f"new_{name}") for name in _TOUCHED})
-        )
-        keys = schema.keys.c
-        # A key row with one of these keys and one of these claims belongs to that claim. Adding 0
-        # makes the engine search by key, not by claim, which would read far more rows.
-        self.delete_keys = compiled(
-            delete(schema.keys).where(
-                keys.namespace == bindparam("here"),
-                keys.slot == bindparam("at"),
-                is_in(dialect, keys.key, "values"),
-                is_in(dialect, keys.claim + literal_column("0"), "numbers"),
-            )
-        )
-        self.orphan = compiled(
-            update(duplicates).where(*here(duplicates, "claim")).values(orphaned=True)
-        )
-        self.recorded = compiled(
-            select(duplicates.c.id).where(*my_duplicates, duplicates.c.run == bindparam("of_run"))
-        )
-        self.delete_duplicates = compiled(delete(duplicates).where(*my_duplicates))
-        own_texts = (*here(texts, "claim"), texts.c.duplicate == 0)
-        self.size_of_own_texts = compiled(_total(texts.c.text).where(*own_texts))
-        self.delete_own_texts = compiled(delete(texts).where(*own_texts))
-        self.size_of_items = compiled(_total(duplicates.c.item).where(*my_duplicates))
-        self.size_of_their_texts = compiled(
-            _total(texts.c.text).where(
-                *my_duplicates,
-                texts.c.namespace == duplicates.c.namespace,
-                texts.c.claim == duplicates.c.claim,
-                texts.c.duplicate == duplicates.c.id,
-            )
-        )
-        by_key = (column == bindparam(column.name) for column in texts.primary_key)
-        self.delete_text = compiled(delete(texts).where(*by_key))
-        self.insert_claims, self.insert_keys, self.insert_duplicates, self.insert_texts = (
-            Insertion(dialect, table) for table in (claims, schema.keys, duplicates, texts)
-        )
-
-
-def _total(column: Any) -> Any:
-    return select(func.coalesce(func.sum(func.length(column)), 0))
-
-
-_TOUCHED = ("identity", "token", "visit", "epoch", "listing")
-_statements = cache(_Statements)
 _URL = Row._fields.index("url")
 
 
@@ -136,14 +65,21 @@ def ask_to_confirm(connection: Connection, namespace: int, claims: Sequence[Row]
         return None
     dialect = connection.dialect.name
     numbers = list_parameter(dialect, {row.id for row in claims})
-    return _statements(dialect).confirm.ask(connection, {"here": namespace, "numbers": numbers})
+    return statements(dialect).confirm.ask(connection, {"here": namespace, "numbers": numbers})
 
 
 def ask_present(connection: Connection, namespace: int, claims: Iterable[int]) -> Answer:
     """Ask which of some claims exist, with their digests."""
     dialect = connection.dialect.name
     parameters = {"here": namespace, "numbers": list_parameter(dialect, claims)}
-    return _statements(dialect).present.ask(connection, parameters)
+    return statements(dialect).present.ask(connection, parameters)
+
+
+def ask_known(connection: Connection, namespace: int, identities: Iterable[int]) -> Answer:
+    """Ask for the duplicates that were recorded of some identities."""
+    dialect = connection.dialect.name
+    parameters = {"here": namespace, "numbers": list_parameter(dialect, identities)}
+    return statements(dialect).known.ask(connection, parameters)
 
 
 def _digests(present: Answer) -> dict[int, bytes | None]:
@@ -166,7 +102,7 @@ class Writer:
     ) -> None:
         self._connection = connection
         self._dialect = connection.dialect.name
-        self._sql = _statements(self._dialect)
+        self._sql = statements(self._dialect)
         self._namespace = namespace
         self._plan = held.plan
         self.numbers = held.numbers
@@ -218,7 +154,7 @@ class Writer:
     def touch(self, claims: Sequence[Row], now: float) -> None:
         """Note that claims were seen again, and now belong to the document in their row."""
         if claims:
-            rows = ({f"new_{name}": getattr(row, name) for name in _TOUCHED} for row in claims)
+            rows = ({f"new_{name}": getattr(row, name) for name in TOUCHED} for row in claims)
             self._sql.touch.ask(
                 self._connection,
                 [
@@ -227,7 +163,28 @@ class Writer:
                 ],
             )
 
-    def delete(self, claims: Sequence[DeletionRow], *, orphaned: bool) -> None:
+    def meet(self, claims: Collection[int], run: int) -> None:
+        """Note that a run has met items, though it has not stored them."""
+        if claims:
+            self._sql.meet.ask(self._connection, {**self._here(claims), "run": run})
+
+    def restore(self, claims: Sequence[Claim]) -> None:
+        """Restore claims of unchanged items that were found again, but not stored.
+
+        Their duplicates of this visit are orphaned.
+        """
+        for claim in claims:
+            if (before := claim.before) is None:
+                continue
+            row = {f"new_{name}": getattr(before, name) for name in TOUCHED}
+            # It was met, though it is not stored.
+            row["new_met"] = claim.row.met
+            here = {"here": self._namespace, "new_id": claim.id, "of_token": claim.row.token}
+            self._sql.restore.ask(self._connection, {**here, **row})
+            since = {**self._here([claim.id]), "since": claim.row.epoch}
+            self._sql.orphan_since.ask(self._connection, since)
+
+    def delete(self, claims: Sequence[DeletionRow], *, orphaned: bool, texts: bool = True) -> None:
         """Delete claims, their keys and texts; mark their duplicates as orphaned if asked to."""
         if not claims:
             return
@@ -240,12 +197,13 @@ class Writer:
             values = list_parameter(self._dialect, keys)
             self._sql.delete_keys.ask(self._connection, {**here, "at": slot, "values": values})
         deleted = self._sql.delete_claims.ask(self._connection, here)
-        size = self._sql.size_of_own_texts.ask(self._connection, here)
-        self._sql.delete_own_texts.ask(self._connection, here)
+        self.usage.claims -= deleted.changed
+        if texts:
+            size = self._sql.size_of_own_texts.ask(self._connection, here)
+            self._sql.delete_own_texts.ask(self._connection, here)
+            self.usage.text_bytes -= int(size.rows[0][0])
         if orphaned:
             self._sql.orphan.ask(self._connection, here)
-        self.usage.claims -= deleted.changed
-        self.usage.text_bytes -= int(size.rows[0][0])
 
     def delete_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
         """Delete duplicates, given by number and claim, with their items and texts."""
@@ -269,13 +227,16 @@ class Writer:
         self,
         duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]],
         present: Answer,
+        known: Answer,
         *,
         retried: bool,
     ) -> None:
         """Store duplicates, given by row and compressed text, with the items that were dropped.
 
-        `present` is the answer to :func:`ask_present` for their claims; if `retried`, an earlier
-        attempt may have written some.
+        One that an earlier visit recorded with the same content is moved to this run.
+
+        `present` is the answer to :func:`ask_present` for their claims, `known` that to
+        :func:`ask_known`; if `retried`, an earlier attempt may have written some.
         """
         if retried and duplicates:
             here = self._here(row["id"] for row, _ in duplicates)
@@ -294,6 +255,18 @@ class Writer:
             }
             for row, _ in duplicates
         ]
+        again = _recorded_before(rows, known)
+        if again:
+            self._sql.record_again.ask(
+                self._connection,
+                [
+                    {"here": self._namespace, "number": number}
+                    | {f"new_{name}": rows[place][name] for name in AGAIN}
+                    for place, number in again.items()
+                ],
+            )
+            duplicates = [one for place, one in enumerate(duplicates) if place not in again]
+            rows = [row for place, row in enumerate(rows) if place not in again]
         in_order = itemgetter(*schema.duplicates.columns.keys())
         self._sql.insert_duplicates.rows(self._connection, list(map(in_order, rows)))
         self._insert_texts(
@@ -316,6 +289,18 @@ class Writer:
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         """The parameters of a statement on rows of this namespace."""
         return {"here": self._namespace, "numbers": list_parameter(self._dialect, numbers)}
+
+
+def _recorded_before(rows: Sequence[Mapping[str, Any]], known: Answer) -> dict[int, int]:
+    """The numbers of duplicates of earlier visits with the same content, by place in `rows`."""
+    numbers = {tuple(content): (number, run, size) for number, run, size, *content in known.rows}
+    found = {}
+    for place, row in enumerate(rows):
+        number, run, size = numbers.get(tuple(row[name] for name in CONTENT), (0, row["run"], 0))
+        # Its item may have been pushed out of the quarantine.
+        if run != row["run"] and size >= row["item_bytes"]:
+            found[place] = number
+    return found
 
 
 @contextmanager

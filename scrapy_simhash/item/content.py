@@ -42,6 +42,8 @@ _MIN_LINE = 8
 _SLACK = 60.0
 # Prose shows in the first 512 characters of most values, in 2,048 of nearly all, or not at all.
 _GLANCE, _START, _LOOK = 512, 2048, 65_536
+# Short values that are kept of an item, and their characters.
+_SHOWN, _LONGEST_SHOWN = 32, 120
 _TEXTS = (str, Printed)
 _EMPTY = (None, "", b"")
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
@@ -151,7 +153,7 @@ def read_item(
     told = kept if address is None else _without_state(kept, prose.facts)
     return ItemContent(
         text=prose.text(),
-        facts=Facts.of(prose.facts, secret),
+        facts=Facts.of(prose.facts, secret, prose.shown),
         address=address,
         digest=_digest(type(item).__name__, told, secret) if read.complete else None,
         names_page=own.names_page,
@@ -170,7 +172,7 @@ def read_facts(
     for name, value in values.items():
         if own.keep(name, value) is not None:
             prose.read(name, value)
-    return Facts.of(prose.facts, secret)
+    return Facts.of(prose.facts, secret, prose.shown)
 
 
 def _without_state(fields: Mapping[str, Any], facts: Mapping[str, Folded]) -> dict[str, Any]:
@@ -281,6 +283,7 @@ class _Prose:
 
     def __init__(self, *, markup: bool) -> None:
         self.facts: dict[str, Folded] = {}
+        self.shown: dict[str, str] = {}
         self._markup = markup
         self._values: list[str] = []
 
@@ -323,6 +326,8 @@ class _Prose:
         folded = fold(name_of(name), value)
         if folded is not None and folded.kind >= at_least:
             self.facts[name] = folded
+            if len(self.shown) < _SHOWN:
+                self.shown[name] = _short(value)
 
     def _prose(self, name: str, texts: list[str | Printed]) -> str:
         """The text of a value if it is prose, else ""."""
@@ -340,6 +345,14 @@ class _Prose:
         text = text.strip()
         is_json = text[:1] + text[-1:] in ("{}", "[]") and '"' in text
         return "" if is_json or is_encoded(text) or is_address(name_of(name), text) else text
+
+
+def _short(value: Any) -> str:
+    """A value as people know it, shortened."""
+    if type(value) is list:
+        value = ", ".join(_short(inner) for inner in value[:_SHOWN])
+    text = str(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 
 
 def _collect(columns: dict[str, list[Any]], path: str, value: Any) -> None:
@@ -367,11 +380,8 @@ def _is_prose(lines: list[str]) -> bool:
     """Whether the lines of one value have enough shingles, in paragraphs rather than in tags."""
     longest = lines[0] if len(lines) == 1 else max(lines, key=len)
     # In ASCII only the last token, and its one pair, change with the text behind the cut.
-    if (
-        len(longest) > _GLANCE
-        and (glance := longest[:_GLANCE]).isascii()
-        and _count(glance) > MIN_PROSE
-    ):
+    glance = longest[:_GLANCE]
+    if len(longest) > _GLANCE and glance.isascii() and _count(glance) > MIN_PROSE:
         return True
     if _count(longest[:_START]) >= MIN_PROSE:
         return True

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Literal, Self
 
 from scrapy_simhash.item.folding import (
@@ -61,14 +62,21 @@ class Facts:
             value, sorted by the first.
         names: the names by their hashes; empty for facts that were stored.
         values: the values likewise.
+        shown: the values as people know them, shortened, by name.
     """
 
     records: tuple[tuple[int, int, int], ...] = ()
     names: Mapping[int, str] = field(default_factory=dict, compare=False)
     values: Mapping[int, Folded] = field(default_factory=dict, compare=False)
+    shown: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, fields: Mapping[str, Folded], secret: bytes = b"") -> Self:
+    def of(
+        cls,
+        fields: Mapping[str, Folded],
+        secret: bytes = b"",
+        shown: Mapping[str, str] = MappingProxyType({}),
+    ) -> Self:
         """The facts of fields.
 
         Without the secret, a second value with the same 56-bit hash could be found. Names need no
@@ -90,7 +98,7 @@ class Facts:
             texts = (f"{name_of(name).key}={fields[name].text}" for name in rest)
             _add(values, names, _OTHERS, Folded(TEXT, "\x1f".join(texts)))
         records = [(key, value.kind, _hash(value.text, secret)) for key, value in values.items()]
-        return cls(tuple(sorted(records)), names, values)
+        return cls(tuple(sorted(records)), names, values, shown)
 
     def may_vary(self, key: int) -> bool:
         """Whether a value may be of no importance: no title, code, date, amount, fact of a page."""
@@ -120,7 +128,8 @@ class Facts:
         """These facts and others, with other names."""
         records = sorted({*self.records, *other.records})
         names = {**other.names, **self.names}
-        return type(self)(tuple(records), names, {**other.values, **self.values})
+        values, shown = {**other.values, **self.values}, {**other.shown, **self.shown}
+        return type(self)(tuple(records), names, values, shown)
 
     def without(self, names: Collection[int]) -> Self:
         """Leave out names, given by their hashes; no amounts and no values known to be dates."""
@@ -222,6 +231,28 @@ def _left_out(*, state: bool, view: View | None, is_titled: bool | None) -> set[
     if view:
         kinds.add(TIME)  # of a date: another system writes it in another time zone
     return kinds | {TEXT, SECTION, NOTE} if view == "translated" else kinds
+
+
+def changed_facts(new: Facts, old: Facts) -> set[int]:
+    """The hashes of the names of facts that differ between two versions of one thing.
+
+    The numbers of the text belong to the text. The time of a date, and facts of the page, may be
+    missing in either version.
+    """
+    records = ({key: (kind, value) for key, kind, value in one.records} for one in (new, old))
+    mine, theirs = records
+    changed = set()
+    for key in mine.keys() | theirs.keys():
+        one, other = mine.get(key), theirs.get(key)
+        if key == _NUMBERS_KEY:
+            continue
+        if one is None or other is None:
+            kind = (one or other or (0, 0))[0]
+            if kind != TIME and not key >> 31:
+                changed.add(key)
+        elif _differ(one, other):
+            changed.add(key)
+    return changed
 
 
 def equal_titles(new: Facts, stored: Facts) -> bool | None:

@@ -115,7 +115,8 @@ class Name:
 
     Attributes:
         text: the name; of a nested field the path.
-        key: 32-bit hash of the name without case, `_` and `-`.
+        key: 31-bit hash of the name without case, `_` and `-`; the bit above tells whether it is
+            a fact of a page.
         marks: what it tells.
         state: what values must match in full to tell the state of the thing; None if none does.
     """
@@ -145,10 +146,11 @@ def name_of(text: str) -> Name:
         or ("metadata" in parts and last in _SILENT_METADATA),
         "title": joined.removeprefix("page:") in _TITLES,
     }
-    key = blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+    digest = blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return Name(
         text=text,
-        key=int.from_bytes(key, "little"),
+        # The highest bit tells the facts of a page, also where only the hash is known.
+        key=int.from_bytes(digest, "little") >> 1 | joined.startswith("page:") << 31,
         marks=frozenset(marks | {mark for mark, holds in tests.items() if holds}),
         state=state_of(plain),
     )

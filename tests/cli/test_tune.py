@@ -54,6 +54,7 @@ def stored(number: int, fingerprint: bytes, identity: int = 0, size: int = 9) ->
         "state": CONFIRMED,
         "compared_by": TEXT,
         "fingerprint": fingerprint,
+        "text_digest": int.from_bytes(fingerprint, "big"),
         "identity": identity,
         "size": size,
         "created": float(number),

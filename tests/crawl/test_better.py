@@ -125,9 +125,10 @@ async def test_the_guide_brings_a_feed_up_to_date(settings, call, tmp_path, monk
 @deferred_f_from_coro_f
 async def test_runs_and_times_choose_among_the_best(settings, call):
     hosts, urls = sites(3)
+    given = settings | STORES | {"SIMHASH_KNOWN": "drop"}
     with serve_hosts(hosts) as through:
-        await crawl(StorySpider, settings | STORES | through, urls[:5])
-        await crawl(StorySpider, settings | STORES | through, urls[5:])
+        await crawl(StorySpider, given | through, urls[:5])
+        await crawl(StorySpider, given | through, urls[5:])
     prefer = ["--prefer", "own-site=own.example,shortest-url"]
     assert len(better(call, settings, *prefer)[0]) == 3
     assert len(better(call, settings, *prefer, "--run", 1)[0]) == 2
@@ -193,6 +194,7 @@ async def test_what_is_stored_or_was_never_there_is_not_given(settings, call, ac
     hosts = {"own.example": {"/2030/a": page(0), "/b": page(0)}}
     urls = ["http://own.example/2030/a", "http://own.example/b"]
     given = {"SIMHASH_ON_DUPLICATE": action, "SIMHASH_PREFER": "shortest-url"}
+    given |= {"SIMHASH_KNOWN": "drop"}
     with serve_hosts(hosts) as through:
         for url in urls:
             done = await crawl(StorySpider, settings | STORES | through | given, [url])

@@ -177,9 +177,9 @@ async def test_a_claim_of_the_same_number_in_another_namespace_is_no_duplicate()
     ("verdict", "settings"),
     [
         (Verdict("skipped"), {}),
-        (duplicate_of(1, pending=False), {}),
+        (duplicate_of(2, pending=False), {}),
         (duplicate_of(1), {"on_duplicate": "report"}),
-        (duplicate_of(1, kind="same"), {"same_url": "pass"}),
+        (duplicate_of(1, kind="same"), {"known": "pass"}),
     ],
     ids=["nothing", "stored already", "stored all the same", "a version that is stored"],
 )
@@ -193,7 +193,7 @@ async def test_nobody_waits_for_what_makes_no_difference(verdict, settings):
 
 @deferred_f_from_coro_f
 async def test_a_version_that_would_be_left_out_waits_as_a_duplicate_does():
-    crawl, first = Crawl(unique(1), duplicate_of(1, kind="same"), same_url="drop"), subject()
+    crawl, first = Crawl(unique(1), duplicate_of(1, kind="same"), known="drop"), subject()
     await crawl.claim(first)
     version = await started(crawl.claim(subject()))
     assert not version.done()

@@ -227,7 +227,7 @@ def test_on_scrapyd_a_project_has_an_index_that_the_next_job_and_the_command_fin
         assert daemon.deploy("news", egg(project))["spiders"] == 1
         daemon.run("news", "first")
         daemon.wait("news")
-        daemon.run("news", "second", SIMHASH_SAME_URL="drop")
+        daemon.run("news", "second", SIMHASH_KNOWN="drop")
         daemon.run("news", "wrong", SIMHASH_SIMILARITY=2)
         daemon.wait("news")
     place = tmp_path / ".scrapy" / "simhash" / "index-news.db"

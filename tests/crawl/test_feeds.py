@@ -101,7 +101,7 @@ async def test_an_item_that_can_not_be_written_counts_as_not_stored(
         if slot.file is not None:
             slot.file.close()
 
-    again = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop", "FEEDS": {}}, urls)
+    again = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop", "FEEDS": {}}, urls)
     assert groups(again.items) == ["1"]
 
 
@@ -153,7 +153,7 @@ async def test_of_a_feed_that_can_not_be_opened_nothing_is_claimed(settings, url
     storages = {"unwritable": Unwritable}
     done = await crawl(PageSpider, settings | {"FEEDS": feeds, "FEED_STORAGES": storages}, urls)
     assert done.stats["feeds/not_exported"] == len(PATHS)
-    again = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
+    again = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
     assert groups(again.items) == EVERY
     assert "claims/recovered" not in again.stats
 
@@ -335,10 +335,13 @@ async def test_a_feed_that_replaces_an_earlier_one_may_lack_what_moved(
 ):
     name, *options = feed.split()
     feeds = {str(tmp_path / name): {"format": "jsonlines", **dict.fromkeys(options, True)}}
-    # The second crawl finds a copy of an item that it does not visit, and one of an item it does.
-    await crawl(PageSpider, settings | {"FEEDS": feeds}, [urls[0], urls[COPIES]])
+    # The second crawl finds one item at another address, one where it was, and a copy of that.
+    given = settings | {"FEEDS": feeds, "SIMHASH_KNOWN": "drop"}
+    await crawl(PageSpider, given, [urls[0], urls[COPIES]])
     again = [urls[1], urls[COPIES], urls[COPIES + 1]]
-    done = await crawl(PageSpider, settings | {"FEEDS": feeds}, again)
-    assert len(done.drops) == 2
-    found = [re.search(r"only earlier crawls have seen: (\d+)", line) for line in caplog.messages]
-    assert [line[1] for line in found if line] == (["1"] if feed == "f.jl overwrite" else [])
+    done = await crawl(PageSpider, given, again)
+    assert len(done.drops) == 3
+    found = [
+        re.search(r"left out by SIMHASH_KNOWN = 'drop': (\d+)", line) for line in caplog.messages
+    ]
+    assert [line[1] for line in found if line] == (["2"] if feed == "f.jl overwrite" else [])

@@ -50,7 +50,7 @@ async def test_three_days_of_a_shop(settings, caplog, call, tmp_path):
             assert SENTENCE in caplog.text if day else SENTENCE not in caplog.text
         assert done.stats["learned"] == 1
         urls = [f"{SHOP}/sale/{number}-{size}" for number, size in sold]
-        copies = {"SIMHASH_REPORT": report, **settings, **through}
+        copies = {"SIMHASH_REPORT": report, "SIMHASH_KNOWN": "drop", **settings, **through}
         done = await crawl(ProductSpider, copies | {"SIMHASH_LEARN": False}, urls[:2])
         assert len(done.items) == 2
         assert done.stats["kept/other_facts"] == 2

@@ -20,7 +20,12 @@ def message_for(given):
 
 @pytest.mark.parametrize("name", sorted(DEFAULTS))
 def test_a_wrong_value_is_named_with_what_is_allowed(name):
-    wrong = {"SIMHASH_ENABLED": [], "SIMHASH_LEARN": [], "SIMHASH_RESET": []}.get(name, -5.5)
+    wrong = {
+        "SIMHASH_ENABLED": [],
+        "SIMHASH_LEARN": [],
+        "SIMHASH_RESET": [],
+        "SIMHASH_VALUES": [],
+    }.get(name, -5.5)
     words = message_for({name: wrong})
     assert words.startswith(f"{name}: " if name in SECRET else f"{name} = {wrong!r}: ")
     assert any(word in words for word in ("must be", "wanted", "an extractor", "examples:"))

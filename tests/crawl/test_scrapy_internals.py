@@ -330,7 +330,7 @@ async def test_without_it_a_crawl_checks_and_stores(settings, tmp_path, monkeypa
         urls = [f"{site}/{name}" for name in "abc"]
         done = await crawl(NamesItsCallback, settings, urls)
         assert (done.stats["unique"], done.stats["duplicates"]) == (2, 1)
-        again = await crawl(NamesItsCallback, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
+        again = await crawl(NamesItsCallback, settings | {"SIMHASH_KNOWN": "drop"}, urls)
     assert again.items == [], "the run was settled, and its claims confirmed"
     assert again.stats["pages/skipped_after_callback"] == again.stats["pages/skipped"] == 3
     assert len(lost()) == 2

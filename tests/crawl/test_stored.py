@@ -303,7 +303,7 @@ async def test_a_file_that_goes_away_is_replaced(settings, urls, database, caplo
     assert "deleted or moved" in line
     assert rows_of(database, "SELECT count(*) FROM simhash_claims") == [(GROUPS,)]
     assert settled(database) == [(1,)]
-    again = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
+    again = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
     assert again.items == [], "the new file has the secret of the old one"
 
 

@@ -157,7 +157,7 @@ async def test_on_a_full_disk_what_can_not_be_claimed_is_stored(database, settin
     assert kept == {str(group) for group in range(GROUPS)}
     assert done.stats["failed_open"] > 0
     assert done.errors <= 2
-    after = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
+    after = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
     assert after.errors == 0, "with room again it goes on"
 
 
@@ -376,7 +376,7 @@ async def test_a_crawl_whose_feed_lacks_items_is_released(settings, urls, tmp_pa
     complete = case in {"batches", "none"}
     await crawl(PageSpider, settings, urls)
     warned = "All claims of this crawl are released" in caplog.text
-    after = await crawl(PageSpider, {**settings, "FEEDS": {}, "SIMHASH_SAME_URL": "drop"}, urls)
+    after = await crawl(PageSpider, {**settings, "FEEDS": {}, "SIMHASH_KNOWN": "drop"}, urls)
     assert warned != complete
     assert len(after.items) == (0 if complete else GROUPS)
     assert after.stats["index/size"] == GROUPS
@@ -473,6 +473,6 @@ async def test_a_crawl_that_is_closed_early_is_settled(database, settings, urls,
     assert done.reason == next(iter(stop)).lower()
     assert rows_of(database, "SELECT settled, reason FROM simhash_runs") == [(1, done.reason)]
     assert done.stats["claims/open"] == 0
-    again = await crawl(PageSpider, settings | {"SIMHASH_SAME_URL": "drop"}, urls)
+    again = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
     kept = sorted(path.split("/")[1] for path in done.urls + again.urls)
     assert kept == sorted(map(str, range(GROUPS)))

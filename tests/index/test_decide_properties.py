@@ -94,45 +94,52 @@ def test_on_one_site_all_content_is_kept_once_in_any_order(things, batch, chance
     assert set(kept) == set(contents(things))
 
 
-@given(crawls(), batches, batches, st.randoms())
-def test_a_second_visit_of_one_site_in_any_order_keeps_the_same_and_claims_nothing(
-    things, batch, other, chance
-):
-    comes_again(things, batch, other, chance)
-
-
-@given(crawls(texts=APART, kinds=["listed"]), batches, batches, st.randoms())
-def test_a_second_visit_of_things_that_one_page_lists_keeps_the_same_and_claims_nothing(
-    things, batch, other, chance
-):
-    comes_again(things, batch, other, chance)
-
-
-@given(crawls(facts=priced, sites="abc"), batches, batches, st.randoms())
-def test_a_second_visit_of_several_sites_in_any_order_keeps_the_same_and_claims_nothing(
-    things, batch, other, chance
-):
-    comes_again(things, batch, other, chance)
-
-
-@given(crawls(facts=partial), batches, batches)
-def test_a_second_visit_in_the_same_order_keeps_the_same_whatever_facts_are_missing(
-    things, batch, other
-):
-    comes_again(things, batch, other)
-
-
-def comes_again(things, batch, other, chance=None):
+@given(histories, batches)
+def test_each_visit_keeps_what_a_first_crawl_would(visits, batch):
     seen = Seen()
-    first = seen.kept(*things, batch=batch)
+    for epoch, things in enumerate(visits, 1):
+        again = [thing.again(epoch) for thing in things]
+        assert seen.kept(*again, batch=batch) == Seen().kept(*again, batch=batch)
+        seen.settle()
+
+
+@given(crawls(facts=partial, sites="ab", kinds=(*KINDS, "listed")), batches, batches)
+def test_a_second_visit_in_the_same_order_claims_nothing(things, batch, other):
+    seen = Seen()
+    seen.kept(*things, batch=batch)
     claims = set(seen.claims)
     for epoch in (2, 3):
-        again = [thing.again(epoch) for thing in things]
-        if chance is not None:
-            chance.shuffle(again)
-        kept = seen.kept(*again, batch=other)
-        assert sorted(contents(kept)) == sorted(contents(first))
+        seen.kept(*(thing.again(epoch) for thing in things), batch=other)
         assert set(seen.claims) == claims
+        seen.settle()
+        assert set(seen.claims) == claims
+
+
+@given(histories, batches)
+def test_with_drop_nothing_is_stored_twice_and_all_content_is_stored(visits, batch):
+    """What a crawl shows is equal or similar to something stored, with the same facts."""
+    seen = Seen(known="drop")
+    stored = []
+    for epoch, things in enumerate(visits, 1):
+        again = [thing.again(epoch) for thing in things]
+        kept = seen.kept(*again, batch=batch)
+        assert not {(one.identity, one.content) for one in kept} & latest(stored)
+        stored += kept
+        seen.settle()
+        for thing in again:
+            assert any(covers(one, thing) for one in stored)
+
+
+def latest(stored):
+    """What each page or row showed when it was last stored."""
+    return set({one.identity: (one.identity, one.content) for one in stored}.values())
+
+
+def covers(stored, thing):
+    new, old = facts_of(dict(thing.facts)), facts_of(dict(stored.facts))
+    is_near = abs(stored.text - thing.text) <= (0 if thing.exact else NEAR)
+    here = stored.url == thing.url
+    return stored.exact == thing.exact and is_near and not conflict(new, old, same_site=here)
 
 
 @given(histories, st.integers(1, 7))

@@ -67,7 +67,7 @@ def test_nobody_is_a_version_of_what_counts_no_more(db: Database) -> None:
 
 def test_nothing_is_dropped_as_the_same_as_what_counts_no_more(db: Database) -> None:
     """The newest claim of an identity is read even where no key leads to it."""
-    run, index = Run.open(db), Index(db, same_url="drop")
+    run, index = Run.open(db), Index(db, known="drop")
     dead = Index(db, run=run)
     dead.confirm(claim_version(dead, article(1), visit=1))
     assert claim_version(index, article(1), visit=2).claim is None

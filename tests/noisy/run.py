@@ -170,6 +170,9 @@ def _claim(
             yield Outcome(page, None, f"not compared: {one}")
             continue
         verdict = next(answers)
+        if one.reason is not None:
+            yield Outcome(page, None, f"not compared: {one.reason}")
+            continue
         if verdict.claim is not None:
             claims[verdict.claim.id] = page
         if verdict.kind == "duplicate" and verdict.match is not None:

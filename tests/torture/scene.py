@@ -163,7 +163,7 @@ class Scene:
         files = {name: str(file.with_suffix(f".{name}")) for name in ("stats", "verdicts")}
         file.write_text(json.dumps({"urls": urls, "settings": settings, **files, **(plan or {})}))
         process = start(crawler.main_of, file, log=file.with_suffix(".log"))
-        run = Run(process, settings.get("SIMHASH_SAME_URL") != "drop", file)
+        run = Run(process, settings.get("SIMHASH_KNOWN") != "drop", file)
         self.runs.append(run)
         return run
 

@@ -86,7 +86,7 @@ def test_a_crawl_that_sleeps_and_wakes(scene, table, seeds):
             at_a_moment(here, sleeper, chance, PATHS[: len(PATHS) // 3])
             sleeper.kill()
         sleeper.wait()
-        here.crawl(seed * 10 + 2, plan=plans[0], SIMHASH_SAME_URL="drop")
+        here.crawl(seed * 10 + 2, plan=plans[0], SIMHASH_KNOWN="drop")
         cases.append(
             here.row("a crawl that sleeps, is taken for dead, wakes", EVERY, excused={0: claimed})
         )

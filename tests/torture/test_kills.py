@@ -23,7 +23,7 @@ def test_killed_at_random_moments(scene, table, seeds):
             at_a_moment(here, run, chance)
             run.kill()
         same = "pass" if seed % 4 == 3 else "drop"
-        here.crawl(seed * 10 + 9, SIMHASH_SAME_URL=same, **settings)
+        here.crawl(seed * 10 + 9, SIMHASH_KNOWN=same, **settings)
         cases.append(here.row("kill -9", DELIVERABLE if seed % 2 else EVERY))
     assert cases.total(table)[3:] == (0, 0, 0, 0)
 
@@ -39,7 +39,7 @@ def test_killed_where_confirmed_claims_are_kept(scene, table, seeds):
         chance, here = random.Random(seed), scene()
         settings = {
             "SIMHASH_ON_CRASH": "keep",
-            "SIMHASH_SAME_URL": "drop",
+            "SIMHASH_KNOWN": "drop",
             "ITEM_PIPELINES": {"torture.crawler.Durable": 500},
             "FEEDS": {},
         }
@@ -62,7 +62,7 @@ def test_killed_and_resumed(scene, table, seeds):
     for seed in seeds():
         chance, here = random.Random(seed), scene()
         # Scrapy also fetches again what it has forgotten to have fetched.
-        settings = {"SIMHASH_SAME_URL": "drop"}
+        settings = {"SIMHASH_KNOWN": "drop"}
         run = here.start(seed, JOBDIR=str(here.folder / "job"), **settings)
         at_a_moment(here, run, chance)
         run.kill()
@@ -85,7 +85,7 @@ def test_four_crawls_two_of_which_are_killed(scene, table, seeds):
             for run in crawls:
                 run.wait()
         again = [
-            here.start(seed * 10 + 5 + number, query=f"?from={number}", SIMHASH_SAME_URL="drop")
+            here.start(seed * 10 + 5 + number, query=f"?from={number}", SIMHASH_KNOWN="drop")
             for number in range(2)
         ]
         for run in crawls + again:
@@ -103,7 +103,7 @@ def test_lists_killed_at_random_moments(scene, table, seeds):
             run = here.start(seed * 10 + number, LISTS, **settings)
             at_a_moment(here, run, chance, LISTS)
             run.kill()
-        here.start(seed * 10 + 9, LISTS, SIMHASH_SAME_URL="drop", **settings).wait()
+        here.start(seed * 10 + 9, LISTS, SIMHASH_KNOWN="drop", **settings).wait()
         cases.append(here.row("lists, kill -9", DELIVERABLE if seed % 2 else EVERY))
     assert cases.total(table)[3:] == (0, 0, 0, 0)
 
@@ -119,9 +119,7 @@ def test_four_crawls_of_lists_two_of_which_are_killed(scene, table, seeds):
             at_a_moment(here, run, chance, LISTS)
             run.kill()
         again = [
-            here.start(
-                seed * 10 + 5 + number, LISTS, query=f"?from={number}", SIMHASH_SAME_URL="drop"
-            )
+            here.start(seed * 10 + 5 + number, LISTS, query=f"?from={number}", SIMHASH_KNOWN="drop")
             for number in range(2)
         ]
         for run in crawls + again:

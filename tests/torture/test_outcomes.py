@@ -13,7 +13,7 @@ def test_a_feed_that_can_not_be_stored(scene, table, seeds):
         here = scene()
         here.crawl(seed, FEEDS={"broken://feed": {"format": "jsonlines"}})
         assert here.runs[0].delivered == []
-        here.crawl(seed + 100, SIMHASH_SAME_URL="pass" if seed % 2 else "drop")
+        here.crawl(seed + 100, SIMHASH_KNOWN="pass" if seed % 2 else "drop")
         cases.append(here.row("a feed whose storage fails", EVERY))
     assert cases.total(table)[3:] == (0, 0, 0, 0)
 

@@ -58,7 +58,9 @@ class Writer:
         self._outcome = outcome
         self._worker = Worker(
             # As the thread calls it, with what notes that the database works.
-            lambda *signs: CrawlDatabase(settings, *signs, spider=str(number), job="", reset=False),
+            lambda *signs: CrawlDatabase(
+                settings, *signs, spider=str(number), job="", arguments="", reset=False
+            ),
             settings.timeout,
         )
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -69,7 +71,7 @@ class Writer:
         await asyncio.gather(*(self._item(group, documents[group]) for group in order))
         await self._worker.flush()
         closed = await self._worker.close(settled=True, reason="finished")
-        self._outcome.unclosed += not closed
+        self._outcome.unclosed += closed is None
         self._outcome.waited += self._worker.figures.liveness.waited
 
     async def _item(self, group: int, shared: Document) -> None:

@@ -110,7 +110,7 @@ class Machine:
         settings = {
             "SIMHASH_DATABASE_URL": f"sqlite:///{self.database}",
             "SIMHASH_TIMEOUT": 60,
-            "SIMHASH_SAME_URL": "drop",
+            "SIMHASH_KNOWN": "drop",
             "FEEDS": {str(self.disk.folder / "feeds" / f"{number}.jsonl"): {"format": "jsonlines"}},
         }
         plan = self.outside / f"{number}.plan"

@@ -34,7 +34,7 @@ def test_killed_with_many_claims(scene, table, seeds, is_long, tmp_path):
             with empty_database(engine, tmp_path) as url:
                 here = scene(url if engine != "sqlite" else None)
                 die_with_claims(here, many)
-                here.crawl(seed, SIMHASH_TIMEOUT=TIMEOUT, SIMHASH_SAME_URL="drop")
+                here.crawl(seed, SIMHASH_TIMEOUT=TIMEOUT, SIMHASH_KNOWN="drop")
                 most = "300,000" if is_long else "20,000"
                 rows.append(here.row(f"{engine}, killed with up to {most} claims", EVERY))
     assert {rows.total(table)[3:] for rows in cases.values()} == {(0, 0, 0, 0)}
@@ -64,7 +64,7 @@ def test_a_namespace_that_is_reset_under_a_crawl(scene, table, seeds):
             reset_namespace(database, "torture")
         run.signal(signal.SIGCONT)
         run.wait()
-        here.crawl(seed + 100, SIMHASH_SAME_URL="drop")
+        here.crawl(seed + 100, SIMHASH_KNOWN="drop")
         case = "a namespace that is reset under a crawl"
         cases.append(here.row(case, EVERY, excused={0: claimed}))
     assert cases.total(table)[3:] == (0, 0, 0, 0)

@@ -22,13 +22,13 @@ def test_four_crawls_of_the_same_pages(scene, table, seeds, same):
             here.start(
                 seed * 10 + number,
                 query=f"?from={number}" if same == "pass" else "",
-                SIMHASH_SAME_URL=same,
+                SIMHASH_KNOWN=same,
             )
             for number in range(4)
         ]
         for run in crawls:
             run.wait()
-        cases.append(here.row(f"4 crawls, SIMHASH_SAME_URL = {same}", EVERY))
+        cases.append(here.row(f"4 crawls, SIMHASH_KNOWN = {same}", EVERY))
     assert cases.total(table)[3:] == (0, 0, 0, 0)
 
 

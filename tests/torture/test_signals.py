@@ -38,7 +38,7 @@ def test_interrupted_twice(scene, table, seeds, at_once):
             run.wait()
         is_forced = "SIGINT twice" in run.log
         assert time.monotonic() - started < 5 + TIMEOUT * (1 if is_forced else 2)
-        here.crawl(seed + 100, SIMHASH_SAME_URL="drop")
+        here.crawl(seed + 100, SIMHASH_KNOWN="drop")
         row = here.row("SIGINT twice, at once" if at_once else "SIGINT twice", EVERY)
         assert row.unchecked == 0 or (seed % 2 and not is_forced)
         cases.append(row)
@@ -58,7 +58,7 @@ def test_stopped_once(scene, table, seeds, how):
             at_a_moment(here, run, chance)
             run.signal(getattr(signal, how))
         run.wait()
-        here.crawl(seed + 100, SIMHASH_SAME_URL="drop")
+        here.crawl(seed + 100, SIMHASH_KNOWN="drop")
         assert "Spider closed" in run.log
         assert {run.process.pid for run in here.runs} == here.settled()
         cases.append(here.row(f"{how} once", EVERY))
@@ -74,6 +74,6 @@ def test_paused_and_resumed(scene, table, seeds):
             at_a_moment(here, run, chance)
             run.signal(signal.SIGINT)
             run.wait()
-        here.crawl(seed, JOBDIR=str(here.folder / "job"), SIMHASH_SAME_URL="drop")
+        here.crawl(seed, JOBDIR=str(here.folder / "job"), SIMHASH_KNOWN="drop")
         cases.append(here.row("JOBDIR, paused twice and resumed", EVERY))
     assert cases.total(table)[3:] == (0, 0, 0, 0)

@@ -1,0 +1,330 @@
+"""Visits: what an item is to the crawl that met it, and to the crawls before. Pure functions.
+
+A visit is one crawl of a site, or several that were open together. A claim is *current* if it was
+met in this visit, or in the last visit of another spider. Two sentences hold:
+
+- "pass" stores what a first crawl of the same pages, in the same order, would store: only current
+  claims make an item a copy, and earlier ones only say what changed.
+- "drop" stores what is new or changed, compared with everything stored so far.
+
+The first of these rules that holds decides on a document:
+
+==================================================================  =========  ================
+the document                                                        pass       drop
+==================================================================  =========  ================
+1. was met in this visit, and is unchanged since                    unchanged  left out
+   ... or changed                                                   changed    changed
+2. adds nothing to another, current claim                           copy       copy, unless its
+                                                                               own last version
+                                                                               is similar
+3. has earlier versions, and equals one of them                     unchanged  left out
+   ... or none                                                      changed    changed
+4. was a copy, and is unchanged since                               unchanged  left out
+   ... or changed, but adds nothing to what it was a copy of        changed    copy
+   ... or changed                                                   changed    changed
+5. is unknown, and adds nothing to an old claim of the same site    moved      left out
+   ... in its facts, but in its text                                changed    changed
+6. is similar to an old claim of another site                       new        copy
+7. is anything else                                                 new        new
+==================================================================  =========  ================
+
+Examples, each a second visit; "a: X" means that address a shows the content X:
+
+- *a page changes its address* (a: X, then b: X): moved, rule 5. If a shows X too, in this
+  visit, it is a copy of b: the feed has X once, as in a first crawl.
+- *two addresses swap* (a: X, b: Y, then a: Y, b: X): both changed, rule 3: the last version of
+  a is X, although Y is known.
+- *a price returns* (10, then 9, then 10): changed twice, rule 3. Old versions are deleted when
+  the run that replaced them has ended.
+- *a copy outlives its original* (a: X, b: X, then b: X): rule 4, unchanged. "pass" stores it,
+  "drop" has it already.
+- *a listing shows one address at two prices* in each visit: each equals one of the earlier
+  versions, rule 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Literal, NamedTuple
+
+from scrapy_simhash.db.schema import CONFIRMED, EXACT, PENDING
+from scrapy_simhash.index.rule import Met, Rule, are_equal
+from scrapy_simhash.index.verdict import Place, Row, Status
+from scrapy_simhash.item.facts import Facts, changed_facts
+from scrapy_simhash.item.urls import same_site
+
+
+class Visits(NamedTuple):
+    """Which claims are current.
+
+    Attributes:
+        epoch: the crawl epoch of this visit; None where there are no visits, and every claim counts
+            as current.
+        others: the runs of the last visits of other spiders.
+        dead: the runs of this visit that crashed: what they met may not be stored.
+    """
+
+    epoch: int | None = None
+    others: frozenset[int] = frozenset()
+    dead: frozenset[int] = frozenset()
+
+    def is_current(self, claim: Row) -> bool:
+        """Whether a claim was met in this visit, or in the last one of another spider."""
+        return self.is_here(claim) or claim.met in self.others
+
+    def is_here(self, claim: Row) -> bool:
+        """Whether a claim was met in this visit."""
+        return self.epoch is None or (claim.epoch == self.epoch and claim.met not in self.dead)
+
+
+#: Those of an index that is not used by crawls.
+NO_VISITS = Visits()
+
+
+class Near(NamedTuple):
+    """A claim with a similar text, and why the document is not a duplicate of it, if it is not."""
+
+    met: Met
+    differs: str | None
+
+
+class Decision(NamedTuple):
+    """The decision on a document.
+
+    Attributes:
+        kind: see :class:`~scrapy_simhash.Verdict`.
+        match: see :class:`~scrapy_simhash.Verdict`.
+        claims: whether a claim is made for it.
+        differs: why a unique document is not a duplicate of `match`.
+        status: see :class:`~scrapy_simhash.Change`.
+        origin: the group that it belongs to, if it is known.
+        before: what it was when it was met before, here or at another address.
+        outdated: the claims that the new one replaces when this run has ended.
+        pair: the newest claim that is surely an earlier version of the same thing, if any: fields
+            are learned from it.
+    """
+
+    kind: Literal["unique", "duplicate", "same"]
+    match: Met | None
+    claims: bool
+    differs: str | None = None
+    status: Status = "new"
+    origin: int | None = None
+    before: Row | Place | None = None
+    outdated: tuple[Row, ...] = ()
+    pair: Met | None = None
+
+
+def judge(
+    mine: Row,
+    near: Sequence[Near],
+    versions: Sequence[Met],
+    place: Place | None,
+    *,
+    rule: Rule,
+    visits: Visits,
+) -> Decision:
+    """The decision on a document, given what is known.
+
+    The module describes the rules.
+
+    Args:
+        mine: the row of the document.
+        near: the claims with a similar text.
+        versions: the claims with its identity, similar or not, that may be earlier versions.
+        place: what is known of its identity if it was a duplicate when it was last met.
+        rule: the rule; `rule.known` is "pass" or "drop", or None for an index without visits.
+        visits: which claims are current.
+    """
+    own = [one for one in near if is_own(mine, one.met.claim)]
+    copies = [one for one in near if one.differs is None and one not in own]
+    met_here, earlier = _versions([*versions, *(one.met for one in own)], mine, visits)
+    outdated = tuple(met.claim for met in earlier)
+    if here := [one for one in own if visits.is_here(one.met.claim)]:
+        last = max(met_here, key=lambda met: met.claim.id)
+        if rule.known == "drop":
+            here = [one for one in here if one.met.claim.id == last.claim.id]
+        return _version(mine, here, last, outdated, rule)
+    current = [one for one in copies if visits.is_current(one.met.claim)]
+    if current and not (own and rule.known == "drop"):
+        match = best(current).met
+        return Decision("duplicate", match, False, status="copy", outdated=outdated)
+    if last_met := met_here or earlier:
+        # Those of the last visit that met it.
+        last = max(last_met, key=lambda met: (met.claim.met, met.claim.id))
+        own = [one for one in own if one.met.claim.epoch == last.claim.epoch]
+        return _version(mine, own, last, outdated, rule)
+    if place is not None and (decision := _placed(mine, near, place, rule)) is not None:
+        return decision
+    if not copies:
+        # Something new, or a known address that shows something else.
+        # What it was a copy of is gone from the index: it is nobody's copy any more.
+        is_new = place is None or is_unchanged(mine, place, None, rule)
+        status: Status = "new" if is_new else "changed"
+        if not near:
+            return Decision("unique", None, claims=True, status=status, before=place)
+        nearest = best(near)
+        return Decision("unique", nearest.met, True, nearest.differs, status, before=place)
+    met = {one.met.claim.origin for one in near if visits.is_here(one.met.claim)}
+    return _known_elsewhere(mine, copies, place, rule, met)
+
+
+def is_own(mine: Row, claim: Row) -> bool:
+    """Whether a claim belongs to an earlier version of the document, or to an equal item."""
+    if claim.token == mine.token:
+        # An earlier attempt of this batch has assigned it to this document.
+        return True
+    if claim.identity == mine.identity:
+        return claim.visit != mine.visit
+    # An item that was alone on a page may be one of several at the next visit, and vice versa.
+    # Pages are identified by their URLs only: equal ones are copies.
+    is_listed = claim.visit == claim.epoch or mine.visit == mine.epoch
+    return is_listed and claim.epoch != mine.epoch and are_equal(mine, claim)
+
+
+def best(near: Sequence[Near]) -> Near:
+    """Prefers a match without differences, then one that is stored, so that nobody waits for it."""
+
+    def order(one: Near) -> tuple[bool, bool, float, int, int]:
+        distance, similarity, _, claim, _ = one.met
+        return (
+            one.differs is not None,
+            claim.state == PENDING,
+            -(similarity or 0.0),
+            distance,
+            claim.id,
+        )
+
+    return min(near, key=order)
+
+
+def is_unchanged(mine: Row, old: Row | Place, similarity: float | None, rule: Rule) -> bool:
+    """Whether a document has the content that an earlier version had."""
+    if mine.digest is not None and mine.digest == old.digest:
+        return True
+    if EXACT in (mine.compared_by, old.compared_by) or mine.compared_by != old.compared_by:
+        return False
+    is_close = similarity is not None and similarity >= rule.change_similarity
+    if mine.text_digest != old.text_digest and not (is_close and rule.change_similarity < 1):
+        return False
+    if mine.facts is None or old.facts is None:
+        return mine.facts == old.facts
+    return not changed_facts(Facts.unpack(mine.facts), Facts.unpack(old.facts))
+
+
+def adds_text(mine: Row, met: Met) -> bool:
+    """Whether a text has pairs of words that a similar one lacks."""
+    if met.similarity is None or met.estimated:
+        return met.claim.text_digest != mine.text_digest
+    # From the Jaccard similarity and both sizes.
+    common = met.similarity * (mine.size + met.claim.size) / (1 + met.similarity)
+    return common < mine.size - 0.5
+
+
+def _versions(met: Sequence[Met], mine: Row, visits: Visits) -> tuple[Sequence[Met], Sequence[Met]]:
+    """The versions of a document among claims, each once: of this visit, and earlier ones."""
+    own = {one.claim.id: one for one in met if is_own(mine, one.claim)}.values()
+    here = [one for one in own if visits.is_here(one.claim)]
+    return here, [one for one in own if one not in here]
+
+
+def _version(
+    mine: Row, own: Sequence[Near], last: Met, earlier: tuple[Row, ...], rule: Rule
+) -> Decision:
+    """The decision on a version of what was met before, in this visit or an earlier one.
+
+    A claim that no later crawl will confirm can't stand for an item that is stored.
+    """
+    equal = [
+        one
+        for one in own
+        if is_unchanged(mine, one.met.claim, one.met.similarity, rule)
+        and (rule.known == "drop" or one.met.claim.state == CONFIRMED)
+    ]
+    match = best(equal or own).met if own else last
+    claim = match.claim
+    # Later items of this visit must be compared with what it shows now.
+    stays = bool(equal) and (rule.known == "drop" or _is_identical(mine, claim))
+    return Decision(
+        "same",
+        match,
+        claims=not stays,
+        status="unchanged" if equal else "changed",
+        origin=claim.origin,
+        before=claim,
+        outdated=tuple(row for row in earlier if not (stays and row.id == claim.id)),
+    )
+
+
+def _is_identical(mine: Row, claim: Row) -> bool:
+    if not _is_one_site(mine.url, claim.url) or mine.compared_by != claim.compared_by:
+        return False
+    if mine.compared_by == EXACT:
+        return mine.digest == claim.digest
+    return mine.text_digest == claim.text_digest and mine.facts == claim.facts
+
+
+def _placed(mine: Row, near: Sequence[Near], place: Place, rule: Rule) -> Decision | None:
+    """The decision on what was a copy when it was last met, and has nothing current beside it.
+
+    None if what it was a copy of is no longer similar.
+    """
+    of_group = [one for one in near if one.met.claim.id == place.claim]
+    if not of_group:
+        return None
+    original = of_group[0]
+    unchanged = is_unchanged(mine, place, None, rule)
+    adds = original.differs is not None or adds_text(mine, original.met)
+    if rule.known == "drop" and (unchanged or not adds):
+        status: Status = "unchanged" if unchanged else "copy"
+        return Decision("duplicate", original.met, claims=False, status=status, before=place)
+    is_other = original.differs is not None
+    return Decision(
+        "unique",
+        original.met if is_other else None,
+        claims=True,
+        differs=original.differs,
+        status="unchanged" if unchanged else "changed",
+        origin=None if is_other else original.met.claim.origin,
+        before=place,
+    )
+
+
+def _known_elsewhere(
+    mine: Row, copies: Sequence[Near], place: Place | None, rule: Rule, met: Collection[int]
+) -> Decision:
+    """The decision on what only earlier visits met, at other addresses.
+
+    `met` are the groups that this visit met.
+    """
+    moved = [
+        one
+        for one in copies
+        if place is None
+        and one.met.claim.origin not in met
+        and _is_one_site(mine.url, one.met.claim.url)
+    ]
+    if not moved:
+        old = best(copies).met
+        if rule.known == "drop":
+            return Decision("duplicate", old, claims=False, status="copy")
+        origin = None if old.claim.origin in met else old.claim.origin
+        status: Status = "new" if place is None else "changed"
+        return Decision("unique", None, True, status=status, origin=origin, before=place)
+    old = best(moved).met
+    adds = adds_text(mine, old)
+    if rule.known == "drop" and not adds:
+        return Decision("duplicate", old, claims=False, status="moved", before=old.claim)
+    return Decision(
+        "unique",
+        None,
+        claims=True,
+        status="changed" if adds else "moved",
+        origin=old.claim.origin,
+        before=old.claim,
+        outdated=(old.claim,) if rule.known == "pass" else (),
+    )
+
+
+def _is_one_site(one: str, other: str) -> bool:
+    return not (one and other) or same_site(one, other)

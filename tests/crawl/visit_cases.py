@@ -1,0 +1,752 @@
+"""What later visits of a site store, and the status of each item, as a table.
+
+A case is a name, settings after a `%`, visits as `visited_sites` reads them, and below a visit, set
+in, what is expected of it: with both values of SIMHASH_KNOWN, or with `pass` or `drop`.
+
+    unchanged a b, changed c price:10>9, moved d from:e
+
+A status comes before the addresses. Stored are, with `pass`, all but copies; with `drop` what is
+new or changed. `/stored` or `/left` behind a status says otherwise; the status `?` is not compared.
+What follows addresses is expected of each: `name:old>new` of a field that differs (others may not
+differ), `from:address`, `back`. `removed 1` is the stat. A `*` marks what a quick run crawls, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from visited_sites import Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MODES = ("pass", "drop")
+STORED = {
+    "pass": {"new", "changed", "moved", "unchanged", "?"},
+    "drop": {"new", "changed", "?"},
+}
+
+TABLE = """
+# A page that does not change
+a T price:10, b U
+a T price:10, b U
+    unchanged a b
+b U, a T price:10
+    unchanged a b
+
+# A page that is new
+a T
+a T, b U
+    unchanged a, new b
+
+# Two pages that exchange their addresses
+a T, b U
+a U, b T
+    changed a b
+a U, b T
+    unchanged a b
+
+# Three pages that exchange their addresses, one visit later back
+a T, b U, c V
+a U, b V, c T
+    changed a b c
+a T, b U, c V
+    changed a b c
+
+# A price that goes down and up
+a T price:10
+a T price:9
+    changed a price:10>9
+a T price:10
+    changed a price:9>10
+a T price:10
+    unchanged a
+
+# A price of an entry that goes down and up
+l [e1 price:10; e2 price:5]
+l [e1 price:9; e2 price:5]
+    changed e1 price:10>9, unchanged e2
+l [e1 price:10; e2 price:5]
+    changed e1 price:9>10, unchanged e2
+
+# A price of an entry with a text that goes down and up
+l [e1 T price:10; e2 U price:5]
+l [e1 T price:9; e2 U price:5]
+    changed e1 price:10>9, unchanged e2
+l [e1 T price:10; e2 U price:5]
+    changed e1 price:9>10, unchanged e2
+
+# Four versions of one thing are not four things
+a T views:101 title:A
+a T views:102 title:A
+a T views:103 title:A
+a T views:104 title:A
+a T views:105 title:A, two/a T title:B
+    changed a views:104>105, copy two/a
+
+# A field that disappears
+a T price:10 award:first
+a T price:10
+    changed a award:first>
+a T price:10
+    unchanged a
+
+# A field that appears
+a T price:10
+a T price:10 award:first
+    changed a award:>first
+
+# A field that disappears from an entry
+l [e1 price:10 award:first; e2 price:5]
+l [e1 price:10; e2 price:5]
+    changed e1 award:first>, unchanged e2
+
+# A copy takes the place of one that a later pipeline drops
+a T, b T
+a T refused, b T
+    pass: unchanged/left a, unchanged b
+    drop: unchanged a, copy b
+
+# What a later pipeline dropped comes back
+a T refused, b U
+    new/left a, new b
+a T, b U
+    new a, unchanged b
+
+# What a later pipeline dropped as changed comes back as changed
+a T price:10
+a T price:9 refused
+    changed/left a price:10>9
+a T price:9
+    changed a price:10>9
+
+# An entry alone on its page
+l [e1 T; e2 U; e3 V]
+l [e1 T]
+    unchanged e1
+l [e1 T; e2 U]
+    unchanged e1, unchanged e2 back
+
+# An entry without a text alone on its page
+l [e1 price:9; e2 price:8; e3 price:7]
+l [e1 price:9]
+    unchanged e1
+l [e2 price:8]
+    unchanged e2 back
+l [e2 price:6]
+    changed e2 price:8>6
+
+# An entry that was alone on its page
+l [e1 T price:9]
+l [e1 T price:9; e2 U price:8]
+    unchanged e1, new e2
+l [e2 U price:8; e1 T price:7]
+    changed e1 price:9>7, unchanged e2
+
+# Details as JSON
+a json price:10, b json price:20
+a json price:10, b json price:20
+    unchanged a b
+a json price:9, b json price:20
+    changed a price:10>9, unchanged b
+a json price:10, b json price:20
+    changed a price:9>10, unchanged b
+
+# Pages without a text
+a - price:10, b - price:20
+a - price:10, b - price:20
+    unchanged a b
+a - price:9, b - price:20
+    changed a price:10>9, unchanged b
+
+# Equal pages without a text are compared with their own past
+a json title:One price:10, b json title:One price:10
+    new a b
+a json title:One price:10, b json title:One price:10
+    unchanged a b
+c json title:One price:10, b json title:One price:10
+    new c, unchanged b
+
+# Entries with texts below new session ids
+l [e1?s=1a T; e2?s=1a U; e3?s=1a V]
+l [e1?s=2b T; e2?s=2b U; e3?s=2b V]
+    moved e1?s=2b from:e1?s=1a, moved e2?s=2b from:e2?s=1a, moved e3?s=2b from:e3?s=1a
+l [e1?s=3c T; e2?s=3c U; e3?s=3c V]
+    moved e1?s=3c from:e1?s=2b, moved e2?s=3c from:e2?s=2b, moved e3?s=3c from:e3?s=2b
+
+# Pages below new session ids
+a?s=1a T price:10, b?s=1a U
+a?s=2b T price:10, b?s=2b U
+    moved a?s=2b from:a?s=1a, moved b?s=2b from:b?s=1a
+b?s=3c U, a?s=3c T price:10
+    moved a?s=3c from:a?s=2b, moved b?s=3c from:b?s=2b
+
+# A correction below a new session id
+a?s=1a T, b?s=1a U
+a?s=2b T', b?s=2b U
+    changed a?s=2b from:a?s=1a, moved b?s=2b from:b?s=1a
+a?s=3c T', b?s=3c U
+    moved a?s=3c from:a?s=2b, moved b?s=3c from:b?s=2b
+
+# Another price below a new session id
+a?s=1a T price:10
+a?s=2b T price:9
+    new a?s=2b
+
+# New pages below new session ids
+a?s=1a T
+a?s=2b T, n?s=2b N
+    moved a?s=2b from:a?s=1a, new n?s=2b
+
+# Two session ids in one visit
+a?s=1a T, a?s=2b T
+    new a?s=1a, copy a?s=2b
+a?s=3c T, a?s=4d T
+    pass: moved a?s=3c, copy a?s=4d
+    drop: moved a?s=3c, ?/left a?s=4d
+
+# A page that moved on its site
+old/a T, b U
+new/a T, b U
+    moved new/a from:old/a, unchanged b
+new/a T, b U
+    unchanged new/a b
+
+# A page that moved to another host of its site
+a T, b U
+sub/a T, b U
+    moved sub/a from:a, unchanged b
+
+# A page that moved and is back at its old address
+a T, b U
+c T, b U
+    moved c from:a, unchanged b
+a T, b U
+    pass: ? a, unchanged b
+    drop: ?/left a, unchanged b
+
+# A page found under a new address before its old one
+a T
+b T, a T
+    pass: moved b from:a, copy a
+    drop: moved b from:a, unchanged a
+
+# A page found under a new address after its old one
+a T
+a T, b T
+    unchanged a, copy b
+b T, a T
+    pass: unchanged b, copy a
+    drop: unchanged a b
+
+# A page that moved while its old address gets another price
+c T price:7
+d T price:7, c T price:9
+    moved d from:c, changed c price:7>9
+d T price:7, c T price:9
+    pass: unchanged c d
+    drop: unchanged c, ?/stored d
+a T price:7, d T price:7, c T price:9
+    pass: moved a from:d, copy d, unchanged c
+    drop: ?/left a d, unchanged c
+
+# A page that moved to the archive when its address got a new one
+latest T, b U
+archive/1 T, latest V, b U
+    moved archive/1 from:latest, changed latest, unchanged b
+archive/1 T, archive/2 V, latest W, b U
+    pass: unchanged archive/1 b, moved archive/2 from:latest, changed latest
+
+# A site that moved to another one
+a T, b U
+two/a T, two/b U
+    pass: new two/a two/b
+    drop: copy two/a two/b
+
+# A site that moved to another one and goes on there
+a T, b U
+two/a T, two/b U, two/c V
+    pass: new two/a two/b two/c
+    drop: copy two/a two/b, new two/c
+two/a T, two/b U', two/c V
+    pass: unchanged two/a two/c, changed two/b
+
+# One word is corrected
+a T, b U
+a T', b U
+    changed a, unchanged b
+a T', b U
+    unchanged a b
+
+# One word in a long text is corrected
+a L, b M
+a L', b M
+    changed a, unchanged b
+
+# Sixty words in a long text are corrected
+a L
+a L~
+    changed a
+a L~
+    unchanged a
+
+# Sixty words in a row are corrected
+a T
+a T~
+    changed a
+a T
+    changed a
+
+# A text is rewritten under the same headline
+a T title:One
+a U title:One
+    changed a
+a U title:One
+    unchanged a
+
+# A sentence is added, and taken away
+a T
+a T+
+    changed a
+a T
+    changed a
+
+# A sentence is cut
+a T
+a T-
+    changed a
+a T-
+    unchanged a
+
+# A correction that is taken back
+a T
+a T'
+    changed a
+a T
+    changed a
+
+# A correction and a price
+a T price:10
+a T' price:9
+    changed a price:10>9
+
+# A headline
+a T title:Flood
+a T title:Fire
+    changed a title:Flood>Fire
+
+# A date
+a T date:2024-05-01
+a T date:2024-05-03
+    changed a date:2024-05-01>2024-05-03
+
+# The same date and price written otherwise
+a T date:2024-05-01 price:10
+a T date:1_May_2024 price:10.00_EUR
+    unchanged a
+
+# The same words in capitals
+a T
+a T^
+    unchanged a
+
+# The time when a page was fetched
+a T stamped, b U stamped
+a T stamped, b U stamped
+    unchanged a b
+
+# A counter
+a T views:101
+a T views:119
+    changed a views:101>119
+
+# A counter that is ignored
+% SIMHASH_IGNORE_FIELDS ["views"]
+a T views:101 price:10
+a T views:119 price:10
+    unchanged a
+a T views:240 price:9
+    changed a price:10>9
+
+# A text that is revised below the tolerance
+% SIMHASH_CHANGE_SIMILARITY 0.95
+a T
+a T'
+    unchanged a
+a T'2
+    drop: unchanged a
+a T'5
+    drop: changed a
+
+# A price is no matter of tolerance
+% SIMHASH_CHANGE_SIMILARITY 0.7
+a T price:10
+a T' price:9
+    changed a price:10>9
+
+# A print view beside its page
+a T
+a T, print/a T print
+    unchanged a, copy print/a
+a T, print/a T print
+    unchanged a, copy print/a
+
+# A print view before its page
+a T, print/a T print
+print/a T print, a T
+    pass: unchanged print/a, copy a
+    drop: unchanged print/a a
+
+# A copy whose original is gone
+a T, b T, c U
+    new a c, copy b
+b T, c U
+    unchanged b c
+b T, c U
+    unchanged b c
+
+# An original that comes back beside its copy
+a T, b T
+b T
+    unchanged b
+a T, b T
+    pass: ? a, copy b
+    drop: unchanged a, copy b
+
+# A copy that is fetched before its original
+a T, b T
+b T, a T
+    pass: unchanged b, copy a
+    drop: unchanged b a
+a T, b T
+    pass: ? a, copy b
+    drop: unchanged a, copy b
+
+# A copy that becomes something else
+a T, b T
+a T, b U
+    unchanged a, changed b
+a T, b U
+    unchanged a b
+
+# A copy that gets another price
+a T price:10, b T price:10
+a T price:10, b T price:9
+    unchanged a, changed b price:10>9
+a T price:10, b T price:9
+    unchanged a b
+
+# A copy that gets another price when its original is gone
+a T price:10, b T price:10
+b T price:9
+    changed b price:10>9
+
+# A copy of what has changed
+a T price:10, b T price:10
+a T price:9, b T price:9
+    changed a price:10>9, copy b
+a T price:9, b T price:9
+    unchanged a, copy b
+
+# Two pages that become one text
+a T, b U
+a T, b T
+    unchanged a, copy b
+a T, b U
+    unchanged a, changed b
+
+# A copy on another site
+a T, two/a T title:Retold
+    new a, copy two/a
+a T, two/a T title:Retold
+    unchanged a, copy two/a
+two/a T title:Retold
+    unchanged two/a
+
+# A copy on another site in a later visit
+a T
+a T, two/a T title:Retold
+    unchanged a, copy two/a
+
+# Offers of one thing on two sites
+a T price:10, two/a T price:12
+    new a two/a
+a T price:10, two/a T price:12
+    unchanged a two/a
+a T price:10, two/a T price:11
+    unchanged a, changed two/a price:12>11
+
+# Entries in another order
+l [e1 price:1; e2 price:2; e3 price:3]
+l [e3 price:3; e1 price:1; e2 price:2]
+    unchanged e1 e2 e3
+
+# Entries on other pages of a list
+l1 [e1 price:1; e2 price:2], l2 [e3 price:3; e4 price:4]
+l1 [e0 price:5; e1 price:1], l2 [e2 price:2; e3 price:3], l3 [e4 price:4]
+    new e0, unchanged e1 e2 e3 e4
+
+# An entry on two pages
+l [e1 price:1; e2 price:2], m [e1 price:1; e3 price:3]
+    new e1 e2 e3, copy e1
+l [e1 price:1; e2 price:2], m [e1 price:1; e3 price:3]
+    pass: unchanged e1 e2 e3, ?/left e1
+    drop: unchanged e2 e3, ?/left e1 e1
+
+# An entry at two prices in one visit
+l [e1 price:9; e2 price:2], m [e1 price:8; e3 price:3]
+    new e2 e3, ? e1 e1
+l [e1 price:9; e2 price:2], m [e1 price:8; e3 price:3]
+    unchanged e1 e1 e2 e3
+l [e1 price:8; e2 price:2], m [e1 price:9; e3 price:3]
+    unchanged e1 e1 e2 e3
+l [e1 price:9; e2 price:2], m [e1 price:7; e3 price:3]
+    unchanged e1 e2 e3, changed e1 price:€>7
+
+# Entries without addresses
+l [*p price:1; *q price:2]
+    new *p *q
+l [*q price:2; *p price:1; *r price:3]
+    unchanged *p *q, new *r
+
+# A page that gets a text
+a - price:10
+a T price:10
+    changed a
+a T price:10
+    unchanged a
+
+# A page at a new address by its key
+% SIMHASH_KEY ["sku"]
+a T sku:s1 price:10, b U sku:s2 price:20
+c T sku:s1 price:10, d U sku:s2 price:21
+    pass: ? c, changed d price:20>21 from:b
+    drop: ?/left c, changed d price:20>21 from:b
+
+# A page of another spider
+% SIMHASH_NAMESPACE shared
+!spider:one a T, b U
+!spider:other b U, c V
+    drop: unchanged b, new c
+
+# A copy of what another spider stored
+% SIMHASH_NAMESPACE shared
+!spider:one a T, b U
+!spider:other two/a T, two/c V
+    copy two/a, new two/c
+!spider:one a T, b U
+    unchanged a b
+!spider:other two/a T, two/c V
+    copy two/a, unchanged two/c
+
+# What another spider stored and no longer finds makes no copy
+% SIMHASH_NAMESPACE shared
+!spider:one a T, b U
+!spider:other two/a T
+    copy two/a
+!spider:one b U
+    unchanged b
+!spider:other two/a T
+    unchanged two/a
+
+# * A revision that a crashed crawl found
+a T, b U price:10
+!crash a T', b U price:9
+    changed a, changed b price:10>9
+a T', b U price:9
+    changed a, changed b price:10>9
+a T', b U price:9
+    unchanged a b
+
+# What only a crashed crawl found
+a T
+!crash a T, b U
+    unchanged a, new b
+a T, b U
+    unchanged a, new b
+
+# A crawl that is stopped and resumed is one visit
+!job a T
+!job b U stops
+!job c U, a T
+    pass: copy c, unchanged a
+    drop: copy c, unchanged a
+
+# Crawls that are open together are one visit
+a T, b U
+a T, b U price:9 meanwhile
+    unchanged a, changed b price:>9
+c T, d V
+    copy c, new d
+
+# * What is gone
+a T, b U, l [e1 price:1; e2 price:2]
+    removed 0
+a T, l [e1 price:1]
+    unchanged a e1, removed 2
+a T, l [e1 price:1]
+    unchanged a e1, removed 0
+
+# * What is gone and back
+a T, b U, c V price:10
+a T
+    unchanged a, removed 2
+a T, b U, c V price:9
+    unchanged a, unchanged b back, changed c price:10>9 back, removed 0
+a T, b U, c V price:9
+    unchanged a b c, removed 0
+
+# * Error pages
+a T, b U, c V, d W
+a T, b 404, c 410, d W
+    unchanged a d, removed 2
+a T, d 500
+    unchanged a, removed 0
+a T
+    unchanged a, removed 1
+
+# A site that is down
+a T, b U
+a 503, b 503
+    removed 0
+a T, b U
+    unchanged a b, removed 0
+
+# A callback that fails
+a T, b U
+a T, b U raises
+    unchanged a, removed 0
+a T, b U
+    unchanged a b, removed 0
+
+# A crawl that is stopped
+a T, b U, c V, d W
+a T stops, b U, c V, d W
+    removed 0
+a T
+    unchanged a, removed 3
+
+# Crawls of a part with an argument
+a T, b U
+!arg:x a T
+    unchanged a, removed 0
+a T, b U
+    unchanged a b, removed 0
+a T
+    unchanged a, removed 1
+
+# What another spider does not fetch
+% SIMHASH_NAMESPACE shared
+!spider:one a T
+!spider:other b U
+    new b, removed 0
+
+# Callbacks that are skipped
+% SIMHASH_ON_DUPLICATE skip
+a T, b U, c V
+a T
+    removed 0
+a T, c 404
+    removed 1
+
+# What moved or has a copy left is not gone
+a T, b U, c U, d V, e V
+    new a b d, copy c e, removed 0
+f T, c U, d V
+    moved f from:a, unchanged c d, removed 0
+
+# An entry that is listed elsewhere is not gone
+l [e1 price:1; e2 price:2], m [e3 price:3; e4 price:4]
+l [e2 price:2; e3 price:3], m [e4 price:4; e1 price:1]
+    unchanged e1 e2 e3 e4, removed 0
+
+# What a later pipeline drops is not gone
+a T, b U
+a T, b U refused
+    unchanged a, ?/left b, removed 0
+"""
+
+
+class Expected(NamedTuple):
+    """What is expected of one thing."""
+
+    status: str
+    stored: bool
+    label: str
+    fields: dict[str, tuple[str, str]]
+    origin: str
+    back: bool
+
+
+class Case(NamedTuple):
+    """Visits of one site.
+
+    Attributes:
+        name: what happens to it.
+        quick: whether a quick run crawls it alone.
+        settings: of each visit.
+        visits: in their order.
+        expected: by mode, of each visit; None where nothing is.
+        removed: the stat of each visit; None where it does not matter.
+    """
+
+    name: str
+    quick: bool
+    settings: dict[str, Any]
+    visits: list[Visit]
+    expected: Mapping[str, list[list[Expected] | None]]
+    removed: list[int | None]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the same crawls can visit other sites."""
+        words = {word for visit in self.visits for thing in visit.things for word in thing.words}
+        is_special = words & {"stops", "raises", "meanwhile"} or any(map(len, self.how))
+        return not (is_special or self.settings or any(n is not None for n in self.removed))
+
+    @property
+    def how(self) -> list[Mapping[str, str]]:
+        return [visit.how for visit in self.visits]
+
+
+def expectations(written: str, mode: str) -> Iterator[Expected]:
+    for part in written.split(", "):
+        status, *words = part.split()
+        if status == "removed":
+            continue
+        status, _, outcome = status.partition("/")
+        stored = outcome == "stored" or (not outcome and status in STORED[mode])
+        details = dict(word.split(":") for word in words if ":" in word)
+        origin = details.pop("from", "")
+        fields = {name: tuple(values.split(">")) for name, values in details.items()}
+        for label in words:
+            if ":" not in label and label != "back":
+                yield Expected(status, stored, label, fields, origin, "back" in words)
+
+
+def read_case(written: str) -> Case:
+    name, *lines = written.strip().splitlines()
+    case = Case(name.removeprefix("* "), name[0] == "*", {}, [], {mode: [] for mode in MODES}, [])
+    for line in lines:
+        if line[0] == "%":
+            _, setting, value = line.split(maxsplit=2)
+            is_name = re.fullmatch(r"\w*[a-z]\w*", value)
+            case.settings[setting] = value if is_name else ast.literal_eval(value)
+        elif line[0] != " ":
+            case.visits.append(Visit.read(case.name, line))
+            case.removed.append(None)
+            for expected in case.expected.values():
+                expected.append(None)
+        else:
+            first, _, rest = line.strip().partition(": ")
+            modes, rest = ((first,), rest) if first in MODES else (MODES, line.strip())
+            for mode in modes:
+                case.expected[mode][-1] = list(expectations(rest, mode)) or None
+            if removed := re.search(r"removed (\d+)", rest):
+                case.removed[-1] = int(removed[1])
+    return case
+
+
+CASES = [read_case(written) for written in re.split(r"^# ", TABLE, flags=re.MULTILINE)[1:]]
