@@ -17,14 +17,8 @@ SEVERAL = re.compile(
     r"(?:%d|№)(?: more| of them)? (?:\w+s|were|are|have|\w+s? (?:were|are|have))\b"
 )
 
-# Where there are always many: the units of limits of files and texts, and a message that is
-# logged from twenty on (`crawl.end`).
-MANY = (
-    "№ characters",
-    "№ bytes",
-    "№ values",
-    "items were kept although their text is similar to another's",
-)
+# Where there are always many: the units of limits of files and texts.
+MANY = ("№ characters", "№ bytes", "№ values")
 
 
 def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:

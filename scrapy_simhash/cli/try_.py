@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from argparse import Namespace as Options
@@ -12,6 +11,7 @@ from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import wrap
 from time import monotonic
 from typing import Any
 from urllib.parse import quote
@@ -35,7 +35,6 @@ from scrapy_simhash.cli.tune import print_tuned, tuned
 from scrapy_simhash.crawl import end, pipeline
 from scrapy_simhash.crawl.addon import Addon
 from scrapy_simhash.crawl.pipeline import SimhashPipeline
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import Subject, read_subject, sum_stats
 from scrapy_simhash.report.verdict import in_sentences, in_words, skipped_in_words
@@ -46,13 +45,6 @@ _ORDER = 100
 
 # The most fields to list.
 _FIELDS = 15
-
-# Names of fields; other reasons that keep items apart belong to the page or its text.
-_FIELD = re.compile(r"[\w .-]+")
-# To ignore one of these loses items.
-_IDENTIFYING = re.compile(
-    r"title|name|headline|price|currency|date|sku|gtin|mpn|isbn|ean|_?id$", re.IGNORECASE
-)
 
 # Seconds between lines of progress.
 _INTERVAL = 5.0
@@ -310,19 +302,9 @@ def _print_settings(console: Console, settings: ScrapySettings, subject: Subject
     lines = []
     if not any(load_object(addon) is Addon for addon in settings.getdict("ADDONS")):
         lines.append('ADDONS = {"scrapy_simhash.Addon": 500}')
-    fields = [
-        name
-        for name, _ in subject.kept.counts
-        if _FIELD.fullmatch(name)
-        and not _IDENTIFYING.search(name)
-        and "price" not in name_of(name).marks
-    ]
-    if fields:
-        lines += [
-            f"# Similar items were kept because of {', '.join(fields[:_FIELDS])}. Ignore fields",
-            "# that do not identify an item, such as a view counter or a rank:",
-            f"# SIMHASH_IGNORE_FIELDS = [{fields[0]!r}]",
-        ]
+    for one in subject.advice:
+        lines += [f"# {line}" for line in wrap(f"{one.effect}. The report shows some.", 90)]
+        lines.append(one.setting)
     if lines:
         console.print("\nTo paste into settings.py:\n")
         console.print(Text("\n".join(f"    {visible(line)}" for line in lines)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import run_in_thread
@@ -17,6 +16,8 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.advice import LEAST, advise
+from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
@@ -25,9 +26,6 @@ _STATUSES = ("new", "changed", "moved", "unchanged", "removed", "back")
 
 # Learned fields that are logged, those learned last first.
 _LOGGED = 10
-
-#: From so many items on that one field kept apart, a warning suggests to look at it.
-_MANY = 20
 
 
 @dataclass(eq=False)
@@ -64,7 +62,6 @@ class CrawlEnd:
         await self.worker.flush()
         self.stats.finish(self.worker.figures, self.claims.open_count())
         self._log_learned()
-        self._warn_of_one_field()
         self._warn_of_losses()
         self.feeds.log_missing()
 
@@ -72,26 +69,6 @@ class CrawlEnd:
         newest = sorted(self.worker.figures.learned, key=lambda one: -(one.since or 0))
         for one in newest[:_LOGGED]:
             logger.info("%s. To forget it: scrapy simhash reset --learned", one)
-
-    def _warn_of_one_field(self) -> None:
-        """Name the setting to change where one field alone keeps most near texts apart."""
-        fields = self.stats.kept_apart()
-        total = sum(fields.values())
-        name = max(fields, key=lambda field: fields[field], default="")
-        # A few are what the rule is for.
-        if total < _MANY or 2 * fields[name] <= total:
-            return
-        setting = "SIMHASH_FACTS = 'never'"
-        if not name.startswith(("(", "page:")):
-            setting = f"SIMHASH_IGNORE_FIELDS = [{name!r}], or {setting}"
-        logger.warning(
-            "%d items were kept although their text is similar to another's, %d of them because %s "
-            "differs. If that does not make them different things: %s",
-            total,
-            fields[name],
-            shortened(name, 80),
-            setting,
-        )
 
     def _warn_of_losses(self) -> None:
         """Warn of drops whose original may be missing, and of what the quarantine does not hold."""
@@ -149,14 +126,13 @@ class CrawlEnd:
         )
         closed = removed is not None
         self._log_changes(removed or 0)
+        is_advised = any(count >= LEAST for count in self.stats.kept_apart().values())
         # A run without any page has nothing to report.
-        if closed and figures.run is not None and path is not None and figures.sizes:
+        if closed and figures.run is not None and figures.sizes and (path or is_advised):
             try:
-                await run_in_thread(self._write_report, path, figures.run)
+                await run_in_thread(self._look_back, figures.run)
             except Exception:
                 logger.exception("The report could not be written")
-            else:
-                logger.info("The report is in %s", path)
 
     def _log_changes(self, removed: int) -> None:
         """What is new, changed, and so on; nothing for a first crawl."""
@@ -170,16 +146,17 @@ class CrawlEnd:
                 shown,
             )
 
-    def _write_report(self, path: Path, run: int) -> None:
+    def _look_back(self, run: int) -> None:
+        """Log what to change, and write the report."""
         # Slow to import, and few crawls need it.
         from scrapy_simhash.report.html import write_report  # noqa: PLC0415
         from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415
 
         settings = self.settings
-        namespace = settings.namespace_of(self.crawler.spider)
         used = self.worker.figures.sizes
-        if namespace not in used:
-            namespace = next(iter(used))
+        name = settings.namespace_of(self.crawler.spider)
+        if name not in used:
+            name = next(iter(used))
         database = Database(
             settings.locate_database(),
             options=settings.engine_options,
@@ -187,7 +164,12 @@ class CrawlEnd:
             secret=settings.secret,
         )
         try:
-            limit, similarity = settings.rule.limit, settings.rule.similarity
-            write_report(read_subject(database, namespace, run, limit, similarity), path)
+            namespace = choose_namespace(database, name)
+            for advice in advise(database, namespace, run):
+                logger.info("To drop more: %s", advice)
+            if settings.report is not None:
+                limit, similarity = settings.rule.limit, settings.rule.similarity
+                write_report(read_subject(database, name, run, limit, similarity), settings.report)
+                logger.info("The report is in %s", settings.report)
         finally:
             database.close()

@@ -20,7 +20,7 @@ from scrapy_simhash.history.query import (
     drops_of,
     read,
 )
-from scrapy_simhash.text.packed import unpack_text
+from scrapy_simhash.text.packed import unpack_text, unpack_values
 
 #: The number of a claim, and that of a duplicate of it or 0.
 Place = tuple[int, int]
@@ -30,6 +30,21 @@ def read_texts(
     database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
 ) -> dict[Place, str]:
     """The texts that are kept and can be read."""
+    found = _packed(database, namespace, wanted)
+    return {key: text for key, packed in found.items() if (text := unpack_text(packed))}
+
+
+def read_values(
+    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
+) -> dict[Place, dict[str, str]]:
+    """The short values of fields that are kept beside texts."""
+    found = _packed(database, namespace, wanted)
+    return {key: unpack_values(packed) for key, packed in found.items()}
+
+
+def _packed(
+    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
+) -> dict[Place, bytes]:
     pairs = set(wanted)
     row = schema.texts.c
     query = select(row.claim, row.duplicate, row.text).where(
@@ -40,9 +55,9 @@ def read_texts(
     claims, duplicates = ({pair[place] for pair in pairs} for place in (0, 1))
     found = read(database, query, claims=claims, duplicates=duplicates) if pairs else ()
     return {
-        (claim, duplicate): text
+        (claim, duplicate): packed
         for claim, duplicate, packed in found
-        if (claim, duplicate) in pairs and (text := unpack_text(packed))
+        if (claim, duplicate) in pairs
     }
 
 

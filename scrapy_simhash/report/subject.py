@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.advice import Advice, advise
 from scrapy_simhash.history.drops import SAME, Drop, count_drops, read_drops
 from scrapy_simhash.history.kept import KeptBeside, kept_beside, nearest_kept
 from scrapy_simhash.history.namespaces import NotFound, RunRow, choose_namespace, read_runs
@@ -36,6 +37,7 @@ class Subject(NamedTuple):
         stats: the summed stats of the runs, without their prefix.
         is_trial: whether nothing is stored, as in `scrapy simhash try`.
         learned: the fields that are not compared on some hosts.
+        advice: what to change.
     """
 
     database: Database
@@ -52,6 +54,7 @@ class Subject(NamedTuple):
     stats: Mapping[str, float]
     is_trial: bool
     learned: Sequence[LearnedField]
+    advice: Sequence[Advice]
 
     @property
     def duplicates(self) -> list[Drop]:
@@ -114,6 +117,7 @@ def read_subject(
         sum_stats(row.stats for row in runs),
         is_trial,
         read_learned(database, namespace.id),
+        advise(database, namespace, run),
     )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from importlib import import_module
@@ -120,8 +120,13 @@ def find_kinds(names: Iterable[str]) -> dict[str, list[Kind]]:
     }
 
 
-def crawl(pages: Sequence[Page], spider: str, settings: Mapping[str, Any]) -> list[Outcome]:
-    """Let a spider meet pages in their order, and store what is kept."""
+def crawl(
+    pages: Sequence[Page],
+    spider: str,
+    settings: Mapping[str, Any],
+    look: Callable[[Database], object] = lambda _: None,
+) -> list[Outcome]:
+    """Let a spider meet pages in their order, and store what is kept; then look at the index."""
     given = {f"SIMHASH_{name}": value for name, value in settings.items()}
     crawler = get_crawler(settings_dict={**given, "TELNETCONSOLE_ENABLED": False})
     read = Settings.of(crawler)
@@ -136,6 +141,7 @@ def crawl(pages: Sequence[Page], spider: str, settings: Mapping[str, Any]) -> li
                 met = [*one_crawl]
                 for start in range(0, len(met), BATCH):
                     outcomes += _claim(met[start : start + BATCH], maker, index, claims)
+        look(database)
     return outcomes
 
 

@@ -1,0 +1,189 @@
+"""What a project should change in its settings, and what that would drop.
+
+Advice that is wrong loses items, so it is given only on what can be proven from the index: pages
+that were met at two addresses, where nothing differs but a field that no other field explains.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from sqlalchemy import func, select
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.pages import read_values
+from scrapy_simhash.history.query import NamespaceRow, claim_columns, claims_of, read, short_url
+from scrapy_simhash.index.invalidated import is_valid
+from scrapy_simhash.item.facts import Facts, changed_facts, equal_titles
+from scrapy_simhash.item.folding import NOTE, SECTION, STATE, TIME, fold
+from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.urls import place
+from scrapy_simhash.visible import plural, shortened
+
+#: Advice needs so many items, and this share of all that were stored.
+LEAST, _SHARE = 20, 0.01
+
+_EXAMPLES = 5
+
+# Items that are read, the newest first, and how many of them at a time.
+_MOST, _CHUNK = 20_000, 500
+
+# Different values among all values of a field: fewer are a property such as a size.
+_DISTINCT = 0.5
+
+# The share of addresses that may have a value of the field by chance.
+_BY_CHANCE = 0.1
+_PART = re.compile(r"[^\W_]+")
+
+# A counter or a random token: words may tell what an item is.
+_MEANINGLESS = re.compile(r"\d[\d., ]*|(?=[^\W_]*\d)[\w-]{8,}", re.ASCII)
+
+
+class Example(NamedTuple):
+    """Two items that the advice would make one: their URLs, and both values of each field."""
+
+    url: str
+    other: str
+    values: Mapping[str, tuple[str, str]]
+
+
+class Advice(NamedTuple):
+    """Fields that keep copies apart.
+
+    Attributes:
+        fields: their names.
+        dropped: the number of stored items that would have been dropped without them.
+        examples: up to five of these.
+    """
+
+    fields: tuple[str, ...]
+    dropped: int
+    examples: Sequence[Example]
+
+    @property
+    def setting(self) -> str:
+        """The line for settings.py."""
+        return f"SIMHASH_IGNORE_FIELDS = [{', '.join(repr(name) for name in self.fields)}]"
+
+    @property
+    def effect(self) -> str:
+        """What it would drop, and why."""
+        return (
+            f"{self.dropped:,} more {plural(self.dropped, 'item')} would be dropped: the same page "
+            f"at another address, in all else equal but {', '.join(self.fields)}"
+        )
+
+    def __str__(self) -> str:
+        looked = "; ".join(f"{one.url} and {one.other}" for one in self.examples)
+        return shortened(
+            f"{self.setting}: {self.effect}. Look at {len(self.examples)} of them: {looked}", 4000
+        )
+
+
+def advise(database: Database, namespace: NamespaceRow, run: int | None = None) -> list[Advice]:
+    """The advice from all items of a namespace or run.
+
+    Raises:
+        IndexUnavailable: the database did not answer in time.
+    """
+    others = schema.claims.alias("others")
+    alike = (others.c.namespace == claim_columns.namespace) & (others.c.id == claim_columns.beside)
+    query = (
+        select(
+            claim_columns.id,
+            claim_columns.beside,
+            short_url(schema.claims).label("url"),
+            short_url(others).label("other"),
+            claim_columns.facts,
+            others.c.facts.label("stored"),
+            (claim_columns.text_digest == others.c.text_digest).label("is_equal"),
+        )
+        .select_from(schema.claims.join(others, alike & is_valid(others)))
+        .where(*claims_of(namespace, run), claim_columns.differs.is_not(None))
+        .order_by(claim_columns.id.desc())
+        .limit(_MOST)
+    )
+    rows = read(database, query)
+    if len(rows) < LEAST:
+        return []
+    total = read(database, select(func.count()).where(*claims_of(namespace, run)))[0][0]
+    found = defaultdict[tuple[str, ...], list[Example]](list)
+    unproven = list[set[int]]()
+    for start in range(0, len(rows), _CHUNK):
+        part = rows[start : start + _CHUNK]
+        places = [(number, 0) for row in part for number in (row.id, row.beside)]
+        values = read_values(database, namespace, places)
+        for row in part:
+            mine, theirs = (values.get((number, 0), {}) for number in (row.id, row.beside))
+            example = _proven(row, mine, theirs)
+            if example is None:
+                unproven.append(_changed(row, (STATE, SECTION, TIME, NOTE)))
+            else:
+                found[tuple(example.values)].append(example)
+    given = []
+    for fields, examples in found.items():
+        keys = {name_of(name).key for name in fields}
+        # The fields are to be ignored everywhere, also where they may be all that differs.
+        is_safe = not any(changed and changed <= keys for changed in unproven)
+        is_often = len(examples) >= max(LEAST, _SHARE * total)
+        if is_safe and is_often and all(_varies(name, examples) for name in fields):
+            given.append(Advice(fields, len(examples), examples[:_EXAMPLES]))
+    return sorted(given, key=lambda one: -one.dropped)
+
+
+def _changed(row: Any, unread: Collection[int] = (STATE, SECTION)) -> set[int]:
+    """The facts that differ, without those of kinds that keep no two pages of a title apart."""
+    try:
+        new, old = (Facts.unpack(packed or b"") for packed in (row.facts, row.stored))
+    except ValueError:
+        return set()
+    left_out = {key for one in (new, old) for key, kind, _ in one.records if kind in unread}
+    return changed_facts(new, old) - left_out
+
+
+def _proven(row: Any, mine: Mapping[str, str], theirs: Mapping[str, str]) -> Example | None:
+    """The pair, if it is one page at two addresses and its changed fields tell nothing."""
+    changed = _changed(row)
+    if not (changed and row.is_equal and _is_one_page(row.url, row.other)):
+        return None
+    if not equal_titles(Facts.unpack(row.facts), Facts.unpack(row.stored)):
+        return None
+    names = {name_of(name).key: name for name in mine if name in theirs}
+    if not changed <= names.keys():
+        return None
+    both = {name: (mine[name], theirs[name]) for name in sorted(names[key] for key in changed)}
+    if all(_tells_nothing(name, value) for name in both for value in both[name]):
+        return Example(row.url, row.other, both)
+    return None
+
+
+def _is_one_page(one: str, other: str) -> bool:
+    """Whether two addresses have one path, and no parameter with two values."""
+    if one == other:
+        return False  # items of one list
+    (path, _, query), (other_path, _, other_query) = (
+        place(url).partition("?") for url in (one, other)
+    )
+    mine, theirs = dict(parse_qsl(query)), dict(parse_qsl(other_query))
+    return path == other_path and all(theirs.get(name, mine[name]) == mine[name] for name in mine)
+
+
+def _tells_nothing(name: str, value: str) -> bool:
+    known = name_of(name)
+    folded = fold(known, value)
+    # The marks name titles, codes, dates, prices, currencies and whatever else means something.
+    if known.marks or folded is None or not _MEANINGLESS.fullmatch(value):
+        return False
+    return Facts.of({name: folded}).may_vary(known.key)
+
+
+def _varies(name: str, examples: Sequence[Example]) -> bool:
+    """Whether the values of a field are many, and no part of the addresses."""
+    values = [value for one in examples for value in one.values[name]]
+    named = sum(bool({*one.values[name]} & {*_PART.findall(one.url)}) for one in examples)
+    return len({*values}) >= _DISTINCT * len(values) and named <= _BY_CHANCE * len(examples)

@@ -1,0 +1,87 @@
+"""No advice drops an item that exists nowhere else, on sites whose truth is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_simhash.history.advice import Advice, advise
+from scrapy_simhash.history.namespaces import choose_namespace
+from tests.noisy import spiders
+from tests.noisy.run import Measured, Outcome, crawl, find_kinds
+from tests.noisy.site import Kind, Page
+from tests.noisy.spiders import Item, Seen
+from tests.noisy.words import Words
+
+KINDS = {kind.name: kind for kind in find_kinds(["tuned"])["tuned"]}
+
+
+@pytest.fixture
+def strange(monkeypatch) -> str:
+    """A spider that stores all it finds, in fields whose names tell nothing."""
+
+    def renamed(seen: Seen) -> Item:
+        known = {"title", "body", "rank"}
+        found = {name: value for name, value in spiders.rich(seen).items() if name != "url"}
+        strange = (name for name in found if name not in known)
+        names = {name: f"x{place}" for place, name in enumerate(strange)}
+        return {names.get(name, name): value for name, value in found.items()}
+
+    monkeypatch.setitem(spiders.SPIDERS, "X", renamed)
+    return "X"
+
+
+def advised(pages: list[Page], spider: str, **settings) -> tuple[list[Advice], list[Outcome]]:
+    given: list[Advice] = []
+    outcomes = crawl(
+        pages,
+        spider,
+        settings,
+        lambda database: given.extend(advise(database, choose_namespace(database, None))),
+    )
+    return given, outcomes
+
+
+def at_two_addresses(random, count, *, path="/{0}/{1}", title="{0}", value=None):
+    """Each page twice; a number in it belongs to the request, or to the thing."""
+    for number in range(count):
+        words = Words(random)
+        text = words.paragraphs(100, 200)
+        heading = words.title()
+        for query in ("", "?from=list"):
+            drawn = value(number) if value else random.randrange(10**6)
+            html = (
+                f"<html><title>{title.format(heading)}</title><article><h1>{heading}</h1>"
+                f"{''.join(f'<p>{one}</p>' for one in text)}</article><i>{drawn}</i></html>"
+            )
+            selectors = {"title": "h1::text", "body": "article", "number": "i::text"}
+            url = f"https://a.example{path.format('story', number)}{query}"
+            yield Page(url, html.encode(), str(number), selectors)
+
+
+def test_a_counter_without_a_name_is_advised_and_drops_what_it_says(strange):
+    pages = Kind("twice", at_two_addresses, 30).pages()
+    (advice,), before = advised(pages, strange)
+    assert advice.dropped == 30
+    assert "30 more items would be dropped" in str(advice)
+    assert advice.examples[0].url.partition("?")[0] == advice.examples[0].other
+    none, after = advised(pages, strange, IGNORE_FIELDS=[*advice.fields])
+    assert not none
+    dropped = [sum(one.match is not None for one in outcomes) for outcomes in (before, after)]
+    assert dropped[1] - dropped[0] == advice.dropped
+    assert Measured("twice", strange, after).tally.lost == 0
+
+
+def test_a_few_are_no_reason(strange):
+    assert advised(Kind("twice", at_two_addresses, 15).pages(), strange)[0] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spider", ["R", "X", "Z"])
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_nothing_is_lost_by_advice(kind, spider, strange):
+    pages = kind.pages()
+    given, before = advised(pages, spider)
+    for advice in given:
+        _, after = advised(pages, spider, IGNORE_FIELDS=[*advice.fields])
+        lost = [Measured(kind.name, spider, one).tally.lost for one in (before, after)]
+        assert lost[1] <= lost[0], str(advice)
