@@ -254,9 +254,10 @@ def test_demo_finds_every_duplicate_and_loses_nothing(tmp_path: Path) -> None:
         {json.loads(line).get("url") for line in feed.read_text("utf-8").splitlines()} - {None}
         for feed in (project / ".scrapy" / f"news-{number}.jsonl" for number in (1, 2, 3))
     ]
-    assert all(len(feeds[0].intersection(urls)) == 1 for urls in groups.values())
-    assert len(feeds[0]) == len(groups)
-    assert feeds[1] == feeds[0]
+    # In another order, another copy comes first.
+    for feed in feeds[:2]:
+        assert all(len(feed.intersection(urls)) == 1 for urls in groups.values())
+        assert len(feed) == len(groups)
     assert feeds[2] == set()
     assert things(project, 1) == {frozenset(labels): 1 for labels in truth["others"].values()}
     assert things(project, 2) == things(project, 1)
