@@ -8,7 +8,7 @@ from scrapy_simhash.cli.arguments import add_database, add_json, positive
 from scrapy_simhash.cli.output import print_json, progress_bar
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.settings import DAY
-from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates
+from scrapy_simhash.index.upkeep import expire_changes, expire_claims, expire_duplicates
 from scrapy_simhash.visible import plural
 
 
@@ -31,6 +31,7 @@ def run(project: Project, options: Namespace) -> None:
         index = project.index(database, namespace.name)
         before = database.now() - days * DAY
         count, drops = expire_claims(index, before), expire_duplicates(index, before)
+        expire_changes(index, before)
         left = len(index)
     if options.json:
         print_json(

@@ -36,6 +36,7 @@ from scrapy_simhash.index.learned import LearnedField, read_learned
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import (
     delete_outdated,
+    expire_changes,
     expire_claims,
     expire_duplicates,
     reset_namespace,
@@ -167,6 +168,7 @@ class CrawlDatabase:
                 before = self._database.now() - self._settings.expire * DAY
                 expire_claims(index, before)
                 expire_duplicates(index, before)
+                expire_changes(index, before)
             self._indexes[namespace] = index
         return self._indexes[namespace]
 

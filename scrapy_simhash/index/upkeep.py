@@ -40,6 +40,7 @@ def reset_namespace(database: Database, name: str) -> None:
             schema.claims,
             schema.usage,
             schema.learned,
+            schema.changes,
         ):
             connection.execute(delete(table).where(table.c.namespace == number))
         connection.execute(delete(schema.namespaces).where(schema.namespaces.c.id == number))
@@ -152,3 +153,43 @@ def expire_duplicates(index: Index, before: float) -> int:
     while count := index.database.transact(expire, index.id):
         deleted += count
     return deleted
+
+
+def expire_changes(index: Index, before: float) -> None:
+    """Delete what was noted before a time, and texts that were kept only to tell what changed.
+
+    Raises:
+        IndexUnavailable: the database did not answer in time.
+    """
+    row, text, claim = schema.changes.c, schema.texts.c, schema.claims.c
+    here, dialect = row.namespace == index.id, index.database.dialect
+    old = select(row.id).where(here, row.created < before).order_by(row.created).limit(_CHUNK)
+    noted = delete(schema.changes).where(here, is_in(dialect, row.id, "numbers"))
+
+    def expire(connection: Connection) -> int:
+        with writing(connection, index.id):
+            numbers = connection.execute(old).scalars().all()
+            connection.execute(noted, {"numbers": list_parameter(dialect, numbers)})
+        return len(numbers)
+
+    if not index.database.transact(expire, index.id):
+        return
+    while index.database.transact(expire, index.id):
+        pass
+    # Once a claim is deleted, nothing new is compared with it.
+    is_there = exists().where(claim.namespace == index.id, claim.id == text.claim)
+    wanted = select(text.claim).where(
+        text.namespace == index.id,
+        text.duplicate == 0,
+        ~is_there,
+        text.claim.not_in(select(row.before).where(here)),
+    )
+    found = index.database.read(lambda connection: connection.execute(wanted).scalars().all())
+
+    def delete_texts(numbers: Sequence[int], connection: Connection) -> None:
+        with writing(connection, index.id) as writer:
+            writer.delete_texts(numbers)
+
+    for start in range(0, len(found), _CHUNK):
+        part = found[start : start + _CHUNK]
+        index.database.transact(partial(delete_texts, part), index.id)

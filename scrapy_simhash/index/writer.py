@@ -199,11 +199,16 @@ class Writer:
         deleted = self._sql.delete_claims.ask(self._connection, here)
         self.usage.claims -= deleted.changed
         if texts:
-            size = self._sql.size_of_own_texts.ask(self._connection, here)
-            self._sql.delete_own_texts.ask(self._connection, here)
-            self.usage.text_bytes -= int(size.rows[0][0])
+            self.delete_texts(claim[0] for claim in claims)
         if orphaned:
             self._sql.orphan.ask(self._connection, here)
+
+    def delete_texts(self, claims: Iterable[int]) -> None:
+        """Delete the own texts of claims."""
+        here = self._here(claims)
+        size = self._sql.size_of_own_texts.ask(self._connection, here)
+        self._sql.delete_own_texts.ask(self._connection, here)
+        self.usage.text_bytes -= int(size.rows[0][0])
 
     def delete_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
         """Delete duplicates, given by number and claim, with their items and texts."""

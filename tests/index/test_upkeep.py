@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from claims import article, assert_no_trace, claim_version, remember, rows
+from claims import article, assert_no_trace, claim_version, edited, remember, rows
 from servers import ENGINES
 from sqlalchemy import func, select
 
@@ -14,7 +14,13 @@ from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.upkeep import expire_claims, expire_duplicates, reset_namespace
+from scrapy_simhash.index.upkeep import (
+    delete_outdated,
+    expire_changes,
+    expire_claims,
+    expire_duplicates,
+    reset_namespace,
+)
 from scrapy_simhash.index.verdict import Duplicate
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
@@ -67,6 +73,27 @@ def test_an_orphan_is_not_forgotten(db: Database) -> None:
     assert rows(db, schema.duplicates) == 1
 
 
+def test_what_changed_is_forgotten_with_the_texts_kept_for_it(db: Database) -> None:
+    for visit in (1, 2, 3):
+        run = Run.open(db)
+        index = Index(db, run=run, known="drop")
+        index.confirm(claim_version(index, f"{article(1)} version {visit}", visit=visit))
+        delete_outdated(index)
+        run.close(settled=True, reason="finished")
+    assert (len(index), rows(db, schema.texts), rows(db, schema.changes)) == (1, 3, 2)
+    expire_changes(index, db.now() - 1000)
+    assert (rows(db, schema.texts), rows(db, schema.changes)) == (3, 2)
+    times = select(schema.changes.c.created).order_by(schema.changes.c.created)
+    last = db.read(lambda connection: connection.execute(times).scalars().all())[-1]
+    # The text of the second visit is the older one of what is still noted.
+    for before, left in ((last, (2, 1)), (last + 1, (1, 0))):
+        expire_changes(index, before)
+        assert (rows(db, schema.texts), rows(db, schema.changes)) == left
+        size = select(func.sum(func.length(schema.texts.c.text)))
+        counted = select(current_usage("text_bytes")).select_from(schema.namespaces)
+        assert db.read(lambda c: c.scalar(counted)) == db.read(lambda c: c.scalar(size))
+
+
 def test_thousands_of_claims_expire(blocks: Callable[..., Index]) -> None:
     index = blocks(distance=0)
     index.claim_many({"fingerprint": n, "key": str(n)} for n in range(2100))
@@ -76,11 +103,15 @@ def test_thousands_of_claims_expire(blocks: Callable[..., Index]) -> None:
 
 
 def test_a_reset_forgets_one_namespace(db: Database) -> None:
-    index, other = Index(db, namespace="one"), Index(db, namespace="two")
+    index, other = Index(db, namespace="one", known="drop"), Index(db, namespace="two")
+    for visit, text in enumerate((article(5), edited(article(5)))):
+        index.confirm(claim_version(index, text, key="changed", visit=visit + 1))
+    assert rows(db, schema.changes) == 1
     remember(index, 1)
     other.claim(article(1), key="a")
     reset_namespace(db, "one")
     reset_namespace(db, "never made")
+    assert rows(db, schema.changes) == 0
     again = Index(db, namespace="one")
     assert len(again) == 0
     assert len(other) == 1
