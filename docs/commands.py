@@ -36,6 +36,10 @@ Crawls into a temporary index, without feeds, other item pipelines, or the proje
 file and `JOBDIR`. Shows the counts, the fields that kept items apart, a table of similarities, and
 lines for the settings; Ctrl-C shows them early. The plugin need not be enabled.
 """,
+    "changes": """\
+Prints JSON Lines where standard output is no terminal. [Crawl again](recrawls.md#follow-a-site) has
+examples. Crawls that crashed do not count. New things are listed with their present version.
+""",
     "tune": """\
 Decides again on everything that is stored, at similarities from 0.7 to 1. A table shows how many
 items each one drops and keeps. Borderline pairs follow, with both URLs, their similarity and the

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,16 @@ def output_file(given: str) -> Path:
     if os.path.isdir(path):  # noqa: PTH112
         raise ArgumentTypeError(f"{path} is a folder")
     return path
+
+
+def seconds(given: str) -> float:
+    """A time in seconds since the epoch; in the local time zone by default."""
+    try:
+        return datetime.fromisoformat(given).astimezone().timestamp()
+    except (ValueError, OverflowError) as error:
+        raise ArgumentTypeError(
+            f"{given!r}: expected a time such as 2030-01-31 or 2030-01-31T12:00"
+        ) from error
 
 
 def positive(given: str) -> int:

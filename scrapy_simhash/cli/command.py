@@ -19,6 +19,7 @@ COMMANDS = {
     "try": "crawl a few hundred pages and show what would be dropped; stores nothing",
     "stats": "show the size of the index, its runs and its growth",
     "show": "show everything stored about a page",
+    "changes": "list what is new, changed, moved, removed and back",
     "report": "write the HTML report, a single file that works offline",
     "tune": "show what other similarities would have dropped",
     "patterns": "show which parts of addresses only lead to pages already known",

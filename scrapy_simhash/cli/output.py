@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from rich.console import Console
 from rich.progress import (
@@ -20,6 +22,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from scrapy_simhash.cli.project import CommandError
+from scrapy_simhash.durable import new_file
 from scrapy_simhash.report.difference import LONGEST, Change, difference
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import plural, shortened, visible, without_passwords
@@ -80,6 +84,23 @@ def json_line(value: Any) -> bytes:
     """A JSON document in one line, with all values unchanged."""
     # Control characters are escaped: they could harm a terminal or an editor.
     return visible(json.dumps(value, ensure_ascii=False)).encode() + b"\n"
+
+
+@contextmanager
+def lines_to(path: Path | None) -> Iterator[BinaryIO]:
+    """A new file, or standard output. No file is overwritten: it may hold the only copy of items.
+
+    Raises:
+        CommandError: the file exists.
+    """
+    if path is None:
+        yield sys.stdout.buffer
+        return
+    try:
+        with new_file(path) as stream:
+            yield stream
+    except FileExistsError as error:
+        raise CommandError(f"{path} exists; remove it, or choose another name") from error
 
 
 def format_distance(value: int | None, bits: int) -> str:

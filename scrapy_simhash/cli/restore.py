@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from datetime import datetime
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from sqlalchemy import Row
 
@@ -19,10 +17,10 @@ from scrapy_simhash.cli.arguments import (
     not_negative,
     output_file,
     positive,
+    seconds,
 )
-from scrapy_simhash.cli.output import json_line, progress_bar
+from scrapy_simhash.cli.output import json_line, lines_to, progress_bar
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.durable import new_file
 from scrapy_simhash.history.better import better_items
 from scrapy_simhash.history.drops import quarantined, unpack_item
 from scrapy_simhash.history.query import NamespaceRow
@@ -43,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="TIME",
-        type=_seconds,
+        type=seconds,
         help="only items dropped since TIME: 2030-01-31 or 2030-01-31T12:00",
     )
     add_run(parser)
@@ -140,7 +138,7 @@ def _write(found: Iterable[tuple[Row[Any], dict[str, Any] | None]], output: Path
         CommandError: the file exists; or some items can't be read, after writing all others.
     """
     written = gone = incomplete = damaged = 0
-    with _stream(output) as stream, progress_bar() as progress:
+    with lines_to(output) as stream, progress_bar() as progress:
         task = progress.add_task("Restoring", total=None)
         for row, beside in found:
             if row.item is None:
@@ -166,26 +164,3 @@ def _write(found: Iterable[tuple[Row[Any], dict[str, Any] | None]], output: Path
         raise CommandError(
             f"{damaged:,} {plural(damaged, 'item')} can't be read: the database is damaged"
         )
-
-
-@contextmanager
-def _stream(path: Path | None) -> Iterator[BinaryIO]:
-    """Never overwrites a file, which may hold the only copy of restored items."""
-    if path is None:
-        yield sys.stdout.buffer
-        return
-    try:
-        with new_file(path) as stream:
-            yield stream
-    except FileExistsError as error:
-        raise CommandError(f"{path} exists; remove it, or choose another name") from error
-
-
-def _seconds(given: str) -> float:
-    """A time in seconds since the epoch; in the local time zone by default."""
-    try:
-        return datetime.fromisoformat(given).astimezone().timestamp()
-    except (ValueError, OverflowError) as error:
-        raise ArgumentTypeError(
-            f"{given!r}: expected a time such as 2030-01-31 or 2030-01-31T12:00"
-        ) from error

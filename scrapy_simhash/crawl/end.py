@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from shlex import quote
 
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import run_in_thread
@@ -141,9 +142,13 @@ class CrawlEnd:
         counts = [(found[name], name) for name in _STATUSES if found.get(name)]
         if set(found) > {"new"} or (found and "new" not in found):
             shown = ", ".join(f"{count:,} {name}" for count, name in counts)
+            namespace = next(iter(self.worker.figures.sizes), "")
             logger.info(
-                "Compared with earlier crawls: %s",
+                "Compared with earlier crawls: %s. To list them: scrapy simhash changes --run %s "
+                "--namespace %s",
                 shown,
+                self.worker.figures.run,
+                quote(namespace),
             )
 
     def _look_back(self, run: int) -> None:

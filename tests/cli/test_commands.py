@@ -19,6 +19,7 @@ NAMES = [
     "try",
     "stats",
     "show",
+    "changes",
     "report",
     "tune",
     "patterns",

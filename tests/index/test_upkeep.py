@@ -85,12 +85,12 @@ def test_what_changed_is_forgotten_with_the_texts_kept_for_it(db: Database) -> N
     assert (rows(db, schema.texts), rows(db, schema.changes)) == (3, 2)
     times = select(schema.changes.c.created).order_by(schema.changes.c.created)
     last = db.read(lambda connection: connection.execute(times).scalars().all())[-1]
+    size = select(func.sum(func.length(schema.texts.c.text)))
+    counted = select(current_usage("text_bytes")).select_from(schema.namespaces)
     # The text of the second visit is the older one of what is still noted.
     for before, left in ((last, (2, 1)), (last + 1, (1, 0))):
         expire_changes(index, before)
         assert (rows(db, schema.texts), rows(db, schema.changes)) == left
-        size = select(func.sum(func.length(schema.texts.c.text)))
-        counted = select(current_usage("text_bytes")).select_from(schema.namespaces)
         assert db.read(lambda c: c.scalar(counted)) == db.read(lambda c: c.scalar(size))
 
 

@@ -1,0 +1,145 @@
+"""``scrapy simhash changes``: list what is new, changed, moved, removed and back."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from scrapy_simhash.cli.arguments import (
+    add_database,
+    add_json,
+    add_run,
+    output_file,
+    positive,
+    seconds,
+)
+from scrapy_simhash.cli.output import (
+    format_similarity,
+    json_line,
+    lines_to,
+    marked_difference,
+    text_changes,
+)
+from scrapy_simhash.cli.project import CommandError, Project
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_window
+from scrapy_simhash.history.pages import read_texts
+from scrapy_simhash.history.query import NamespaceRow
+from scrapy_simhash.visible import format_time, shortened
+
+# Changes whose texts are read at once.
+_PART = 200
+
+# Characters shown of a value and of an address.
+_VALUE, _ADDRESS = 60, 200
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_database(parser)
+    add_json(parser)
+    parser.add_argument(
+        "--since",
+        metavar="WHEN",
+        type=_since,
+        help="the number of a run, or 2030-01-31 or 2030-01-31T12:00 (default: the "
+        "start of the last run)",
+    )
+    add_run(parser)
+    parser.add_argument(
+        "--status", metavar="A,B", type=_statuses, default=STATUSES, help=", ".join(STATUSES)
+    )
+    parser.add_argument(
+        "--texts", action="store_true", help="show how the texts differ, where both are kept"
+    )
+    parser.add_argument(
+        "-o", "--output", type=output_file, metavar="FILE", help="write JSON Lines to a new FILE"
+    )
+
+
+def run(project: Project, options: Namespace) -> None:
+    """Run the command.
+
+    Raises:
+        CommandError: options do not go together, or the file exists.
+    """
+    if options.run and options.since is not None:
+        raise CommandError("--run can't be combined with --since")
+    is_for_people = options.output is None and not options.json and sys.stdout.isatty()
+    described = _line if is_for_people else _json_line
+    counts: Counter[str] = Counter()
+    with project.namespace() as (database, namespace):
+        window = read_window(database, namespace, since=options.since, run=options.run)
+        changes = read_changes(database, namespace, window, options.status)
+        found = _with_texts(database, namespace, changes) if options.texts else _bare(changes)
+        with lines_to(options.output) as stream:
+            for change, text in found:
+                stream.write(described(change, text))
+                counts[change.status] += 1
+            stream.flush()
+    shown = ", ".join(f"{counts[name]:,} {name}" for name in STATUSES if counts[name])
+    when = f"in run {window.run}" if window.run else f"since {format_time(window.since)} UTC"
+    print(f"{when}: {shown or 'nothing'}", file=sys.stderr)
+
+
+def _since(given: str) -> float:
+    """The number of a run, or a time in seconds since the epoch."""
+    return positive(given) if given.isdecimal() else seconds(given)
+
+
+def _statuses(given: str) -> Sequence[str]:
+    names = given.split(",")
+    if unknown := [name for name in names if name not in STATUSES]:
+        raise ArgumentTypeError(f"{unknown[0]!r}: expected some of {', '.join(STATUSES)}")
+    return names
+
+
+def _bare(changes: Iterable[Change]) -> Iterator[tuple[Change, str]]:
+    return ((change, "") for change in changes)
+
+
+def _with_texts(
+    database: Database, namespace: NamespaceRow, changes: Iterator[Change]
+) -> Iterator[tuple[Change, str]]:
+    """Changes with the difference of both texts."""
+    while part := list(islice(changes, _PART)):
+        places = {place for change in part for place in change.texts or ()}
+        texts = read_texts(database, namespace, places)
+        for change in part:
+            old, new = (texts.get(place) for place in change.texts or ((0, 0), (0, 0)))
+            steps = text_changes(old, new) if old != new else None
+            yield change, marked_difference(old, steps).plain if old and steps else ""
+
+
+def _json_line(change: Change, text: str) -> bytes:
+    more: dict[str, Any] = {
+        "from": change.origin,
+        "similarity": None if change.similarity is None else round(change.similarity, 4),
+        "fields": dict(change.fields),
+        "text": text,
+    }
+    since = datetime.fromtimestamp(change.created, UTC).isoformat(timespec="seconds")
+    fields = {"status": change.status, "url": change.url, "since": since, "run": change.run}
+    return json_line(fields | {name: value for name, value in more.items() if value})
+
+
+def _line(change: Change, text: str) -> bytes:
+    parts = [f"{change.status:9}{shortened(change.url, _ADDRESS)}"]
+    if change.origin:
+        parts.append(f"from {shortened(change.origin, _ADDRESS)}")
+    parts += (
+        f"{shortened(name, _VALUE)}: {_shown(values[0])} -> {_shown(values[1])}"
+        for name, values in change.fields.items()
+    )
+    if change.similarity not in {None, 1.0}:
+        parts.append(f"similarity {format_similarity(change.similarity, estimated=False)}")
+    return "\n    ".join(filter(None, ["  ".join(parts), text])).encode() + b"\n"
+
+
+def _shown(value: str | None) -> str:
+    return "(none)" if value is None else shortened(value, _VALUE)

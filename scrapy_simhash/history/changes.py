@@ -1,0 +1,190 @@
+"""What is new, changed, moved, removed and back, since a time or in a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from heapq import merge
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, union
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.schema import CONFIRMED, url_of
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.namespaces import NotFound
+from scrapy_simhash.history.query import NamespaceRow, claim_columns, claims_of, read, read_in_pages
+from scrapy_simhash.item.quality import address_of
+from scrapy_simhash.text.packed import unpack_bytes
+
+#: What may have happened to a thing.
+STATUSES = ("new", "changed", "moved", "removed", "back")
+
+# Later than all times, and than all numbers of claims. Databases have no infinity.
+_NEVER = 1 << 62
+
+# Rows read at once.
+_PAGE = 1000
+
+_row, _run = schema.changes.c, schema.runs.c
+# What a dead run had stored is released, unless its claims are kept.
+_is_dead = and_(_run.recovered.is_not(None), _run.on_crash == "release")
+
+
+class Window(NamedTuple):
+    """The time that is looked at, in seconds since the epoch, and the only run that counts."""
+
+    since: float
+    until: float = _NEVER
+    run: int | None = None
+
+
+class Change(NamedTuple):
+    """Something that happened to a thing.
+
+    Attributes:
+        status: one of `STATUSES`.
+        url: its address.
+        created: when a crawl met it so, or found it gone, in seconds since the epoch.
+        run: that crawl.
+        origin: its former address, if that was another.
+        similarity: of the old text and the new one, if it is known.
+        fields: the short values that changed, the old one and the new one of each.
+        texts: where its old and its new text are, see :func:`read_texts`; None for new things.
+    """
+
+    status: str
+    url: str
+    created: float
+    run: int
+    origin: str | None = None
+    similarity: float | None = None
+    fields: Mapping[str, Sequence[str | None]] = MappingProxyType({})
+    texts: tuple[tuple[int, int], tuple[int, int]] | None = None
+
+
+def read_window(
+    database: Database, namespace: NamespaceRow, *, since: float | None, run: int | None
+) -> Window:
+    """The window since a time; of a run if it is given; by default since the last run was opened.
+
+    Args:
+        database: where they are.
+        namespace: their namespace.
+        since: seconds since the epoch; or, as an int, the run from whose start on changes count.
+        run: the only run that counts.
+
+    Raises:
+        NotFound: there is no such run.
+    """
+    if isinstance(since, float):
+        return Window(since)
+    number = run or since
+    runs = select(_run.id, _run.opened, _run.closed, _is_dead.label("is_dead"))
+    if number is not None:
+        runs = runs.where(_run.id == number)
+    else:
+        claims, changes, drops = schema.claims.c, _row, schema.duplicates.c
+        here = union(
+            *(
+                select(table.run).where(table.namespace == namespace.id)
+                for table in (claims, changes, drops)
+            ),
+            select(claims.met).where(claims.namespace == namespace.id),
+        )
+        runs = runs.where(_run.id.in_(here), ~_is_dead).order_by(_run.id.desc()).limit(1)
+    found = read(database, runs)
+    if not found:
+        raise NotFound(f"there is no run {number}" if number else "no crawl has stored anything")
+    if found[0].is_dead and run:
+        raise NotFound(f"what run {run} had stored was released: it crashed, or its feeds failed")
+    until = found[0].closed if run and found[0].closed is not None else _NEVER
+    return Window(found[0].opened, until, run)
+
+
+def read_changes(
+    database: Database, namespace: NamespaceRow, window: Window, statuses: Collection[str]
+) -> Iterator[Change]:
+    """What happened in a window, the oldest first."""
+    noted = [status for status in statuses if status != "new"]
+    found = [_noted(database, namespace, window, noted)] if noted else []
+    if "new" in statuses:
+        found.append(_new(database, namespace, window))
+    return merge(*found, key=attrgetter("created"))
+
+
+def _noted(
+    database: Database, namespace: NamespaceRow, window: Window, statuses: Collection[str]
+) -> Iterator[Change]:
+    dead = select(_run.id).where(_is_dead)
+    query: Select[Any] = (
+        select(schema.changes, url_of(schema.changes).label("place"))
+        .where(_row.namespace == namespace.id, _row.status.in_(statuses), _row.run.not_in(dead))
+        .order_by(_row.created, _row.id)
+        .limit(_PAGE)
+    )
+    if window.run is not None:
+        query = query.where(_row.run == window.run)
+    following: ColumnElement[bool] = _row.created >= window.since
+    while rows := read(database, query.where(following)):
+        yield from map(_change, rows)
+        last = rows[-1]
+        is_later = or_(_row.created > last.created, _row.id > last.id)
+        following = and_(_row.created >= last.created, is_later)
+
+
+def _change(row: Row[Any]) -> Change:
+    try:
+        fields = json.loads(unpack_bytes(row.fields)) if row.fields is not None else {}
+    except ValueError:
+        fields = {}
+    return Change(
+        row.status,
+        address_of(row.key, row.place),
+        row.created,
+        row.run,
+        row.moved_from,
+        row.similarity,
+        fields,
+        ((row.before, row.duplicate), (row.claim, 0)),
+    )
+
+
+def _new(database: Database, namespace: NamespaceRow, window: Window) -> Iterator[Change]:
+    """The things whose first version was made in the window.
+
+    Where that version is gone, its number tells the time.
+    """
+    first = _first_number(database, namespace, window.since)
+    row = claim_columns
+    conditions = [*claims_of(namespace), row.state == CONFIRMED, row.origin >= first]
+    if window.run is not None:
+        # Or a later version of what it met first.
+        conditions.append(row.origin < _first_number(database, namespace, window.until))
+        conditions.append(or_(row.run == window.run, row.created >= window.until))
+    query = select(row.id, row.origin, row.created, row.run, row.key, url_of(schema.claims))
+    seen: set[int] = set()
+    for rows in read_in_pages(database, query.where(*conditions, row.id >= first), row.id, _PAGE):
+        for found in rows:
+            if found.origin not in seen:
+                seen.add(found.origin)
+                url = address_of(found.key, found.url)
+                yield Change("new", url, found.created, found.run)
+
+
+def _first_number(database: Database, namespace: NamespaceRow, time: float) -> int:
+    """The smallest number of a claim that is known to be made since a time.
+
+    Claims are numbered in the order of time; a claim that is gone may have had a smaller one.
+    """
+    if time <= namespace.created:
+        return 0
+    claim = claim_columns
+    made = select(func.min(claim.id)).where(claim.namespace == namespace.id, claim.created >= time)
+    noted = select(func.min(_row.claim)).where(
+        _row.namespace == namespace.id, _row.created >= time, _row.claim > 0
+    )
+    found = [read(database, query)[0][0] for query in (made, noted)]
+    return min((int(number) for number in found if number is not None), default=_NEVER)

@@ -1,0 +1,240 @@
+"""What changed between visits: in items of all classes, in the database, and as a command."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sqlite3
+import sys
+import zlib
+from contextlib import closing, suppress
+
+import attrs
+import pydantic
+import pytest
+import scrapy
+from hosts import serve_hosts
+from loopback import crawl
+from scrapy.utils.defer import deferred_f_from_coro_f
+from site_pages import layout, paragraphs, story, title
+from sqlalchemy import create_engine
+from sqlalchemy import text as sql
+
+SHOP = "http://shop.example"
+
+
+class Product(scrapy.Item):
+    name, price, text, url, change = (scrapy.Field() for _ in range(5))
+
+
+@dataclasses.dataclass
+class ProductRecord:
+    name: str
+    price: str
+    text: str
+    url: str
+    change: dict | None = None
+
+
+@attrs.define
+class ProductAttrs:
+    name: str
+    price: str
+    text: str
+    url: str
+    change: dict | None = None
+
+
+class ProductModel(pydantic.BaseModel):
+    name: str
+    price: str
+    text: str
+    url: str
+    change: dict | None = None
+
+
+class Unprepared(scrapy.Item):
+    name, price, text, url = (scrapy.Field() for _ in range(4))
+
+
+class Products(scrapy.Spider):
+    """Its arguments are the same at each visit: otherwise nothing could be found to be removed."""
+
+    name = "products"
+    kind: type = dict
+
+    async def start(self):
+        for url in self.settings["URLS"]:
+            yield scrapy.Request(url)
+
+    def parse(self, response):
+        yield self.kind(
+            name=response.css("h1::text").get(),
+            price=response.css(".price::text").get(),
+            text="\n".join(response.css("main p::text").getall()),
+            url=response.url,
+        )
+
+
+def product(name: str, price: str, text: list[str] | None = None) -> bytes:
+    cost = f"<span class='price'>{price}</span>"
+    return layout("shop", title(name), cost + paragraphs(*(text or story(name, 200))))
+
+
+async def visit(settings, pages, **kwargs):
+    with serve_hosts({"shop.example": pages}) as through:
+        urls = [SHOP + path for path in pages]
+        return await crawl(Products, settings | through | {"URLS": urls}, **kwargs)
+
+
+@pytest.mark.parametrize("kind", [dict, Product, ProductRecord, ProductAttrs, ProductModel])
+@deferred_f_from_coro_f
+async def test_items_of_all_classes_tell_what_changed(settings, kind):
+    settings = settings | {"SIMHASH_CHANGE_FIELD": "change"}
+    found = []
+    for price in ("10.00", "9.00"):
+        done = await visit(settings, {"/a": product("a", price)}, kind=kind)
+        (item,) = done.items
+        assert isinstance(item, kind)
+        found.append(item["change"] if kind in {dict, Product} else item.change)
+    assert [one["status"] for one in found] == ["new", "changed"]
+    assert found[1]["fields"] == {"price": ["10.00", "9.00"]}
+
+
+@deferred_f_from_coro_f
+async def test_a_class_without_the_field_is_named_once_and_its_items_are_stored(settings, caplog):
+    settings = settings | {"SIMHASH_CHANGE_FIELD": "change"}
+    pages = {f"/{name}": product(name, "10.00") for name in "abc"}
+    done = await visit(settings, pages, kind=Unprepared)
+    assert len(done.items) == 3
+    (line,) = [line for line in caplog.messages if "SIMHASH_CHANGE_FIELD" in line]
+    assert "Unprepared" in line
+
+
+@pytest.mark.parametrize(
+    ("more", "is_kept"),
+    [
+        ({}, True),
+        ({"SIMHASH_VALUES": False}, False),
+        ({"SIMHASH_IGNORE_FIELDS": ["price"]}, False),
+    ],
+)
+@deferred_f_from_coro_f
+async def test_values_that_must_not_be_kept_are_not_in_the_database(settings, more, is_kept):
+    """Neither in the journal nor beside the texts."""
+    settings = settings | more | {"SIMHASH_QUARANTINE": 0}
+    prices = ["1234.56", "6543.21"]
+    for price in prices:
+        await visit(settings, {"/a": product("a", price), "/b": product("b", price)})
+    assert held_in(settings, *prices) == is_kept
+
+
+def held_in(settings, *values: str) -> bool:
+    """Whether any of the values is in any row of the database, packed or not."""
+    path = settings["SIMHASH_DATABASE_URL"].removeprefix("sqlite:///")
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master")]
+        cells = [
+            cell
+            for table in tables
+            if table.startswith("simhash_") and not table.count("_", 8)
+            for row in connection.execute(f"SELECT * FROM {table}")
+            for cell in row
+        ]
+    found = []
+    for cell in cells:
+        content = cell.encode() if isinstance(cell, str) else cell
+        if isinstance(content, bytes):
+            found.append(content)
+            with suppress(zlib.error):
+                found.append(zlib.decompress(content))
+    return any(value.encode() in content for content in found for value in values)
+
+
+@deferred_f_from_coro_f
+async def test_the_command_lists_what_changed(settings, call, caplog, monkeypatch, tmp_path):
+    caplog.set_level("INFO")
+    text = story("b", 200)
+    corrected = [text[0].replace(text[0].split()[3], "corrected"), *text[1:]]
+    first = {f"/{name}": product(name, "10.00") for name in "abcd"}
+    second = first | {
+        "/a": product("a", "9.00"),
+        "/b": product("b", "10.00", corrected),
+        "/e": product("e", "10.00"),
+    }
+    del second["/c"]
+    third = second | {"/a": product("a", "8.00"), "/c": first["/c"]}
+    del third["/d"]
+    options = ["--database", settings["SIMHASH_DATABASE_URL"], "--namespace", "products"]
+
+    def listed(*more):
+        code, out, err = call("changes", *options, *more)
+        assert code == 0, err
+        return [json.loads(line) for line in out.splitlines()]
+
+    def brief(lines):
+        return sorted(f"{one['status']} {one['url'].removeprefix(SHOP)}" for one in lines)
+
+    await visit(settings, first)
+    assert brief(listed()) == ["new /a", "new /b", "new /c", "new /d"]
+    await visit(settings, second)
+    of_second = ["changed /a", "changed /b", "new /e", "removed /c"]
+    assert brief(listed()) == of_second
+    await visit(settings, third)
+    assert "scrapy simhash changes --run 3 --namespace products" in caplog.text
+    of_third = ["back /c", "changed /a", "removed /d"]
+    assert brief(listed()) == of_third
+    assert brief(listed("--run", 2)) == of_second
+    assert brief(listed("--since", 2)) == sorted([*of_second, *of_third])
+    assert brief(listed("--since", "2000-01-01", "--status", "new")) == [
+        f"new /{name}" for name in "abcde"
+    ]
+    assert listed("--since", "2999-01-01") == []
+    (price,) = listed("--status", "changed")
+    assert price["fields"] == {"price": ["9.00", "8.00"]}
+    changes = {one["url"]: one for one in listed("--run", 2, "--texts")}
+    assert "{+corrected" in changes[f"{SHOP}/b"]["text"]
+    assert 0.9 < changes[f"{SHOP}/b"]["similarity"] < 1
+    assert "text" not in changes[f"{SHOP}/a"]
+    path = tmp_path / "changes.jsonl"
+    assert call("changes", *options, "-o", path)[0] == 0
+    assert len(path.read_bytes().splitlines()) == 3
+    assert "exists" in call("changes", *options, "-o", path)[2]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    out = call("changes", *options, "--status", "changed")[1]
+    assert out.split() == ["changed", f"{SHOP}/a", "price:", "9.00", "->", "8.00"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--run", 7], "there is no run 7"),
+        (["--since", 7], "there is no run 7"),
+        (["--since", "yesterday"], "expected a time"),
+        (["--status", "old"], "expected some of new, changed"),
+        (["--run", 1, "--since", 1], "can't be combined"),
+    ],
+)
+@deferred_f_from_coro_f
+async def test_what_the_command_does_not_understand_is_named(settings, call, options, said):
+    await visit(settings, {"/a": product("a", "10.00")})
+    code, out, err = call("changes", "--database", settings["SIMHASH_DATABASE_URL"], *options)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize("policy", ["release", "keep"])
+@deferred_f_from_coro_f
+async def test_what_a_dead_crawl_found_does_not_count(settings, call, policy):
+    for price in ("10.00", "9.00"):
+        await visit(settings, {"/a": product("a", price)})
+    engine = create_engine(settings["SIMHASH_DATABASE_URL"])
+    with engine.begin() as connection:
+        died = "UPDATE simhash_runs SET recovered = heartbeat, on_crash = :policy WHERE id = 2"
+        connection.execute(sql(died), {"policy": policy})
+    engine.dispose()
+    options = ["--database", settings["SIMHASH_DATABASE_URL"], "--status", "changed"]
+    for more in ([], ["--since", 1]):
+        out = call("changes", *options, *more)[1]
+        assert len(out.splitlines()) == (policy == "keep")
+    assert call("changes", *options, "--run", 2)[0] == (0 if policy == "keep" else 2)
