@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection, create_engine, event, insert, inspect, select, update
+from sqlalchemy import Connection, create_engine, event, insert, inspect, select
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
@@ -267,10 +267,6 @@ class Database:
                 found = connection.scalar(_version)
             if found is None:
                 self._make_tables(connection)
-            elif found == "7":
-                # It lacks one table.
-                schema.learned.create(connection, checkfirst=True)
-                connection.execute(update(schema.meta).where(_is_version).values(value="8"))
             elif found != str(schema.VERSION):
                 raise SchemaMismatch(_other_version(str(self), str(found)))
             self.secret = read_secret(connection, secret)

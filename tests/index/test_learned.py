@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from claims import article
 from servers import ENGINES, cleared_database
-from sqlalchemy import text, update
+from sqlalchemy import text
 
-from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index import learned
 from scrapy_simhash.index.index import Index
@@ -312,20 +311,6 @@ def test_an_unchanged_page_needs_no_claim_if_only_its_views_differ(db: Database)
     size = len(index)
     visit(index)
     assert len(index) == size
-
-
-@on_all_engines
-def test_tables_of_version_7_get_the_table_that_they_lack(engine: str, tmp_path: Any) -> None:
-    url = cleared_database(engine, tmp_path)
-    with Index(url) as index:
-        visit(index)
-        index.database.transact(schema.learned.drop)
-        older = update(schema.meta).where(schema.meta.c.name == "version").values(value="7")
-        index.database.transact(lambda one: one.execute(older))
-    with Index(url) as index:
-        assert len(index) == 3
-        visit(index)
-        assert names(index) == ["readers"]
 
 
 def test_a_field_is_explained_in_a_sentence() -> None:
