@@ -17,8 +17,6 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.advice import LEAST, advise
-from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
@@ -127,9 +125,8 @@ class CrawlEnd:
         )
         closed = removed is not None
         self._log_changes(removed or 0)
-        is_advised = any(count >= LEAST for count in self.stats.kept_apart().values())
         # A run without any page has nothing to report.
-        if closed and figures.run is not None and figures.sizes and (path or is_advised):
+        if closed and figures.run is not None and figures.sizes and (path or self._is_advised()):
             try:
                 await run_in_thread(self._look_back, figures.run)
             except Exception:
@@ -151,9 +148,19 @@ class CrawlEnd:
                 quote(namespace),
             )
 
+    def _is_advised(self) -> bool:
+        """Whether a field kept enough items apart for advice."""
+        if not (counts := self.stats.kept_apart()):
+            return False
+        from scrapy_simhash.history.advice import LEAST  # noqa: PLC0415
+
+        return max(counts.values()) >= LEAST
+
     def _look_back(self, run: int) -> None:
         """Log what to change, and write the report."""
         # Slow to import, and few crawls need it.
+        from scrapy_simhash.history.advice import advise  # noqa: PLC0415
+        from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
         from scrapy_simhash.report.html import write_report  # noqa: PLC0415
         from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415
 

@@ -30,10 +30,8 @@ _READ_ONLY_ERRNOS = frozenset({1047, 1290, 1836})
 # The server closes the connection because it shuts down, is asked to, or is still starting.
 # The last three are its time limits: idle in a transaction, for a transaction, idle at all.
 _ENDED_STATES = frozenset({"57P01", "57P02", "57P03", "25P03", "25P04", "57P05"})
-# A prepared statement exists, or does not: a pooler has changed the connection in between.
-_PREPARED_STATES = frozenset({"42P05", "26000"})
 # 53300: too many connections.
-_TRANSIENT_STATES = _BUSY_STATES | _READ_ONLY_STATES | _ENDED_STATES | _PREPARED_STATES | {"53300"}
+_TRANSIENT_STATES = _BUSY_STATES | _READ_ONLY_STATES | _ENDED_STATES | {"53300"}
 # Shutdown, too many connections, table being created, and errors of the connection itself.
 _TRANSIENT_ERRNOS = (
     _BUSY_ERRNOS | _READ_ONLY_ERRNOS | {1053, 1040, 1203, 1684, 2002, 2003, 2006, 2013, 2055}
@@ -113,11 +111,6 @@ def note_end(context: ExceptionContext) -> None:
 def is_read_only(error: DBAPIError) -> bool:
     """Whether this server can't be written to, while another host may be."""
     return _state(error) in _READ_ONLY_STATES or _errno(error) in _READ_ONLY_ERRNOS
-
-
-def is_prepared_elsewhere(error: SQLAlchemyError) -> bool:
-    """Whether a statement was prepared on another connection of PostgreSQL, behind a pooler."""
-    return isinstance(error, DBAPIError) and _state(error) in _PREPARED_STATES
 
 
 def was_cut(error: SQLAlchemyError) -> bool:

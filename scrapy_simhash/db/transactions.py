@@ -30,7 +30,6 @@ from scrapy_simhash.db.engine import (
 )
 from scrapy_simhash.db.errors import (
     is_creation_race,
-    is_prepared_elsewhere,
     is_read_only,
     is_too_large,
     note_end,
@@ -227,10 +226,6 @@ class Database:
                         connection.info[ON_LOCK] = wait.note_lock
                         done = _attempt(work, connection, retried=attempt > 0)
                 except SQLAlchemyError as error:
-                    if is_prepared_elsewhere(error):
-                        # A pooler that was not recognised: connect again.
-                        self.connections.is_pooled = True
-                        self.engine.dispose()
                     if is_too_large(error, cuts=wait.cuts):
                         reason = unavailable(str(self), error, self._passwords)
                         raise TooLarge(str(reason)) from self._passwords.cause(error)

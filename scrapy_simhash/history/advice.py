@@ -40,6 +40,9 @@ _DISTINCT = 0.5
 _BY_CHANCE = 0.1
 _PART = re.compile(r"[^\W_]+")
 
+# The share of pairs whose values must tell nothing: a few random tokens look like dates.
+_CLEAR = 0.9
+
 # A counter or a random token: words may tell what an item is.
 _MEANINGLESS = re.compile(r"\d[\d., ]*|(?=[^\W_]*\d)[\w-]{8,}", re.ASCII)
 
@@ -131,6 +134,8 @@ def advise(database: Database, namespace: NamespaceRow, run: int | None = None) 
         # The fields are to be ignored everywhere, also where they may be all that differs.
         is_safe = not any(changed and changed <= keys for changed in unproven)
         is_often = len(examples) >= max(LEAST, _SHARE * total)
+        clear = sum(_tells_nothing(one) for one in examples)
+        is_safe = is_safe and clear >= _CLEAR * len(examples)
         if is_safe and is_often and all(_varies(name, examples) for name in fields):
             given.append(Advice(fields, len(examples), examples[:_EXAMPLES]))
     return sorted(given, key=lambda one: -one.dropped)
@@ -147,7 +152,7 @@ def _changed(row: Any, unread: Collection[int] = (STATE, SECTION)) -> set[int]:
 
 
 def _proven(row: Any, mine: Mapping[str, str], theirs: Mapping[str, str]) -> Example | None:
-    """The pair, if it is one page at two addresses and its changed fields tell nothing."""
+    """The pair, if it is one page at two addresses and its changed fields have no known meaning."""
     changed = _changed(row)
     if not (changed and row.is_equal and _is_one_page(row.url, row.other)):
         return None
@@ -157,9 +162,8 @@ def _proven(row: Any, mine: Mapping[str, str], theirs: Mapping[str, str]) -> Exa
     if not changed <= names.keys():
         return None
     both = {name: (mine[name], theirs[name]) for name in sorted(names[key] for key in changed)}
-    if all(_tells_nothing(name, value) for name in both for value in both[name]):
-        return Example(row.url, row.other, both)
-    return None
+    # The marks name titles, codes, dates, prices, currencies and whatever else means something.
+    return None if any(name_of(name).marks for name in both) else Example(row.url, row.other, both)
 
 
 def _is_one_page(one: str, other: str) -> bool:
@@ -173,13 +177,17 @@ def _is_one_page(one: str, other: str) -> bool:
     return path == other_path and all(theirs.get(name, mine[name]) == mine[name] for name in mine)
 
 
-def _tells_nothing(name: str, value: str) -> bool:
-    known = name_of(name)
-    folded = fold(known, value)
-    # The marks name titles, codes, dates, prices, currencies and whatever else means something.
-    if known.marks or folded is None or not _MEANINGLESS.fullmatch(value):
-        return False
-    return Facts.of({name: folded}).may_vary(known.key)
+def _tells_nothing(example: Example) -> bool:
+    """Whether the values are counters or random tokens."""
+    for name, values in example.values.items():
+        known = name_of(name)
+        for value in values:
+            folded = fold(known, value)
+            if folded is None or not _MEANINGLESS.fullmatch(value):
+                return False
+            if not Facts.of({name: folded}).may_vary(known.key):
+                return False
+    return True
 
 
 def _varies(name: str, examples: Sequence[Example]) -> bool:

@@ -42,7 +42,7 @@ _TELLING: frozenset[Mark] = frozenset({"code", "dated", "price", "serial"})
 _NUMBERS_KEY, _DETAILS_KEY = name_of(NUMBERS_OF_TEXT).key, name_of("page:details").key
 
 # A date or a time of day in a number; in a text, also the name of a day, or a month with a number.
-_DATED_NUMBER = re.compile(r"\b(?:19|20|21)\d{6}\b|\d{9}")
+_DATED_NUMBER = re.compile(r"\b(?:19|20|21)\d{6}\b|\b\d{9}")
 _DATED = re.compile(
     rf"{_DATED_NUMBER.pattern}|\b(?:19|20|21)\d\d\b|\d[-./]\d\d?[-./]|\d/\d|\d:\d\d|\d[年月日]|"
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"

@@ -28,12 +28,7 @@ def url(tmp_path: Path) -> Iterator[URL]:
         yield pooled
 
 
-@pytest.mark.parametrize("is_recognised", [True, False])
-def test_several_writers_share_the_connections_of_a_pooler(
-    url: URL, monkeypatch: pytest.MonkeyPatch, is_recognised: bool
-) -> None:
-    if not is_recognised:
-        monkeypatch.setattr("scrapy_simhash.db.connections.is_pooled", lambda _connection: False)
+def test_several_writers_share_the_connections_of_a_pooler(url: URL) -> None:
     kinds: list[str] = []
     failed: list[BaseException] = []
 

@@ -466,10 +466,9 @@ def pages():
 @deferred_f_from_coro_f
 async def test_a_report_of_a_crawl(address, tmp_path, pages):
     with serve(pages) as site:
+        # One after the other, so that the first of each group is kept.
         settings = {"SIMHASH_DATABASE_URL": address, "CONCURRENT_REQUESTS": 1}
-        for name in pages:
-            # One after the other, so that the first of each group is kept.
-            await crawl(PageSpider, settings, [f"{site}{name}"])
+        await crawl(PageSpider, settings, [f"{site}{name}" for name in pages])
     path = written(address, tmp_path)
 
     def steps(page):
