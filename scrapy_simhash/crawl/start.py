@@ -18,7 +18,7 @@ from scrapy.exceptions import NotConfigured
 
 from scrapy_simhash import native
 from scrapy_simhash.crawl.errors import ErrorPolicy
-from scrapy_simhash.crawl.scrapy_internals import keep_old_feeds, refuse
+from scrapy_simhash.crawl.scrapy_internals import is_crawl, keep_old_feeds, refuse
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
@@ -45,8 +45,11 @@ def settings_of(crawler: Crawler) -> Settings:
     """The settings of a crawl that is to be checked.
 
     Raises:
-        NotConfigured: SIMHASH_ENABLED is false; or a setting is wrong, and the crawl is refused.
+        NotConfigured: SIMHASH_ENABLED is false; or a setting is wrong, and the crawl is refused;
+            or nothing is crawled.
     """
+    if not is_crawl(crawler):
+        raise NotConfigured
     try:
         settings = Settings.of(crawler)
     except SettingError:
@@ -82,9 +85,6 @@ class CrawlStart:
         Raises:
             CloseSpider: the index can't be used, and that will not change.
         """
-        # A shell does not crawl, but may stay open for days: all crawls would share its epoch.
-        if not getattr(self.crawler, "crawling", True):
-            return
         settings = self.settings
         namespace = settings.namespace_of(spider)
         try:
