@@ -82,4 +82,5 @@ def test_facts(name: str, value: object) -> None:
     assert folding.fold(named, [value, value]) == folded
     if folded is not None:
         assert folded.text[:2] in {"t:", "n:", "l:", "d:"}
-        assert folded.kind in {folding.TEXT, folding.NUMBER} or folded.kind >= folding.AMOUNT
+        kinds = {folding.TEXT, folding.NUMBER, folding.STATE, folding.SECTION, folding.NOTE}
+        assert folded.kind in kinds or folded.kind >= folding.AMOUNT
