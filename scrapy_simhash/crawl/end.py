@@ -17,11 +17,16 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.item.facts import PAGE, TELLING
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
 
 _STATUSES = ("new", "changed", "moved", "unchanged", "removed", "back")
+
+# A field that alone changed so many items, most of those that changed, is logged.
+_MANY = 10
 
 # Learned fields that are logged, those learned last first.
 _LOGGED = 10
@@ -118,7 +123,10 @@ class CrawlEnd:
         check = self.completeness
         removed = await self.worker.close(
             settled=not problem,
-            complete=not check.has_failed() and settings.on_duplicate != "skip",
+            # Where nothing was found, the selectors fit no more, or robots.txt forbids everything.
+            complete=bool(self.stats.get("checked"))
+            and not check.has_failed()
+            and settings.on_duplicate != "skip",
             gone=check.gone,
             reason=self.reason,
             stats=self.stats.all(),
@@ -147,6 +155,14 @@ class CrawlEnd:
                 self.worker.figures.run,
                 quote(namespace),
             )
+        for name, count in self.stats.changed_alone().items():
+            is_told = name.startswith(PAGE) or name_of(name).marks & {*TELLING, "title"}
+            if count >= _MANY and count * 2 > found["changed"] and not is_told:
+                logger.info(
+                    "Changed in the field %r alone: %d of %d. If that does not matter: "
+                    "SIMHASH_IGNORE_FIELDS = [%r]",
+                    *(shortened(name, 80), count, found["changed"], shortened(name, 80)),
+                )
 
     def _is_advised(self) -> bool:
         """Whether a field kept enough items apart for advice."""

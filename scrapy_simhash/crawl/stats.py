@@ -120,6 +120,10 @@ class CrawlStats:
         """How many items there are of each status."""
         return self._below("changes/")
 
+    def changed_alone(self) -> dict[str, int]:
+        """How many items changed in nothing but one field, by the field."""
+        return self._below("changed_alone/")
+
     def get(self, name: _Counter) -> int:
         """The value of a counter so far."""
         value: int = self._collector.get_value(f"simhash/{name}", 0)
@@ -197,6 +201,8 @@ def _names(url: str, verdict: Verdict) -> Iterator[str]:
             yield kind
     if verdict.change is not None and verdict.change.status != "copy":
         yield f"changes/{verdict.change.status}"
+        if verdict.change.status == "changed" and (name := verdict.change.only_field):
+            yield f"changed_alone/{name}"
         if verdict.change.is_back:
             yield "changes/back"
     if verdict.kind == "unique" and verdict.differs is not None:

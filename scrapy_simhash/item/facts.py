@@ -38,7 +38,8 @@ NUMBERS_OF_TEXT = "(numbers)"
 _OTHERS = "(others)"  # all fields beyond the limit, as one
 
 
-_TELLING: frozenset[Mark] = frozenset({"code", "dated", "price", "serial"})
+#: Marks of names whose values tell which thing an item is.
+TELLING: frozenset[Mark] = frozenset({"code", "dated", "price", "serial"})
 _NUMBERS_KEY, _DETAILS_KEY = name_of(NUMBERS_OF_TEXT).key, name_of("page:details").key
 
 # A date or a time of day in a number; in a text, also the name of a day, or a month with a number.
@@ -105,7 +106,7 @@ class Facts:
         name, value = self.names.get(key, ""), self.values.get(key)
         if value is None or value.kind not in {TEXT, NUMBER} or name.startswith((PAGE, "(")):
             return False
-        if name_of(name).marks & _TELLING:
+        if name_of(name).marks & TELLING:
             return False
         if value.kind == NUMBER:
             return _DATED_NUMBER.search(value.text) is None

@@ -223,6 +223,32 @@ async def test_what_the_command_does_not_understand_is_named(settings, call, opt
     assert said in err
 
 
+class Viewed(Products):
+    name = "viewed"
+
+    def parse(self, response):
+        for item in super().parse(response):
+            yield item | {self.settings["COUNTER"]: response.css("main p::text").re_first(r"\d+")}
+
+
+@pytest.mark.parametrize(("counter", "is_told"), [("readers", True), ("price", False)])
+@deferred_f_from_coro_f
+async def test_a_field_that_alone_changes_most_items_is_named(settings, caplog, counter, is_told):
+    caplog.set_level("INFO")
+    for visit in range(2):
+        pages = {}
+        for number in range(12):
+            text = [f"{1000 + number + visit * 77} readers", *story(f"{number}", 200)]
+            pages[f"/{number}"] = product(f"{number}", "10.00", text)
+        with serve_hosts({"shop.example": pages}) as through:
+            urls = [SHOP + path for path in pages]
+            more = {"URLS": urls, "COUNTER": counter, "SIMHASH_FIELDS": ["name", counter]}
+            done = await crawl(Viewed, settings | through | more)
+    assert done.stats["changes/changed"] == done.stats[f"changed_alone/{counter}"] == 12
+    line = f"Changed in the field '{counter}' alone: 12 of 12"
+    assert any(line in message for message in caplog.messages) is is_told
+
+
 @pytest.mark.parametrize("policy", ["release", "keep"])
 @deferred_f_from_coro_f
 async def test_what_a_dead_crawl_found_does_not_count(settings, call, policy):

@@ -470,6 +470,21 @@ a T
 a T, two/a T title:Retold
     unchanged a, copy two/a
 
+# A text of three things of a site makes no copies on another one
+a T price:10, b T price:9, c T price:8
+a T price:10, b T price:9, c T price:8, two/a T price:10 title:Other
+    unchanged a b c, new two/a
+a T price:10, b T price:9, c T price:8, two/a T price:10 title:Other
+    unchanged a b c two/a
+
+# A text of what was three things makes a copy once they are gone
+a T price:10, b T price:9, c T price:8
+a T price:10
+    unchanged a
+a T price:10, two/a T price:10 title:Other
+    pass: unchanged a, copy two/a
+    drop: unchanged a, new two/a
+
 # Offers of one thing on two sites
 a T price:10, two/a T price:12
     new a two/a
@@ -610,6 +625,13 @@ a T
 # A site that is down
 a T, b U
 a 503, b 503
+    removed 0
+a T, b U
+    unchanged a b, removed 0
+
+# A site that shows nothing any more
+a T, b U
+c 200
     removed 0
 a T, b U
     unchanged a b, removed 0

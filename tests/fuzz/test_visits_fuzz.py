@@ -166,7 +166,11 @@ class Model:
     A content that one address shows no more, while others that were left out as copies of it still
     do, may be stored again: who keeps a row for each address has replaced it.
 
+    An entry that was alone on its page is known by that page. If others join it there while it
+    changes, it is new.
+
     Attributes:
+        alone: the entries that were alone on their pages when last met.
         met: the content of each address in the last visit that found it.
         present: the contents of the last visit, by address.
         fed: all contents that were stored.
@@ -177,8 +181,9 @@ class Model:
     present: dict[str, tuple[str, ...]] = field(default_factory=dict)
     fed: set[tuple[str, ...]] = field(default_factory=set)
     rows: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    alone: set[str] = field(default_factory=set)
 
-    def wrong(self, outcome: Outcome) -> Iterator[str]:
+    def wrong(self, visit: Visit, outcome: Outcome) -> Iterator[str]:
         """Compare a visit with the contents; it is the last one from then on."""
         now = {one.thing.label: content_of(one.thing) for one in outcome.changes}
         stored = {thing.label: content_of(thing) for thing in outcome.stored}
@@ -193,6 +198,8 @@ class Model:
         self.rows |= stored
         self.met |= now
         self.present = now
+        self.alone -= now.keys()
+        self.alone |= {page.entries[0].label for page in visit.things if len(page.entries) == 1}
 
     def stored_again(
         self, stored: dict[str, tuple[str, ...]], now: dict[str, tuple[str, ...]]
@@ -228,6 +235,8 @@ class Model:
             elif self.rows.get(one.thing.label) != before:
                 # It was left out as a copy of what may have changed since, or be gone.
                 allowed |= {"new", "moved"}
+            elif one.thing.label in self.alone and before != content:
+                allowed.add("new")
             if one.status not in allowed:
                 yield f"{one.thing.label} {content} is {one.status}, was {before}"
 
@@ -285,7 +294,8 @@ async def test_with_drop_every_content_is_stored_and_none_because_it_was_seen_ag
     for number, visit in enumerate(visits_of(lines)):
         await store.visit(visit)
         for name in names:
-            found = models[name].wrong(store.outcomes[-1].of(name))
+            own = Visit.read(name, lines[name][number])
+            found = models[name].wrong(own, store.outcomes[-1].of(name))
             wrong[name] += [f"visit {number + 1}: {line}" for line in found]
     wrong = {name: found for name, found in wrong.items() if found}
     assert not wrong, report(wrong, lines)

@@ -4,7 +4,8 @@ The plan is a JSON file:
 
 - "urls", "settings": of the crawl;
 - "stats": the file for the stats at the end of the crawl;
-- "verdicts": the file for one line per verdict, written at once: time, page, kind;
+- "verdicts": the file for one line per verdict, written at once: time, page, kind, whether
+  a claim was made;
 - "constants": values that replace constants of the package, by name;
 - "host": the id of the machine that the process claims to run on;
 - "clock": a file with the number of seconds by which the clock of the process is wrong.
@@ -34,12 +35,9 @@ class PageSpider(Spider):
 
     name = "torture"
 
-    def __init__(self, urls: list[str]) -> None:
-        super().__init__()
-        self.urls = urls
-
     async def start(self):
-        for url in self.urls:
+        # No argument: crawls in another order are crawls of the same.
+        for url in self.settings["URLS"]:
             yield Request(url)
 
     def parse(self, response):
@@ -116,7 +114,7 @@ def write_down_verdicts(path: str) -> None:
     count, file = CrawlStats.count_verdict, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def count_verdict(self, url, verdict):
-        line = json.dumps([time.monotonic(), url, verdict.kind]) + "\n"
+        line = json.dumps([time.monotonic(), url, verdict.kind, bool(verdict.claim)]) + "\n"
         os.write(file, line.encode())
         count(self, url, verdict)
 
@@ -162,11 +160,12 @@ def main(plan: dict) -> None:
         "RETRY_ENABLED": False,
         "FEED_STORAGES": {"broken": BrokenStorage},
         **plan["settings"],
+        "URLS": plan["urls"],
     }
     without_reactor = settings.get("TWISTED_REACTOR_ENABLED") is False
     process = (AsyncCrawlerProcess if without_reactor else CrawlerProcess)(settings)
     crawler = process.create_crawler(PageSpider)
-    process.crawl(crawler, urls=plan["urls"])
+    process.crawl(crawler)
     process.start()
     Path(plan["stats"]).write_text(json.dumps(crawler.stats.get_stats(), default=str), "utf-8")
 

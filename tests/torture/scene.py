@@ -44,6 +44,7 @@ class Noted(NamedTuple):
     when: float
     page: str
     kind: str
+    claims: bool
 
 
 @dataclass
@@ -86,11 +87,11 @@ class Run:
     def unchecked(self) -> list[str]:
         """The pages that were stored without a verdict to store them."""
         outcomes: dict[str, set[str]] = defaultdict(set)
-        for _, page, kind in self.verdicts:
-            outcomes[page].add(kind)
+        for _, page, kind, claims in self.verdicts:
+            outcomes[page] |= {kind, "claimed"} if claims else {kind}
         # The verdicts of a list do not name the entry.
         lists = [page for page in outcomes if is_list(page) and "failed_open" in outcomes[page]]
-        admits = {"unique", "same"} if self.stores_again else {"unique"}
+        admits = {"claimed", "unique"} | ({"same"} if self.stores_again else set())
         return lists + [
             page for page in self.delivered if page in outcomes and not outcomes[page] & admits
         ]
@@ -273,7 +274,7 @@ def _wrong(run: Run, unchecked: list[str], *, is_settled: bool) -> int:
     # A crawl that was stopped at once has not counted its open claims.
     if not is_settled and "claims/open" not in ours:
         return 0
-    outcomes = Counter(kind for _, _, kind in run.verdicts)
+    outcomes = Counter(noted.kind for noted in run.verdicts)
     kinds = {"unique": "unique", "duplicate": "duplicates", "same": "same", "failed_open": ""}
     differs = [
         kind for kind, name in kinds.items() if outcomes[kind] != ours.get(name or "failed_open", 0)
