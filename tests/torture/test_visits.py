@@ -2,8 +2,8 @@
 
 A third of the groups change before each visit, all pages of a group to one new text. With "drop"
 each text that is shown in the end is stored once by crawls that count; with "pass" every crawl that
-ends stores each group once. The visit after the last one finds nothing new or changed, and what has
-vanished is said to be gone once.
+ends stores each group once. The visit after the last one finds nothing new or changed, and groups
+that vanish are reported as removed once.
 """
 
 from __future__ import annotations
