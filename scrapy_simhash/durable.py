@@ -10,16 +10,15 @@ import errno
 import os
 import secrets
 import stat
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 try:
     import fcntl
 except ImportError:  # Windows, where nobody can remove a file that another process has open
     fcntl = None  # type: ignore[assignment]
-
-from collections.abc import Iterable, Iterator
-from typing import BinaryIO
 
 # The disk failed or is full. Other errors of fsync mean that the file system can't do it at all.
 _NOT_WRITTEN = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT})
@@ -29,12 +28,7 @@ _OWN = 0o600
 
 
 def open_new(path: Path) -> BinaryIO:
-    """Create a file and open it for writing. Symbolic links are not followed.
-
-    Raises:
-        FileExistsError: the name is taken.
-        OSError: the file can't be created.
-    """
+    """Create a file and open it for writing. Symbolic links are not followed."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN, _OWN)
     return os.fdopen(descriptor, "wb")
 
@@ -44,12 +38,8 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
     """Write a file that gets its name only once it is complete and on the disk.
 
     Until then it is `.NAME.part`, locked by this process. If the process is killed, the lock ends
-    with it, and the next one replaces that file.
-
-    Raises:
-        FileExistsError: the name is taken, or was taken meanwhile.
-        BlockingIOError: another process is writing this file.
-        OSError: the file can't be written. Nothing is left of it.
+    with it, and the next one replaces that file. Raises FileExistsError if the name is taken, or
+    was taken meanwhile; BlockingIOError if another process is writing this file.
     """
     part = path.with_name(f".{path.name}.part")
     with _open_locked(path, part) as stream:
@@ -64,7 +54,9 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
             _check_free(path)
-            _check_named(stream, part)
+            if not _is_named(stream, part):
+                message = "was removed while it was written"
+                raise FileNotFoundError(errno.ENOENT, message, str(part))  # noqa: TRY301
             _close_on_windows(stream)
             part.rename(path)
         except BaseException:
@@ -79,11 +71,6 @@ def _check_free(path: Path) -> None:
     if os.path.lexists(path):
         message = "exists; remove it, or choose another name"
         raise FileExistsError(errno.EEXIST, message, str(path))
-
-
-def _check_named(stream: BinaryIO, part: Path) -> None:
-    if not _is_named(stream, part):
-        raise FileNotFoundError(errno.ENOENT, "was removed while it was written", str(part))
 
 
 def _open_locked(path: Path, part: Path) -> BinaryIO:
@@ -101,11 +88,7 @@ def _open_locked(path: Path, part: Path) -> BinaryIO:
 
 
 def _remove_stale(path: Path, part: Path) -> None:
-    """Remove what a killed process left.
-
-    Raises:
-        BlockingIOError: its process is alive.
-    """
+    """Remove what a killed process left; BlockingIOError if it is alive."""
     if fcntl is None:
         part.unlink(missing_ok=True)
         return
@@ -158,9 +141,6 @@ def replace_file(path: Path, content: bytes) -> None:
 
     The content is first written to a new file beside it, with a random name. A symbolic link is
     replaced, not followed. The permissions of a replaced file are kept if it has the same owner.
-
-    Raises:
-        OSError: the content can't be written. The file is unchanged.
     """
     beside = path.with_name(f".simhash-{secrets.token_hex(16)}.new")
     try:
@@ -188,11 +168,7 @@ def _mode_of(path: Path) -> int | None:
 
 
 def sync_file(path: Path) -> None:
-    """Wait until the content of a file is on the disk; its name needs :func:`sync_folder`.
-
-    Raises:
-        OSError: it can't be written.
-    """
+    """Wait until the content of a file is on the disk; its name needs :func:`sync_folder`."""
     # Pipes and devices are on no disk, and a file may have been moved away.
     if not path.is_file():
         return
@@ -205,11 +181,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Wait until the names of a folder's files are on the disk, where the system can do that.
-
-    Raises:
-        OSError: the disk failed, or is full.
-    """
+    """Wait until the names of a folder's files are on the disk, where the system can do that."""
     # Windows opens no folders, and some network file systems refuse to sync them.
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -225,10 +197,6 @@ def sync_folder(path: Path) -> None:
 
 
 def sync_folders(paths: Iterable[Path]) -> None:
-    """Sync folders and all their parents, any of which may be new.
-
-    Raises:
-        OSError: as :func:`sync_folder`.
-    """
+    """Sync folders and all their parents, any of which may be new."""
     for folder in sorted({one for path in paths for one in (path, *path.absolute().parents)}):
         sync_folder(folder)

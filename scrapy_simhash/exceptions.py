@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "IndexUnavailable",
-    "IndexUnusable",
-    "NamespaceGone",
-    "SchemaMismatch",
-    "SchemeMismatch",
-    "SettingError",
-]
-
 
 class SettingError(ValueError):
     """A ``SIMHASH_*`` setting has an invalid value."""

@@ -15,11 +15,7 @@ def is_import_path(name: str) -> bool:
 
 
 def load_object(option: str, path: str) -> Any:
-    """Import "package.module:name" or "package.module.name".
-
-    Raises:
-        ValueError: it cannot be imported; names the option that holds the path.
-    """
+    """Import "package.module:name" or "package.module.name", the value of an option."""
     try:
         return pkgutil.resolve_name(path)
     except (ImportError, AttributeError, ValueError) as error:

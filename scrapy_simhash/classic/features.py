@@ -7,7 +7,7 @@ from typing import Any
 
 from scrapy_simhash.classic.hashes import HASHES, FeatureHash, load_hash
 from scrapy_simhash.simhash.majority import bit_sums, check_tie, check_weights, signs
-from scrapy_simhash.simhash.measure import differing_bits
+from scrapy_simhash.simhash.measure import distance
 
 
 def fingerprint_features(
@@ -32,10 +32,6 @@ def fingerprint_features(
 
     Returns:
         An unsigned integer, or None if no feature counts.
-
-    Raises:
-        TypeError: If a weight, a hash or the width is of another type.
-        ValueError: If a weight is not finite, or an argument out of range.
     """
     _, function = load_hash(hash, bits)
     check_tie(tie)
@@ -55,18 +51,5 @@ def fingerprint_features(
 
 
 def within(a: int, b: int, n: int = 3) -> bool:
-    """Whether two fingerprints differ in at most `n` bits.
-
-    Clears one differing bit after the other, as `isEqual` of the literature does. In Python
-    `distance(a, b) <= n`, with the same result, is faster.
-
-    Raises:
-        TypeError: If a fingerprint is not an integer.
-        ValueError: If a fingerprint is negative.
-    """
-    difference = differing_bits(a, b)
-    count = 0
-    while difference and count <= n:
-        difference &= difference - 1
-        count += 1
-    return count <= n
+    """Whether two fingerprints differ in at most `n` bits, as `isEqual` of the literature tells."""
+    return distance(a, b) <= n

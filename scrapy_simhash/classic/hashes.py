@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import struct
 import zlib
 from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache, partial, wraps
@@ -93,11 +94,7 @@ def lookup2(word: str) -> int:
 
 def _three_words(data: bytes) -> tuple[int, int, int]:
     """Up to 12 bytes as three little-endian 32-bit integers."""
-    return (
-        int.from_bytes(data[:4], "little"),
-        int.from_bytes(data[4:8], "little"),
-        int.from_bytes(data[8:], "little"),
-    )
+    return struct.unpack("<3I", data.ljust(12, b"\0"))
 
 
 def _lookup2_mix(a: int, b: int, c: int) -> tuple[int, int, int]:
@@ -146,10 +143,6 @@ def _rotated(value: int, distance: int) -> int:
     return (value << distance | value >> 32 - distance) & _MASK_32
 
 
-def _crc32(word: str) -> int:
-    return zlib.crc32(_utf8(word))
-
-
 def _digest_of(algorithm: Callable[[bytes], Any]) -> Callable[[str], int]:
     return lambda word: int.from_bytes(algorithm(_utf8(word)).digest(), "big")
 
@@ -171,33 +164,21 @@ HASHES: Mapping[str, tuple[Callable[[str], int], int]] = {
     "sha1": (_digest_of(partial(hashlib.sha1, usedforsecurity=False)), 160),
     "blake2b": (_digest_of(partial(hashlib.blake2b, digest_size=MAX_BITS // 8)), 160),
     "xxh3": (_xxh3, 64),
-    "crc32": (_crc32, 32),
+    "crc32": (lambda word: zlib.crc32(_utf8(word)), 32),
 }
 
 
 def load_hash(hash: str | Mapping[Any, int] | FeatureHash, bits: int) -> tuple[str, FeatureHash]:  # noqa: A002
-    """Find a hash function and narrow it to a width.
+    """Find a hash function and narrow it to its lowest `bits`; also its name in a scheme's id.
 
-    Args:
-        hash: A name of `HASHES`; a function from a feature to an integer, or its import path
-            "package.module:name"; or a mapping from features to integers, for examples worked by
-            hand. Features that are not in the mapping do not count.
-        bits: The width, from 1 to 160 and no wider than the hash, whose lowest bits are taken.
-
-    Returns:
-        Its name in the id of a scheme, and a function from a feature to an unsigned integer of that
-        width, or None for a feature that does not count.
-
-    Raises:
-        TypeError: If `hash` or `bits` is of another type, or a value of the mapping not an integer.
-        ValueError: If the hash is unknown, not installed or too narrow, or a value of the mapping
-            does not fit into the width.
+    `hash` is a name of `HASHES`; a function from a feature to an integer, or its import path
+    "package.module:name"; or a mapping from features to integers, for examples worked by hand.
+    Features that are not in the mapping do not count.
     """
     if isinstance(bits, bool) or not isinstance(bits, int):
         raise TypeError(f"bits: {bits!r} is no integer; allowed are 1 to {MAX_BITS}")
     if not 1 <= bits <= MAX_BITS:
         raise ValueError(f"bits: {bits}; allowed are 1 to {MAX_BITS}")
-    mask = (1 << bits) - 1
     if isinstance(hash, Mapping):
         table = {feature: _fitting(feature, value, bits) for feature, value in hash.items()}
         return f"mapping:{digest(table)}", table.get
@@ -208,7 +189,8 @@ def load_hash(hash: str | Mapping[Any, int] | FeatureHash, bits: int) -> tuple[s
             f"hash: {hash!r}; allowed are {', '.join(HASHES)}, an import path, a function or a "
             "mapping"
         )
-    return name or import_path(function), _narrowed(function, mask)
+    mask = (1 << bits) - 1
+    return name or import_path(function), lambda feature: index(function(feature)) & mask
 
 
 def with_secret(value: int, bits: int, secret: bytes) -> int:
@@ -220,10 +202,6 @@ def with_secret(value: int, bits: int, secret: bytes) -> int:
     size = MAX_BITS // 8
     digest = hashlib.blake2b(value.to_bytes(size, "big"), key=secret, digest_size=size).digest()
     return int.from_bytes(digest, "big") & (1 << bits) - 1
-
-
-def _narrowed(function: Callable[[Any], int], mask: int) -> FeatureHash:
-    return lambda feature: index(function(feature)) & mask
 
 
 def _named(name: str, bits: int) -> tuple[Any, str]:

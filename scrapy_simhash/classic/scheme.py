@@ -22,30 +22,21 @@ from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """How the keywords of a text were found.
+    """How the keywords of a text were found."""
 
-    Attributes:
-        tokens: The words of the text in order, without punctuation and spaces.
-        left_out: The stop words among them.
-        weights: The weights of words, in the order of the text.
-        keywords: The heaviest words with their weights, the heaviest first.
-    """
-
-    tokens: list[str]
-    left_out: list[str]
-    weights: dict[str, float]
-    keywords: dict[str, float]
+    tokens: list[str]  # without punctuation and spaces
+    left_out: list[str]  # the stop words among them
+    weights: dict[str, float]  # in the order of the text
+    keywords: dict[str, float]  # the heaviest first
 
 
-def _check_top(top: Any) -> Any:
-    if top is None or top == "adaptive":
-        return top
-    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+def _check_top(top: Any) -> None:
+    is_number = isinstance(top, int) and not isinstance(top, bool) and top >= 1
+    if not (is_number or top is None or top == "adaptive"):
         raise ValueError(
             f"top: {top!r}; allowed are a number from 1, 'adaptive' (one keyword for 120 bytes of "
             "text, 5 to 200), or None for all"
         )
-    return top
 
 
 class Keywords:
@@ -74,27 +65,8 @@ class Keywords:
     ) -> None:
         """Check the options and read the small files. jieba is loaded with the first text.
 
-        Args:
-            tokenizer: "jieba"; "rjieba", which is faster, if installed; "words", runs of letters
-                and digits and single ideographs, as in the shingles scheme; "characters"; or a
-                function from a text to its words, or its import path.
-            user_dictionary: More words for jieba, each with or without a frequency and a part of
-                speech: a file with one a line, or a list of such lines.
-            stop_words: Words to leave out: "default", a list for Chinese and English; a file with
-                one a line; a list; or None.
-            weights: "tf", how often a word occurs; "tfidf", that times its inverse document
-                frequency; "levels", five equal steps of that; "textrank"; "pos", by the part of
-                speech; or a mapping, whose words are then the only ones that count.
-            idf: A file with a word and its inverse document frequency a line, instead of jieba's.
-            top: How many of the heaviest words to keep: a number; "adaptive", one for 120 bytes of
-                text but 5 to 200; or None for all.
-            hash: See `scrapy_simhash.classic.hashes.load_hash`.
-            bits: The width of the fingerprint, 1 to 160.
-            tie: The rule for a sum of 0: ">" makes it a 0, ">=" a 1.
-
-        Raises:
-            TypeError: If an option is of the wrong type.
-            ValueError: If an option is wrong; names it, its value and what is allowed.
+        ``docs/classic.md`` has a table of the options. A TypeError or ValueError names a wrong one,
+        its value and what is allowed.
         """
         check_tie(tie)
         hash_id, self._hash = load_hash(hash, bits)
@@ -104,7 +76,8 @@ class Keywords:
         self._weigh, weights_id = load_weights(weights, cutter, idf)
         needs_tags = weights in ("pos", "textrank")
         self._cut = cutter.tag if needs_tags and cutter.tag else cutter.cut
-        self._top = _check_top(top)
+        _check_top(top)
+        self._top = top
         self._tie = tie
         self.bits = bits
         # Names all that influences the result.
@@ -128,8 +101,7 @@ class Keywords:
 
     def extract(self, text: str) -> Extraction:
         """Find the keywords of a text."""
-        words: list[str] = []
-        left_out: list[str] = []
+        words, left_out = list[str](), list[str]()
         kept: list[Tagged] = []
         for word, tag in self._cut(text):
             keep = word.isalnum() or any(map(str.isalnum, word))
@@ -143,7 +115,7 @@ class Keywords:
         # The choice among equally heavy words must not depend on their order in the text.
         heaviest = sorted(weights.items(), key=lambda item: (-abs(item[1]), item[0]))
         if self._top == "adaptive":
-            count: int | None = max(5, min(200, len(text.encode("utf-8", "replace")) // 120))
+            count: Any = max(5, min(200, len(text.encode("utf-8", "replace")) // 120))
         else:
             count = self._top
         return Extraction(words, left_out, weights, dict(heaviest[:count]))

@@ -31,22 +31,15 @@ LEFT_OUT: Tagged = ("", "")
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """A way to cut a text into words.
+    """A way to cut a text into words; `tag` adds parts of speech."""
 
-    Attributes:
-        id: with the version of the library and a digest of its dictionary.
-        cut: from a text to its words, without parts of speech.
-        tag: the same with parts of speech, if it knows them.
-        shortest: the least length of words with a weight. jieba's lists of word frequencies have no
-            single characters, which would count as the rarest words.
-        tagging: the version of its tags, for the id of a scheme.
-    """
-
-    id: str
+    id: str  # with the version of the library and a digest of its dictionary
     cut: Callable[[str], Iterable[Tagged]]
     tag: Callable[[str], Iterable[Tagged]] | None = None
+    # The least length of words with a weight. jieba's lists of word frequencies have no single
+    # characters, which would count as the rarest words.
     shortest: int = 1
-    tagging: str = ""
+    tagging: str = ""  # the version of the tags
 
 
 _RARE = 50  # ideographs that are not known, in one text: half a second
@@ -56,21 +49,17 @@ _LATIN_PARTS = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
 
 def jieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
     """jieba, with words of the user."""
-    package = jieba_directory()
     words = tuple(user_words)
-    return Tokenizer(
-        f"jieba/{version('jieba')}/{file_digest(package / 'dict.txt')}",
-        _in_parts(
-            lambda text, hmm: ((word, "") for word in _jieba_cutter(words).cut(text, HMM=hmm))
-        ),
-        _in_parts(
-            lambda text, hmm: map(
-                tuple, _jieba_tagger(words).cut(text, HMM=hmm and not _is_mostly_rare(text))
-            )
-        ),
-        shortest=2,
-        tagging="/2",
-    )
+
+    def cut(text: str, hmm: bool) -> Iterator[Tagged]:
+        return ((word, "") for word in _jieba_cutter(words).cut(text, HMM=hmm))
+
+    def tag(text: str, hmm: bool) -> Iterator[Tagged]:
+        tagger = _jieba_tagger(words)  # first: it imports jieba without warnings
+        return map(tuple, tagger.cut(text, HMM=hmm and not _is_mostly_rare(text)))
+
+    name = f"jieba/{version('jieba')}/{file_digest(jieba_directory() / 'dict.txt')}"
+    return Tokenizer(name, _in_parts(cut), _in_parts(tag), shortest=2, tagging="/2")
 
 
 def rjieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
@@ -81,20 +70,16 @@ def rjieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
             "slower"
         )
     words = tuple(user_words)
-    return Tokenizer(
-        f"rjieba/{version('rjieba')}",
-        _in_parts(
-            lambda text, hmm: _split_as_jieba(
-                _rjieba_cutter(words), ((word, "") for word in _rjieba_cutter(words).cut(text, hmm))
-            )
-        ),
-        _in_parts(
-            lambda text, hmm: _split_as_jieba(
-                _rjieba_cutter(words), _rjieba_cutter(words).tag(text, hmm)
-            )
-        ),
-        shortest=2,
-    )
+
+    def cut(text: str, hmm: bool) -> Iterator[Tagged]:
+        cutter = _rjieba_cutter(words)
+        return _split_as_jieba(cutter, ((word, "") for word in cutter.cut(text, hmm)))
+
+    def tag(text: str, hmm: bool) -> Iterator[Tagged]:
+        cutter = _rjieba_cutter(words)
+        return _split_as_jieba(cutter, cutter.tag(text, hmm))
+
+    return Tokenizer(f"rjieba/{version('rjieba')}", _in_parts(cut), _in_parts(tag), shortest=2)
 
 
 def jieba_directory() -> Path:
@@ -146,8 +131,8 @@ def _rjieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
     import rjieba  # noqa: PLC0415  (an optional dependency)
 
     cutter = rjieba.Jieba()
-    for word, frequency, tag in user_words:
-        cutter.add_word(word, frequency, tag)
+    for word in user_words:
+        cutter.add_word(*word)
     return cutter
 
 
@@ -159,8 +144,8 @@ def _jieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
         tokenizer.tmp_dir = str(directory)
         tokenizer.cache_file = f"jieba-{file_digest(jieba_directory() / 'dict.txt')}.cache"
         tokenizer.initialize()
-        for word, frequency, tag in user_words:
-            tokenizer.add_word(word, frequency, tag)
+        for word in user_words:
+            tokenizer.add_word(*word)
     return tokenizer
 
 
@@ -223,10 +208,8 @@ TOKENIZERS = ("jieba", "rjieba", "words", "characters")
 
 def load_tokenizer(given: Any, user_words: list[UserWord]) -> Tokenizer:
     """The tokenizer of a name, an import path or a function."""
-    if given == "jieba":
-        return jieba_tokenizer(user_words)
-    if given == "rjieba":
-        return rjieba_tokenizer(user_words)
+    if given in ("jieba", "rjieba"):
+        return (jieba_tokenizer if given == "jieba" else rjieba_tokenizer)(user_words)
     if user_words:
         raise ValueError(
             f"user_dictionary: the tokenizer {given!r} has none; allowed with jieba and rjieba"

@@ -27,6 +27,18 @@ _TRUE, _FALSE = ("True", "true", "1"), ("False", "false", "0", "")
 _NONE = (None, "", "None")
 
 
+def optional(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What this check allows, or None."""
+
+    def check_or_none(given: Any) -> Any:
+        try:
+            return None if given in _NONE else check(given)
+        except ValueError as error:
+            raise ValueError(f"{error}, or None") from None
+
+    return check_or_none
+
+
 def name(given: Any) -> str:
     """A name or an import path; which ones exist depends on other settings."""
     if not isinstance(given, str) or not given:
@@ -65,53 +77,23 @@ def one_of(*allowed: str) -> Callable[[Any], str]:
     return check
 
 
-def number(low: float, high: float) -> Callable[[Any], float]:
-    """A number in a closed range, also as text."""
+def number(
+    low: float, high: float = math.inf, kind: type[float | int] = float
+) -> Callable[[Any], float]:
+    """A number in a closed range, also as text; with `kind=int` an integer."""
+    noun = "a number" if kind is float else "an integer"
+    limits = f"of at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:,.0f}"
 
     def check(given: Any) -> float:
-        value = _float(given)
-        if not low <= value <= high:
-            raise ValueError(f"must be a number {_range(low, high)}")
-        return value
-
-    return check
-
-
-def whole(low: int, high: float = math.inf) -> Callable[[Any], int]:
-    """An integer in a closed range, also as text."""
-
-    def check(given: Any) -> int:
-        value = _float(given)
-        if not low <= value <= high or value % 1 != 0:
-            raise ValueError(f"must be an integer {_range(low, high)}")
-        return int(value)
-
-    return check
-
-
-def optional_whole(low: int, high: float = math.inf) -> Callable[[Any], int | None]:
-    """An integer, or None."""
-    check = whole(low, high)
-
-    def check_or_none(given: Any) -> int | None:
         try:
-            return None if given in _NONE else check(given)
-        except ValueError as error:
-            raise ValueError(f"{error}, or None") from None
+            value = math.nan if isinstance(given, bool) else float(given)
+        except (TypeError, ValueError, OverflowError):
+            value = math.nan
+        if not low <= value <= high or (kind is int and value % 1 != 0):
+            raise ValueError(f"must be {noun} {limits}")
+        return kind(value)
 
-    return check_or_none
-
-
-def _float(given: Any) -> float:
-    """The value as a number, NaN if it is none."""
-    try:
-        return math.nan if isinstance(given, bool) else float(given)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-
-
-def _range(low: float, high: float) -> str:
-    return f"of at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:,.0f}"
+    return check
 
 
 def number_of_bytes(given: Any) -> int:
@@ -127,11 +109,6 @@ def number_of_bytes(given: Any) -> int:
     if size < 0:
         raise ValueError("must be True, False or a number of bytes")
     return size
-
-
-def optional_name(given: Any) -> str | None:
-    """A name, or None."""
-    return None if given in _NONE else name(given)
 
 
 def criteria(given: Any) -> tuple[Criterion, ...]:
@@ -155,10 +132,8 @@ def namespace(given: Any) -> str:
     return given
 
 
-def secret(given: Any) -> str | None:
-    """A secret, or None."""
-    if given in _NONE:
-        return None
+def secret(given: Any) -> str:
+    """A secret that is long enough."""
     secret_of(given)
     return str(given)
 

@@ -22,14 +22,7 @@ _STALLED = 120.0
 
 
 class Claims:
-    """The open claims of a crawl.
-
-    Args:
-        worker: asks the database.
-        settings: which duplicates are dropped.
-        stats: where outcomes are counted.
-        errors: is notified of each answer.
-    """
+    """The open claims of a crawl."""
 
     def __init__(
         self, worker: Worker, settings: Settings, stats: CrawlStats, errors: ErrorPolicy
@@ -50,9 +43,6 @@ class Claims:
         unchecked. If this crawl settled it while the verdict was on its way, the index is asked
         again. If another process holds it, the item is dropped: the quarantine has it, and lists it
         as an orphan should that claim be released.
-
-        Raises:
-            IndexUnavailable, SchemeMismatch, SchemaMismatch: see :meth:`Worker.claim`.
         """
         namespace = subject.page.namespace
         asked_again: int | None = None
@@ -90,11 +80,7 @@ class Claims:
         return names_group or self._settings.leaves_out(verdict)
 
     async def foresee(self, namespace: str, document: Document) -> Verdict:
-        """The verdict that a page would get, without a claim.
-
-        Raises:
-            IndexUnavailable, SchemeMismatch, SchemaMismatch: see :meth:`Worker.foresee`.
-        """
+        """The verdict that a page would get, without a claim."""
         verdict = await self._worker.foresee(namespace, document)
         self._errors.note_answer()
         match = verdict.match
@@ -130,17 +116,17 @@ class Claims:
         """Confirm or release the claim of a subject, if it has one."""
         self._last_outcome = time.monotonic()
         verdict = subject.verdict
-        if verdict is None or verdict.claim is None:
+        if verdict is None or (claim := verdict.claim) is None:
             return
         namespace = subject.page.namespace
         # A new file of the database gives the numbers again.
-        if self._open.get((namespace, verdict.claim.id)) is subject:
-            del self._open[namespace, verdict.claim.id]
-        is_known = verdict.claim.before is not None
-        if stored and not is_known:
-            self._worker.confirm(namespace, verdict.claim)
-        elif not stored:
-            self._worker.release(namespace, verdict.claim)
+        if self._open.get((namespace, claim.id)) is subject:
+            del self._open[namespace, claim.id]
+        is_known = claim.before is not None
+        if not stored:
+            self._worker.release(namespace, claim)
+        elif not is_known:
+            self._worker.confirm(namespace, claim)
         if not is_known:
             self._stats.count_outcome(verdict, stored=stored)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -28,27 +28,39 @@ from scrapy_simhash.exceptions import (
     SchemaMismatch,
     SchemeMismatch,
 )
+from scrapy_simhash.index import upkeep
 from scrapy_simhash.index.epochs import is_complete
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.journal import Gone, find_removed
 from scrapy_simhash.index.learned import LearnedField, read_learned
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.upkeep import (
-    delete_outdated,
-    expire_changes,
-    expire_claims,
-    expire_duplicates,
-    reset_namespace,
-)
 from scrapy_simhash.index.verdict import Claim
 from scrapy_simhash.item.urls import load_sites
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class Figures:
+    """What has been done; written by the database thread, read by any."""
+
+    batches: int = 0
+    seconds: float = 0.0
+    seconds_max: float = 0.0
+    run: int | None = None
+    secret: bytes | None = field(default=None, repr=False)
+    recovered: int = 0
+    orphans: int = 0
+    removed: int = 0
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    learned: Sequence[LearnedField] = ()
+    liveness: Liveness = field(default_factory=Liveness)
+
+
 def connect(crawler: Crawler, settings: Settings, liveness: Liveness) -> CrawlDatabase:
-    """Open the database of a crawl; raises as :class:`CrawlDatabase` does."""
+    """Open the database of a crawl."""
     load_sites()
     spider = crawler.spider
     asked = getattr(spider, "simhash_reset", None)
@@ -73,35 +85,20 @@ def _arguments(spider: Spider | None) -> str:
 
 
 class CrawlDatabase:
-    """An open database with its run.
+    """An open database with its run; `who` is for :meth:`Run.open`.
 
-    Args:
-        settings: of the crawl.
-        liveness: where it is noted that the database works.
-        spider: its name, for the run.
-        job, arguments: see :meth:`Run.open`.
-        reset: empty each namespace when it is opened.
-
-    Raises:
-        IndexUnavailable, SchemaMismatch, SchemeMismatch, ValueError: see :class:`Database`.
+    With `reset` each namespace is emptied when it is opened. Every method may raise
+    IndexUnavailable.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        liveness: Liveness,
-        *,
-        spider: str,
-        job: str,
-        arguments: str,
-        reset: bool,
-    ) -> None:
+    def __init__(self, settings: Settings, liveness: Liveness, *, reset: bool, **who: str) -> None:
         self._settings = settings
         self._reset = reset
         self._liveness = liveness
-        self._who = {"spider": spider, "job": job, "arguments": arguments}
+        self._who = who
         self._valid_since = 0.0
         self._is_lost = False
+        self._recovered = 0
         self._open(settings.secret)
 
     def _open(self, secret: str | bytes | None) -> None:
@@ -121,28 +118,26 @@ class CrawlDatabase:
             raise
         self._database = database
         self._indexes: dict[str, Index] = {}
-        self._reported = 0
-
-    def is_gone(self) -> bool:
-        """Whether the file is no longer where it was opened; see :meth:`reopen`."""
-        return self._database.is_gone()
+        #: The secret of the database.
+        self.secret = database.secret
+        #: Whether the file is no longer where it was opened.
+        self.is_gone = database.is_gone
+        #: Closes the database, but not the run.
+        self.close = database.close
 
     def reopen(self) -> None:
-        """Open what is there now, with a new run, and with the secret of before.
-
-        Raises:
-            IndexUnavailable: that was not possible; IndexUnusable, it will never be.
-        """
+        """Open the file that is there now, with a new run, and with the secret of before."""
         if not self._is_lost:
             self._is_lost = True
             logger.error(
                 "The file of the index was deleted or moved while the crawl runs. A new one is "
                 "opened: items seen before are unknown to it, and their duplicates are stored"
             )
+            self._recovered += self.run.recovery.claims
             self.run.abandon()
-            self._database.close()
+            self.close()
         try:
-            self._open(self._database.secret)
+            self._open(self.secret)
         except (SchemaMismatch, SchemeMismatch) as error:
             raise IndexUnusable(str(error)) from error
         self._is_lost = False
@@ -152,63 +147,30 @@ class CrawlDatabase:
         """Whether a job is the outcome of a claim in a file that is gone."""
         return isinstance(job.value, Claim) and job.value.row.created < self._valid_since
 
-    @property
-    def secret(self) -> bytes:
-        """The secret of the database, see :class:`Database`."""
-        return self._database.secret
-
     def index(self, namespace: str) -> Index:
-        """The index of a namespace, opened on first use; raises as :class:`Index` does."""
+        """The index of a namespace, opened on first use."""
         if namespace not in self._indexes:
             if self._reset:
                 with self._database.durable():
-                    reset_namespace(self._database, namespace)
+                    upkeep.reset_namespace(self._database, namespace)
             index = self._settings.open_index(self._database, namespace, self.run)
             if self._settings.expire is not None:
                 before = self._database.now() - self._settings.expire * DAY
-                expire_claims(index, before)
-                expire_duplicates(index, before)
-                expire_changes(index, before)
+                upkeep.expire_claims(index, before)
+                upkeep.expire_duplicates(index, before)
+                upkeep.expire_changes(index, before)
             self._indexes[namespace] = index
         return self._indexes[namespace]
 
     def size(self, name: str) -> int:
-        """How many claims a namespace has; it is neither created nor reset.
-
-        Raises:
-            IndexUnavailable, SchemeMismatch: as :meth:`index`, if it exists.
-        """
+        """How many claims a namespace has; it is neither created nor reset."""
         row = schema.namespaces.c
         number = select(row.id).where(row.name == name)
         exists = self._database.read(lambda connection: connection.scalar(number)) is not None
         return len(self.index(name)) if exists and not self._reset else 0
 
-    def send_heartbeat(self) -> int:
-        """If that is due, send a heartbeat and look for runs that have crashed.
-
-        Nothing should be the duplicate of a claim whose item will never be stored.
-
-        Returns:
-            how many of their claims were deleted since the last call.
-
-        Raises:
-            IndexUnavailable: the database did not answer in time.
-        """
-        self.run.send_heartbeat()
-        count = self.run.recovery.claims - self._reported
-        self._reported += count
-        return count
-
-    def tidy(self, seconds: float = 0.0) -> bool:
-        """Delete some of the claims of crashed runs; see :meth:`Recovery.clear`."""
-        return self.run.recovery.clear(seconds)
-
     def probe(self) -> None:
-        """Write where the crawl writes; returns when that is possible.
-
-        Raises:
-            IndexUnavailable: it is not.
-        """
+        """Write where the crawl writes; returns when that is possible."""
         # First: the database may not know this run any more.
         self.run.send_heartbeat()
         self.run.recovery.look()
@@ -217,65 +179,40 @@ class CrawlDatabase:
             with suppress(NamespaceGone):
                 self._database.transact(partial(lock, namespace=index.id), index.id)
 
-    def sizes(self) -> dict[str, int]:
-        """The number of claims in each namespace of this crawl."""
-        return {namespace: len(index) for namespace, index in self._indexes.items()}
-
-    def orphans(self) -> int:
-        """How many items this run dropped whose original is not stored after all."""
-        row = schema.duplicates.c
-        # Those that were only reported are stored.
-        mine = (row.run == self.run.id, row.action != "report", is_orphan())
-        count = select(func.count()).select_from(schema.duplicates).where(*mine)
-        return self._database.read(lambda connection: connection.scalar(count)) or 0
-
-    def learned(self) -> list[LearnedField]:
-        """The fields that are not compared in the namespaces of this crawl."""
-        indexes = self._indexes.values() if self._settings.rule.learn else ()
-        return [one for index in indexes for one in read_learned(self._database, index.id)]
-
-    def counts(self) -> Counter[str]:
-        """What the indexes have counted, by the fields of :class:`~scrapy_simhash.index.Counts`."""
+    def count(self, figures: Figures) -> None:
+        """Count what this run has done, and what its namespaces hold."""
+        figures.recovered = self._recovered + self.run.recovery.claims
+        figures.sizes = {namespace: len(index) for namespace, index in self._indexes.items()}
         counts = Counter[str]()
         for index in self._indexes.values():
             counts.update(asdict(index.lookup.counts))
-        return counts
+        figures.counts = counts
+        row = schema.duplicates.c
+        # Those that were only reported are stored.
+        orphans = (row.run == self.run.id, row.action != "report", is_orphan())
+        count = select(func.count()).select_from(schema.duplicates).where(*orphans)
+        figures.orphans = self._database.read(lambda connection: connection.scalar(count)) or 0
+        indexes = self._indexes.values() if self._settings.rule.learn else ()
+        figures.learned = [
+            one for index in indexes for one in read_learned(self._database, index.id)
+        ]
 
-    def close_run(
-        self,
-        *,
-        settled: bool,
-        reason: str,
-        complete: bool = False,
-        gone: Collection[int] = (),
-        stats: Mapping[str, Any] | None = None,
-    ) -> int:
-        """Close the run, delete what it has replaced, and find what is gone.
+    def close_run(self, *, settled: bool, gone: Collection[int] = (), **more: Any) -> int:
+        """Close the run, delete what it has replaced, and find what is gone; returns how many.
 
-        Args:
-            settled: see :meth:`Run.close`.
-            reason: as above.
-            complete: as above.
-            stats: as above.
-            gone: the hashes of the identity keys of pages that the site says are gone.
-
-        Returns:
-            how many things were found to be gone.
+        `gone` has the hashes of the identity keys of pages that the site says are gone; the rest is
+        for :meth:`Run.close`.
         """
         run = self.run
-        run.close(settled=settled, reason=reason, complete=complete, stats=stats)
+        run.close(settled=settled, **more)
         removed = 0
         # The run is closed. What fails now is found out by a later one.
         with suppress(IndexUnavailable):
             if settled and self._settings.known:
                 for index in self._indexes.values():
-                    delete_outdated(index)
+                    upkeep.delete_outdated(index)
                 is_whole = self._database.read(partial(is_complete, run=run.id))
                 missing = Gone(run, is_whole, gone)
                 for index in self._indexes.values():
                     removed += find_removed(self._database, index.id, missing)
         return removed
-
-    def close(self) -> None:
-        """Close the database, but not the run."""
-        self._database.close()

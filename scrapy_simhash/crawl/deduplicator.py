@@ -44,10 +44,6 @@ class Deduplicator:
 
     The tracker knows which page an item belongs to, the document maker extracts what is compared,
     the claims hold the verdict, and the tracker then settles the claim by what became of the item.
-
-    Args:
-        crawler: the crawl.
-        settings: of the crawl.
     """
 
     # By the id of the crawler, which lives at least as long: the value refers to it.
@@ -66,11 +62,9 @@ class Deduplicator:
         self._changes = ItemField("SIMHASH_CHANGE_FIELD", settings.change_field)
         self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
         self._unused = UnusedFieldCheck(
-            {
-                "SIMHASH_FIELDS": settings.fields,
-                "SIMHASH_IGNORE_FIELDS": settings.ignore_fields,
-                "SIMHASH_KEY": settings.key,
-            }
+            SIMHASH_FIELDS=settings.fields,
+            SIMHASH_IGNORE_FIELDS=settings.ignore_fields,
+            SIMHASH_KEY=settings.key,
         )
         feeds = self._feeds = FeedCheck(crawler, self._stats)
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
@@ -96,11 +90,7 @@ class Deduplicator:
 
     @classmethod
     def of(cls, crawler: Crawler) -> Deduplicator:
-        """The one of this crawler, created by the first call.
-
-        Raises:
-            NotConfigured: as :func:`settings_of`.
-        """
+        """The one of this crawler, created by the first call; raises as :func:`settings_of`."""
         settings = settings_of(crawler)
         found = cls._of.get(id(crawler))
         if found is None:
@@ -110,8 +100,7 @@ class Deduplicator:
     def watch_storage(self, *, may_store_after: bool) -> None:
         """Called when the spider is open: see how its items are stored.
 
-        Args:
-            may_store_after: whether an item pipeline after ours may store them.
+        `may_store_after` tells whether an item pipeline after ours may store them.
         """
         self._feeds.is_stored_elsewhere = may_store_after
         watch_closing(self._crawler, self._end.note_pipeline_error)
@@ -155,11 +144,7 @@ class Deduplicator:
         return await self._record(subject, verdict, None)
 
     async def process(self, item: Any) -> Any:
-        """Return the item if it is to be stored.
-
-        Raises:
-            NearDuplicateItem: it is a duplicate, is in the quarantine, and is to be dropped.
-        """
+        """Return the item if it is to be stored; NearDuplicateItem is raised to drop it."""
         drop: NearDuplicateItem | None = None
         with self._errors:
             drop = await self._check(item)

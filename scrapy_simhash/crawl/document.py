@@ -48,8 +48,6 @@ _FIRST, _EACH, _HOSTS = 16, 8, 1024
 #: Digests of fewer bits may collide.
 _DIGEST_BITS = 64
 
-_NO_FACTS = Facts()
-
 
 @dataclass(frozen=True, slots=True)
 class _Text:
@@ -61,13 +59,7 @@ class _Text:
 
 
 class DocumentMaker:
-    """Makes the documents of a crawl.
-
-    Args:
-        settings: what is compared, and what is too short or too long.
-        stats: where the time it takes is counted.
-        ask_secret: returns the secret of the database that the documents are compared in.
-    """
+    """Makes the documents of a crawl; `ask_secret` returns the secret of the database."""
 
     def __init__(
         self, settings: Settings, stats: CrawlStats, ask_secret: Callable[[], bytes]
@@ -88,12 +80,7 @@ class DocumentMaker:
         return keyed(self._settings.scheme, self._secret)
 
     def of_item(self, subject: Subject, item: Any) -> Document | Reason:
-        """The document of an item, or why it has none.
-
-        Raises:
-            TypeError: it is not an item.
-            IndexUnavailable: the database was not open yet, so its secret is unknown.
-        """
+        """The document of an item, or why it has none; IndexUnavailable without the secret."""
         page = subject.page
         if reason := _left_out(page):
             return reason
@@ -104,18 +91,21 @@ class DocumentMaker:
         if subject.is_alone:
             # The callback has ended, and no other item needs the page.
             release_tree(page.response)
-        if found is None or isinstance(found, str):
-            return self._exact(subject, content, found)
-        key, visit = self._identity(subject, content)
-        document = self._by_text(key, page, found, visit)
-        if isinstance(document, str):
+        document: Document | Reason | None = found if isinstance(found, str) else None
+        if isinstance(found, _Text):
+            key, visit = self._identity(subject, content)
+            document = self._by_text(key, page, found, visit)
+        if not isinstance(document, Document):
             document = self._exact(subject, content, document)
-        if not isinstance(document, str) and not document.exact:
-            document.listing = _listing(subject, content)
-            document.alias = content.address if subject.is_alone else None
-            document.digest = digest_on(content, page.url)
-            document.published, document.canonical = content.published, content.canonical
-            self._pack(document, document.facts)
+        if isinstance(document, str):
+            return document
+        if subject.is_alone:
+            document.alias = content.address
+        elif content.address is not None:
+            document.listing = page.visit
+        document.digest = digest_on(content, page.url)
+        document.published, document.canonical = content.published, content.canonical
+        self._pack(document, content.facts if document.exact else document.facts)
         return document
 
     def _pack(self, document: Document, facts: Facts | None) -> None:
@@ -131,11 +121,7 @@ class DocumentMaker:
             document.packed = pack_text(document.text or "", document.values)
 
     def of_page(self, page: Page) -> Document | Reason:
-        """The document of a page whose items are not known yet, or why it has none.
-
-        Raises:
-            IndexUnavailable: as :meth:`of_item`.
-        """
+        """The document of a page whose items are not known yet, or why it has none."""
         if reason := _left_out(page):
             return reason
         with self._stats.spent("text_seconds"):
@@ -224,23 +210,11 @@ class DocumentMaker:
             return reason or "no_text"
         digest = cast("bytes", digest_on(content, subject.page.url))
         bits = min(self._settings.scheme.bits, 8 * len(digest))
+        sketch = Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
         key, visit = self._identity(subject, content)
-        document = Document(
-            Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None),
-            key,
-            subject.page.url,
-            visit=visit,
-            listing=_listing(subject, content),
-            facts=_NO_FACTS,
-            digest=digest,
-            exact=True,
-            reason=reason,
-            alias=content.address if subject.is_alone else None,
-            published=content.published,
-            canonical=content.canonical,
+        return Document(
+            *(sketch, key, subject.page.url), visit=visit, facts=Facts(), exact=True, reason=reason
         )
-        self._pack(document, content.facts)
-        return document
 
     def _by_text(self, key: str, page: Page, found: _Text, visit: int | None) -> Document | Reason:
         settings, text = self._settings, found.text
@@ -290,12 +264,6 @@ def _left_out(page: Page) -> Reason | None:
     # Error messages are no content, whatever the spider makes of them.
     is_error = page.response is not None and not 200 <= page.response.status < 300
     return "error_page" if is_error else None
-
-
-def _listing(subject: Subject, content: ItemContent) -> int:
-    """The visit of the page that lists an item, 0 if it is not listed."""
-    is_listed = not subject.is_alone and content.address is not None
-    return subject.page.visit if is_listed else 0
 
 
 def _is_shell(page: Page, text: str, sketch: Sketch) -> bool:

@@ -34,17 +34,7 @@ _LOGGED = 10
 
 @dataclass(eq=False)
 class CrawlEnd:
-    """Handles the end of the spider, and then of the engine.
-
-    Args:
-        crawler: the crawl.
-        settings: of the crawl.
-        worker: closes the run and the database.
-        claims: those that are still open.
-        stats: where the last figures go.
-        feeds: whether they have the items.
-        completeness: whether everything was met.
-    """
+    """Handles the end of the spider, and then of the engine."""
 
     crawler: Crawler
     settings: Settings

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from types import TracebackType
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
@@ -40,13 +39,8 @@ class ErrorPolicy:
     """Counts every error, logs it once, and closes the crawl where that is configured.
 
     As a context manager it reports errors raised inside and suppresses them; it is entered
-    concurrently.
-
-    Args:
-        crawler: the crawl.
-        count: counts an error in the stats.
-        closes: whether an unavailable index closes the crawl. One that holds something else always
-            does.
+    concurrently. An index that holds something else always closes the crawl; with `closes`, one
+    that is unavailable does.
     """
 
     def __init__(
@@ -63,12 +57,7 @@ class ErrorPolicy:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
         # Cancelled tasks, and whatever ends the process, are not errors.
         if not isinstance(error, Exception):
             return False
@@ -81,7 +70,16 @@ class ErrorPolicy:
         is_unavailable = isinstance(error, IndexUnavailable)
         self._count((is_unavailable and error.__cause__) or error)
         if not is_mismatch and not is_unavailable:
-            self._log_once(error)
+            # One line for each class.
+            if type(error) not in self._logged:
+                self._logged.add(type(error))
+                logger.error(
+                    "Duplicate check failed; item stored unchecked (further %s errors are not "
+                    "logged): %s",
+                    type(error).__name__,
+                    error,
+                    exc_info=error,
+                )
             return
         closes = is_mismatch or self._closes
         if not self._is_unavailable and time.monotonic() >= self._quiet_until:
@@ -99,15 +97,3 @@ class ErrorPolicy:
         if self._is_unavailable:
             self._is_unavailable = False
             logger.info("The index answers again")
-
-    def _log_once(self, error: Exception) -> None:
-        """Errors that are not the index's: one line for each class."""
-        if type(error) not in self._logged:
-            self._logged.add(type(error))
-            logger.error(
-                "Duplicate check failed; item stored unchecked (further %s errors are not logged): "
-                "%s",
-                type(error).__name__,
-                error,
-                exc_info=error,
-            )

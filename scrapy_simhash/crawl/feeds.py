@@ -24,12 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class FeedCheck:
-    """Follows what the feeds write.
-
-    Args:
-        crawler: the crawl.
-        stats: where items that a feed failed to write are counted.
-    """
+    """Follows what the feeds write."""
 
     def __init__(self, crawler: Crawler, stats: CrawlStats) -> None:
         self._crawler = crawler
@@ -133,12 +128,10 @@ class FeedCheck:
         """Why the feeds may not have stored everything they wrote; None if they have.
 
         After this, local feeds are on disk under their names.
-
-        Args:
-            timeout: seconds to wait for the exporter. It finishes before the engine stops, unless a
-                crawl that is closing by itself is stopped.
         """
         if self._exporter is not None:
+            # It finishes before the engine stops, unless a crawl that is closing by itself is
+            # stopped.
             with suppress(TimeoutError):
                 await wait(self._closed, timeout)
         stats = self._crawler.stats.get_stats()

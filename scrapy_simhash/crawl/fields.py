@@ -20,13 +20,8 @@ _ENOUGH, _LISTED = 20, 30
 class Fields:
     """The value of a setting that names fields.
 
-    Args:
-        given: a list of names for every item; or one for each item class, given as the class or
-            its import path, that also applies to its subclasses.
-
-    Raises:
-        TypeError: a key is not a class.
-        ValueError: there are no names, or no such class.
+    It is a list of names for every item; or one for each item class, given as the class or its
+    import path, that also applies to its subclasses.
     """
 
     def __init__(self, given: Any) -> None:
@@ -68,13 +63,9 @@ def _names(given: Any) -> tuple[str, ...]:
 
 
 class UnusedFieldCheck:
-    """Warns once about field names in settings that none of the first items of a crawl has.
+    """Warns once about field names in settings that none of the first items of a crawl has."""
 
-    Args:
-        settings: fields by the name of the setting; None where it is not set.
-    """
-
-    def __init__(self, settings: Mapping[str, Fields | None]) -> None:
+    def __init__(self, **settings: Fields | None) -> None:
         self._fields = {name: fields for name, fields in settings.items() if fields is not None}
         self._wanted: dict[str, set[str]] = {name: set() for name in self._fields}
         # A dict keeps the order.
@@ -122,12 +113,7 @@ class UnusedFieldCheck:
 
 
 class ItemField:
-    """A field that is written into items which are stored.
-
-    Args:
-        setting: the name of the setting.
-        name: of the field; None writes nothing.
-    """
+    """A field that a setting names, and that is written into items which are stored."""
 
     def __init__(self, setting: str, name: str | None) -> None:
         self._setting = setting
@@ -143,19 +129,12 @@ class ItemField:
         try:
             ItemAdapter(item)[self._name] = value
         except Exception as error:  # noqa: BLE001 - item classes are users' code
-            self._warn_once(type(item), error)
-
-    def _warn_once(self, kind: type, error: Exception) -> None:
-        if kind in self._warned:
-            return
-        self._warned.add(kind)
-        logger.warning(
-            "%s = %r can't be written to items of %s.%s (%s: %s). They are stored without it; add "
-            "the field to the class",
-            self._setting,
-            self._name,
-            kind.__module__,
-            kind.__qualname__,
-            type(error).__name__,
-            shortened(str(error), 200),
-        )
+            kind = type(item)
+            if kind not in self._warned:
+                logger.warning(
+                    "%s = %r can't be written to items of %s.%s (%s: %s). They are stored without "
+                    "it; add the field to the class",
+                    *(self._setting, self._name, kind.__module__, kind.__qualname__),
+                    *(type(error).__name__, shortened(str(error), 200)),
+                )
+            self._warned.add(kind)

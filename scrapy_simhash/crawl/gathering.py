@@ -20,36 +20,23 @@ _GATHER, _GATHER_FORESEEN = 0.1, 0.02
 _OUTCOMES_WAIT = 0.25
 
 
-class _Ignored(Future[Any]):
-    """The answer to jobs that nobody waits for, shared by all of them."""
-
-    def set_running_or_notify_cancel(self) -> bool:
-        return True
-
-    def set_result(self, result: Any) -> None:
-        pass
-
-    def set_exception(self, exception: BaseException | None) -> None:
-        pass
-
-
-#: The answer to outcomes. Creating a future for each, and locking it three times, is slow.
-IGNORED: Future[Any] = _Ignored()
-
-
 @dataclass(slots=True, eq=False)
 class Job:
-    """One request to an index."""
+    """One request to an index. Outcomes have no answer: a future for each would be slow."""
 
     kind: Literal["open", "claim", "foresee", "confirm", "release", "duplicate"]
     namespace: str
     value: Document | Claim | Duplicate | None = None
-    answer: Future[Any] = field(default_factory=Future)
+    answer: Future[Any] | None = field(default_factory=Future)
 
     @property
     def is_outcome(self) -> bool:
         """Nobody waits for it, and it must survive an outage of the database."""
         return self.kind in {"confirm", "release"}
+
+    def begin(self) -> bool:
+        """Whether it is still to be done; from now on it can't be cancelled."""
+        return self.answer is None or self.answer.set_running_or_notify_cancel()
 
 
 @dataclass(slots=True, eq=False)
@@ -78,22 +65,18 @@ class Gatherer:
 
     def put(self, job: Job | Barrier) -> None:
         """Add a job or a barrier."""
-        if isinstance(job, Barrier) or not job.is_outcome:
-            if isinstance(job, Job) and job.kind == "foresee":
-                self._seconds = _GATHER_FORESEEN
-            self._queue.put(job)
+        if isinstance(job, Job) and job.is_outcome:
+            self._outcomes.append(job)
+            if not self._is_announced:
+                self._is_announced = True
+                self._queue.put(None)
             return
-        self._outcomes.append(job)
-        if not self._is_announced:
-            self._is_announced = True
-            self._queue.put(None)
+        if isinstance(job, Job) and job.kind == "foresee":
+            self._seconds = _GATHER_FORESEEN
+        self._queue.put(job)
 
     def take(self, idle: float) -> tuple[list[Job], Barrier | None]:
-        """The next jobs, and the barrier after them if there is one.
-
-        Args:
-            idle: seconds after which to return without any.
-        """
+        """The next jobs, none after `idle` seconds, and the barrier after them if there is one."""
         jobs = self._taken
         deadline = time.monotonic() + (0.0 if jobs else idle)
         while len(jobs) < BATCH and self._barrier is None:

@@ -19,12 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class SimhashLogStats:
-    """Logs the verdicts as Scrapy's LogStats logs pages and items.
-
-    Args:
-        stats: of the crawl.
-        interval: seconds between two lines.
-    """
+    """Logs the verdicts every `interval` seconds, as Scrapy's LogStats logs pages and items."""
 
     def __init__(self, stats: CrawlStats, interval: float) -> None:
         self._stats = stats
@@ -34,11 +29,7 @@ class SimhashLogStats:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy.
-
-        Raises:
-            NotConfigured: LOGSTATS_INTERVAL is 0; or see :func:`settings_of`.
-        """
+        """Called by Scrapy."""
         settings_of(crawler)
         interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         if not interval:

@@ -32,26 +32,17 @@ class _Encoder(ScrapyJSONEncoder):
 def pack(item: Any, most: float = math.inf) -> tuple[bytes, str]:
     """Pack an item: completely if Scrapy can export it, otherwise as far as possible.
 
-    Args:
-        item: of any type.
-        most: bytes that it may take, compressed.
-
-    Returns:
-        the item as compressed JSON, and the path of its class, followed by " (incomplete)" where
-        the representation of a value was kept instead.
-
-    Raises:
-        TooLarge: it takes more, or could not be unpacked again.
+    Returns the item as compressed JSON, and the path of its class, followed by " (incomplete)"
+    where the representation of a value was kept instead. Raises TooLarge if it takes more than
+    `most` bytes, or could not be unpacked again.
     """
-    kind = type(item)
-    path = f"{kind.__module__}.{kind.__qualname__}"
+    path = f"{type(item).__module__}.{type(item).__qualname__}"[:240]
     encoder = _Encoder(ensure_ascii=False)
     try:
         encoded = encoder.encode(ItemAdapter(item).asdict())
     except Exception:  # noqa: BLE001 - item classes are users' code
         encoder.incomplete = True
         encoded = encoder.encode(_fields(encoder, item))
-    path = path[:240]
     if encoder.incomplete:
         path += " (incomplete)"
     packed = pack_bytes(encoded.encode("utf-8", "surrogatepass"), 6)

@@ -36,16 +36,18 @@ _OVERWRITTEN = ("s3:", "gs:", "ftp:", "ftps:")
 _lost: set[str] = set()
 
 
-def _lose(feature: str, error: Exception) -> None:
+@contextmanager
+def _or_lose(feature: str) -> Iterator[None]:
     """Log, once for each feature, that it does not work with this version of Scrapy."""
-    if feature not in _lost:
-        _lost.add(feature)
-        logger.warning(
-            "Scrapy %s differs from what this plugin expects (%s): %s",
-            scrapy.__version__,
-            error,
-            feature,
-        )
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        if feature not in _lost:
+            _lost.add(feature)
+            logger.warning(
+                "Scrapy %s differs from what this plugin expects (%s): %s",
+                *(scrapy.__version__, error, feature),
+            )
 
 
 def has_tree(response: Response) -> bool:
@@ -62,20 +64,18 @@ def release_tree(response: Response | None) -> None:
     nodes are still in the processor's caches.
     """
     if isinstance(response, TextResponse):
-        try:
+        with _or_lose("parsed pages stay in memory until they are garbage-collected"):
             if response._cached_selector is not None:
                 response._cached_selector = None
             if response._cached_ubody is not None:
                 response._cached_ubody = None
-        except AttributeError as error:
-            _lose("parsed pages stay in memory until they are garbage-collected", error)
 
 
 def is_lazy(response: Response | None, spider: Spider | None) -> bool:
     """Whether the body of the callback runs only when its output is iterated."""
     request = response.request if response is not None else None
     callback = request.callback if request is not None else None
-    try:
+    with _or_lose("callbacks run for pages that SIMHASH_ON_DUPLICATE = 'skip' skips"):
         if callback is None and spider is not None:
             callback = spider._parse
         while isinstance(callback, partial):
@@ -85,10 +85,8 @@ def is_lazy(response: Response | None, spider: Spider | None) -> bool:
             return True
         if spider is not None and callback == spider._parse:
             callback = getattr(spider, "parse", None)
-    except AttributeError as error:
-        _lose("callbacks run for pages that SIMHASH_ON_DUPLICATE = 'skip' skips", error)
-        return False
-    return inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback)
+        return inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback)
+    return False
 
 
 @contextmanager
@@ -99,17 +97,16 @@ def counted_as_load(crawler: Crawler) -> Iterator[None]:
     hundred tasks that Scrapy creates for it and keeps until its item has passed the pipelines.
     """
     slot = getattr(getattr(crawler.engine, "scraper", None), "slot", None)
-    try:
+    counting = None
+    with _or_lose("items that wait for the index do not slow down fetching"):
         if slot is not None:
             slot.active_size += _WAITING_ITEM
-    except AttributeError as error:
-        _lose("items that wait for the index do not slow down fetching", error)
-        slot = None
+            counting = slot
     try:
         yield
     finally:
-        if slot is not None:
-            slot.active_size -= _WAITING_ITEM
+        if counting is not None:
+            counting.active_size -= _WAITING_ITEM
 
 
 def may_store_after(crawler: Crawler, pipeline: object) -> bool:
@@ -117,21 +114,18 @@ def may_store_after(crawler: Crawler, pipeline: object) -> bool:
 
     Those that download files and images do not store the item itself.
     """
-    try:
+    with _or_lose("items that nothing stores count as stored"):
         manager = crawler.engine.scraper.itemproc
         # A custom ITEM_PROCESSOR may have no list.
-        if not isinstance(manager, ItemPipelineManager):
-            return True
-        later = manager.middlewares[manager.middlewares.index(pipeline) + 1 :]
-    except (AttributeError, ValueError) as error:
-        _lose("items that nothing stores count as stored", error)
-        return True
-    return not all(isinstance(one, MediaPipeline) for one in later)
+        if isinstance(manager, ItemPipelineManager):
+            later = manager.middlewares[manager.middlewares.index(pipeline) + 1 :]
+            return not all(isinstance(one, MediaPipeline) for one in later)
+    return True
 
 
 def watch_closing(crawler: Crawler, note_error: Callable[[Exception], None]) -> None:
     """Call a function if an item pipeline raises an error in close_spider."""
-    try:
+    with _or_lose("items count as stored although an item pipeline failed when it closed"):
         processor: Any = crawler.engine.scraper.itemproc
         close = processor.close_spider_async
 
@@ -143,8 +137,6 @@ def watch_closing(crawler: Crawler, note_error: Callable[[Exception], None]) -> 
                 raise
 
         processor.close_spider_async = close_and_note
-    except AttributeError as error:
-        _lose("items count as stored although an item pipeline failed when it closed", error)
 
 
 def is_crawl(crawler: Crawler) -> bool:
@@ -160,23 +152,16 @@ def is_crawl(crawler: Crawler) -> bool:
 
 def close_crawl(crawler: Crawler, reason: str) -> None:
     """Close the spider soon; to await that from an item's task would wait for this very item."""
-    if crawler.engine is None:
-        return
-    try:
-        closing = crawler.engine.close_spider_async(reason=reason)
-    except AttributeError as error:
-        _lose("a crawl is not closed when its index fails", error)
-    else:
-        deferred_from_coro(closing)
+    if crawler.engine is not None:
+        with _or_lose("a crawl is not closed when its index fails"):
+            deferred_from_coro(crawler.engine.close_spider_async(reason=reason))
 
 
 def refuse(crawler: Crawler, reason: str) -> None:
     """Close the spider before it fetches anything; called last in handlers of spider_opened.
 
-    `scrapy crawl` exits with 1.
-
-    Raises:
-        CloseSpider: with Scrapy 2.18 or later. Earlier versions only log it.
+    `scrapy crawl` exits with 1. CloseSpider is raised with Scrapy 2.18 or later; earlier versions
+    only log it.
     """
 
     def count_as_failed() -> None:
@@ -217,7 +202,7 @@ def feed_counts(exporter: FeedExporter) -> list[FeedCount] | None:
 
     A full file is replaced by the next one while the exporter handles the item that filled it.
     """
-    try:
+    with _or_lose(_NO_FEED_CHECK):
         return [
             FeedCount(
                 slot.uri_template,
@@ -226,9 +211,7 @@ def feed_counts(exporter: FeedExporter) -> list[FeedCount] | None:
             )
             for slot in exporter.slots
         ]
-    except (AttributeError, LookupError, TypeError) as error:
-        _lose(_NO_FEED_CHECK, error)
-        return None
+    return None
 
 
 def feed_slots(exporter: FeedExporter) -> object:
@@ -238,13 +221,11 @@ def feed_slots(exporter: FeedExporter) -> object:
 
 def closed_feed(slot: FeedSlot) -> ClosedFeed | None:
     """What a slot that was closed has written; None where that can't be known."""
-    try:
+    with _or_lose(_NO_FEED_CHECK):
         storage = slot.storage
         path = storage.path if isinstance(storage, FileFeedStorage) else None
         return ClosedFeed(slot.uri_template, slot.itemcount, path)
-    except AttributeError as error:
-        _lose(_NO_FEED_CHECK, error)
-        return None
+    return None
 
 
 def replaces_feeds(crawler: Crawler) -> bool:
@@ -258,11 +239,7 @@ def replaces_feeds(crawler: Crawler) -> bool:
 def keep_old_feeds(crawler: Crawler) -> None:
     """Let a crawl that is refused not replace the feeds of an earlier one by empty files."""
     exporter: Any = crawler.get_extension(FeedExporter)
-    if exporter is None:
-        return
-    try:
-        for slot in exporter.slots:
+    with _or_lose("a crawl that is refused may replace earlier feeds by empty files"):
+        for slot in exporter.slots if exporter is not None else ():
             if slot.store_empty:
                 slot.store_empty = False
-    except AttributeError as error:
-        _lose("a crawl that is refused may replace earlier feeds by empty files", error)

@@ -50,19 +50,9 @@ _LONGEST_ERROR = 1000
 # The calls are evaluated once, as they must be.
 # ruff: noqa: RUF009
 def _setting(default: Any, check: Callable[[Any], Any], *, is_secret: bool = False) -> Any:
-    """A setting, named after its field.
-
-    Args:
-        default: used where the setting is missing or None.
-        check: returns the value to use, or raises.
-        is_secret: never show the value.
-    """
+    """A setting, named after its field; `check` returns the value to use, or raises."""
     metadata = {"default": default, "check": check, "is_secret": is_secret}
     return field(repr=not is_secret, metadata=metadata)
-
-
-def _fields(given: Any) -> Fields | None:
-    return None if given is None else Fields(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +66,29 @@ class Settings:
         None, lambda given: check_url(given) if given else None, is_secret=True
     )
     engine_options: Mapping[str, Any] = _setting({}, checks.mapping, is_secret=True)
-    secret: str | None = _setting(None, checks.secret, is_secret=True)
+    secret: str | None = _setting(None, checks.optional(checks.secret), is_secret=True)
     namespace: str = _setting("{spider}", checks.namespace)
     on_duplicate: Literal["drop", "skip", "report"] = _setting(
         "drop", checks.one_of("drop", "skip", "report")
     )
     compare: Compare = _setting("auto", checks.one_of(*checks.COMPARE))
-    fields: Fields | None = _setting(None, _fields)
-    ignore_fields: Fields | None = _setting(None, _fields)
-    key: Fields | None = _setting(None, _fields)
+    fields: Fields | None = _setting(None, checks.optional(Fields))
+    ignore_fields: Fields | None = _setting(None, checks.optional(Fields))
+    key: Fields | None = _setting(None, checks.optional(Fields))
     facts: FactsMode = _setting("auto", checks.one_of("auto", "always", "never"))
     learn: bool = _setting(True, checks.flag)
     similarity: float = _setting(0.9, checks.number(0.7, 1))
-    distance: int | None = _setting(None, checks.optional_whole(0, 160))
+    distance: int | None = _setting(None, checks.optional(checks.number(0, 160, int)))
     candidates: Literal["auto", "bands", "blocks"] = _setting(
         "auto", checks.one_of("auto", "bands", "blocks")
     )
     scheme: Scheme = _setting("shingles", checks.name)
     scheme_options: Mapping[str, Any] = _setting({}, checks.mapping)
     extractor: Extractor = _setting("density", load_extractor)
-    min_features: int = _setting(8, checks.whole(1, 10_000))
-    max_text: int = _setting(1_000_000, checks.whole(1, 100_000_000))
+    min_features: int = _setting(8, checks.number(1, 10_000, int))
+    max_text: int = _setting(1_000_000, checks.number(1, 100_000_000, int))
     known: Known = _setting("pass", checks.one_of("pass", "drop"))
-    change_field: str | None = _setting(None, checks.optional_name)
+    change_field: str | None = _setting(None, checks.optional(checks.name))
     change_similarity: float = _setting(1.0, checks.number(0.7, 1))
     values: bool = _setting(True, checks.flag)
     on_crash: Literal["release", "keep"] = _setting("release", checks.one_of("release", "keep"))
@@ -106,10 +96,10 @@ class Settings:
     timeout: float = _setting(10.0, checks.number(0.1, 3600))
     quarantine: int = _setting(True, checks.number_of_bytes)
     prefer: tuple[Criterion, ...] = _setting(None, checks.criteria)
-    group_field: str | None = _setting(None, checks.optional_name)
-    text_budget: int = _setting(256 << 20, checks.whole(0))
-    expected_size: int = _setting(1_000_000, checks.whole(1, 10**12))
-    expire: int | None = _setting(None, checks.optional_whole(0))
+    group_field: str | None = _setting(None, checks.optional(checks.name))
+    text_budget: int = _setting(256 << 20, checks.number(0, kind=int))
+    expected_size: int = _setting(1_000_000, checks.number(1, 10**12, int))
+    expire: int | None = _setting(None, checks.optional(checks.number(0, kind=int)))
     reset: bool = _setting(False, checks.flag)
     report: Path | None = _setting(None, checks.report_file)
     log_level: str = _setting(
@@ -118,7 +108,7 @@ class Settings:
 
     @classmethod
     def of(cls, crawler: Crawler) -> Settings:
-        """The settings of this crawl, read once; raises as :meth:`read` does."""
+        """The settings of this crawl, read once."""
         if crawler not in cls._of:
             cls._of[crawler] = cls.read(crawler.settings)
         return cls._of[crawler]
@@ -127,9 +117,7 @@ class Settings:
     def read(cls, settings: BaseSettings) -> Settings:
         """Read and check the settings of a project.
 
-        Raises:
-            SettingError: a value is wrong, or a name is unknown; names the setting, the value and
-                what is allowed.
+        The SettingError of a wrong value or an unknown name says what is allowed.
         """
         unknown = [name for name in map(str, settings) if name not in DEFAULTS and _is_ours(name)]
         if unknown:
@@ -157,10 +145,10 @@ class Settings:
     @property
     def near(self) -> str:
         """The rule, in words."""
-        similarity, limit = self.rule.similarity, self.rule.limit
-        if similarity is None:
-            return f"distance {limit} or less"
-        return f"similarity {similarity:g} or more"
+        rule = self.rule
+        if rule.similarity is None:
+            return f"distance {rule.limit} or less"
+        return f"similarity {rule.similarity:g} or more"
 
     @property
     def compared(self) -> str:
@@ -191,11 +179,7 @@ class Settings:
         return self.namespace.replace("{spider}", spider.name if spider else "")
 
     def locate_database(self, *, make_folder: bool = False) -> URL:
-        """The URL of the database; by default a file in the data folder of the project.
-
-        Raises:
-            IndexUnusable: that folder can't be created.
-        """
+        """The URL of the database; by default a file in the data folder of the project."""
         if self.database_url is not None:
             return self.database_url
         return URL.create("sqlite", database=str(_default_file(make_folder=make_folder)))
@@ -209,7 +193,7 @@ class Settings:
         return shown_url(url)
 
     def open_index(self, database: Database, namespace: str, run: Run | None = None) -> Index:
-        """The index of a namespace; raises as :class:`Index` does."""
+        """The index of a namespace."""
         return Index(
             database,
             namespace=namespace,
@@ -288,12 +272,11 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
     with _blamed_on(blamed, given):
         scheme = values["scheme"] = load_scheme(name, options)
     values["max_text"] = longest_text(scheme, values["max_text"])
-    similarity, distance = values["similarity"], values["distance"]
-    with _blamed_on("SIMHASH_DISTANCE", distance):
-        choose_limits(scheme, similarity, distance)
-    candidates = values["candidates"]
-    with _blamed_on("SIMHASH_CANDIDATES", candidates):
-        choose_keys(scheme, similarity, distance, candidates)
+    limits = scheme, values["similarity"], values["distance"]
+    with _blamed_on("SIMHASH_DISTANCE", values["distance"]):
+        choose_limits(*limits)
+    with _blamed_on("SIMHASH_CANDIDATES", values["candidates"]):
+        choose_keys(*limits, values["candidates"])
     return values
 
 

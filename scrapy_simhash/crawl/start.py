@@ -44,9 +44,8 @@ _ACTIONS = {
 def settings_of(crawler: Crawler) -> Settings:
     """The settings of a crawl that is to be checked.
 
-    Raises:
-        NotConfigured: SIMHASH_ENABLED is false; or a setting is wrong, and the crawl is refused;
-            or nothing is crawled.
+    NotConfigured is raised if SIMHASH_ENABLED is false; or a setting is wrong, and the crawl is
+    refused; or nothing is crawled.
     """
     if not is_crawl(crawler):
         raise NotConfigured
@@ -63,15 +62,7 @@ def settings_of(crawler: Crawler) -> Settings:
 
 @dataclass(eq=False)
 class CrawlStart:
-    """Opens the index before anything is fetched.
-
-    Args:
-        crawler: the crawl.
-        settings: of the crawl.
-        worker: opens the database.
-        stats: where a refusal is counted.
-        errors: handles what may heal.
-    """
+    """Opens the index before anything is fetched."""
 
     crawler: Crawler
     settings: Settings
@@ -80,11 +71,7 @@ class CrawlStart:
     errors: ErrorPolicy
 
     async def spider_opened(self, spider: Spider) -> None:
-        """Handle the signal; Scrapy waits for it before it fetches the first page.
-
-        Raises:
-            CloseSpider: the index can't be used, and that will not change.
-        """
+        """Handle the signal; Scrapy waits for it before it fetches the first page."""
         settings = self.settings
         namespace = settings.namespace_of(spider)
         try:

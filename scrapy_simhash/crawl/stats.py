@@ -13,8 +13,8 @@ from typing import Any, Literal, cast
 
 from scrapy.statscollectors import StatsCollector
 
+from scrapy_simhash.crawl.connection import Figures
 from scrapy_simhash.crawl.errors import NearDuplicateItem
-from scrapy_simhash.crawl.thread import Figures
 from scrapy_simhash.index.verdict import Match, Verdict
 from scrapy_simhash.item.content import MIN_PROSE
 from scrapy_simhash.item.urls import same_site
@@ -51,11 +51,7 @@ _Seconds = Literal["text_seconds", "fingerprint_seconds"]
 
 
 class CrawlStats:
-    """The stats of a crawl.
-
-    Args:
-        collector: Scrapy's, where the names have the prefix "simhash/".
-    """
+    """The stats of a crawl; in Scrapy's collector their names have the prefix "simhash/"."""
 
     def __init__(self, collector: StatsCollector) -> None:
         self._collector = collector

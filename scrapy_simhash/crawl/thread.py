@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from itertools import filterfalse, repeat
 from typing import Any, TypeGuard
 
 from sqlalchemy.exc import DataError, IntegrityError
 
-from scrapy_simhash.crawl.connection import CrawlDatabase
+from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
 from scrapy_simhash.crawl.gathering import Gatherer, Job
 from scrapy_simhash.crawl.waiting import CallbackBatch
 from scrapy_simhash.db.lock_wait import Liveness
@@ -24,7 +23,6 @@ from scrapy_simhash.exceptions import (
     SchemeMismatch,
 )
 from scrapy_simhash.index.index import BATCH
-from scrapy_simhash.index.learned import LearnedField
 from scrapy_simhash.index.recovery import HEARTBEAT
 
 logger = logging.getLogger(__name__)
@@ -37,39 +35,16 @@ _TIDY, _TIDY_LAST = 0.05, 1.0
 _PROBE, _PROBE_UNUSABLE = 0.5, 30.0
 
 
-@dataclass(slots=True)
-class Figures:
-    """What has been done; written by the thread, read by any."""
-
-    batches: int = 0
-    seconds: float = 0.0
-    seconds_max: float = 0.0
-    run: int | None = None
-    secret: bytes | None = field(default=None, repr=False)
-    recovered: int = 0
-    orphans: int = 0
-    removed: int = 0
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-    learned: Sequence[LearnedField] = ()
-    liveness: Liveness = field(default_factory=Liveness)
-
-
 class CircuitBreaker:
     """Whether the database is available; while it is not, nobody waits for it.
 
     Unavailable: an error was returned (the thread probes), or the driver call hangs (available
-    again when it returns).
-
-    Args:
-        liveness: shows that the database works.
-
-    Attributes:
-        error: why it is unavailable, if an error was returned.
+    again when it returns). All but `refusal` and `give_up` is for the thread.
     """
 
     def __init__(self, liveness: Liveness) -> None:
         self._liveness = liveness
+        #: Why it is unavailable, if an error was returned.
         self.error: IndexUnavailable | None = None
         self._failed_at = 0.0
         self._next_probe = 0.0
@@ -95,8 +70,6 @@ class CircuitBreaker:
     def give_up(self, returns: int) -> None:
         """No answer in time, and `returns` as it was then: the thread hangs until it returns."""
         self._given_up = returns
-
-    # Called by the thread
 
     @property
     def idle(self) -> float:
@@ -150,7 +123,7 @@ class DatabaseThread:
                 time.sleep(_PROBE)
                 continue
             self._breaker.returns += 1
-            jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
+            jobs = [job for job in jobs if job.begin()]
             if not self._is_in_place():
                 self._do(jobs)
             elif self._breaker.error is not None:
@@ -208,10 +181,7 @@ class DatabaseThread:
         started, was_available = time.monotonic(), self._breaker.error is None
         by_namespace: dict[str, list[Job]] = defaultdict(list)
         for job in jobs:
-            if job.kind == "open":
-                self._do_opening(job)
-            else:
-                by_namespace[job.namespace].append(job)
+            by_namespace[job.namespace].append(job)
         for namespace, group in by_namespace.items():
             # After an outage there may be many.
             for start in range(0, len(group), BATCH):
@@ -228,21 +198,24 @@ class DatabaseThread:
         if error := self._breaker.error:
             self._fail(jobs, error)
             return
+        of: defaultdict[str, list[Any]] = defaultdict(list)
+        for job in jobs:
+            of[job.kind].append(job.value)
+        answers: dict[str, Iterator[Any]] = {}
         try:
-            index = self._open().index(namespace)
-            of: defaultdict[str, list[Any]] = defaultdict(list)
-            for job in jobs:
-                of[job.kind].append(job.value)
-            verdicts = index.execute(
-                claims=of["claim"],
-                confirm=of["confirm"],
-                release=of["release"],
-                duplicates=of["duplicate"],
-            )
-            answers = {
-                "claim": iter(verdicts),
-                "foresee": iter([index.foresee(document) for document in of["foresee"]]),
-            }
+            database = self._open()
+            if of.pop("open", None):
+                answers["open"] = repeat(database.size(namespace))
+            if of:
+                index = database.index(namespace)
+                verdicts = index.execute(
+                    claims=of["claim"],
+                    confirm=of["confirm"],
+                    release=of["release"],
+                    duplicates=of["duplicate"],
+                )
+                answers["claim"] = iter(verdicts)
+                answers["foresee"] = iter([index.foresee(document) for document in of["foresee"]])
         except Exception as error:  # noqa: BLE001 - any error: somebody waits for an answer
             if self._note_error(error) or len(jobs) == 1:
                 self._fail(jobs, error)
@@ -254,14 +227,8 @@ class DatabaseThread:
         self._figures.liveness.note()
         nothing = repeat(None)
         for job in jobs:
-            job.answer.set_result(next(answers.get(job.kind, nothing)))
-
-    def _do_opening(self, job: Job) -> None:
-        try:
-            job.answer.set_result(self._open().size(job.namespace))
-        except Exception as error:  # noqa: BLE001 - any error: the crawl waits for an answer
-            self._note_error(error)
-            job.answer.set_exception(error)
+            if job.answer is not None:
+                job.answer.set_result(next(answers.get(job.kind, nothing)))
 
     def _note_error(self, error: Exception) -> bool:
         """Whether the database is unavailable, rather than one document wrong."""
@@ -275,7 +242,7 @@ class DatabaseThread:
         for job in jobs:
             if job.is_outcome and _is_outage(error):
                 self._backlog.append(job)
-            else:
+            elif job.answer is not None:
                 job.answer.set_exception(error)
 
     def _open(self) -> CrawlDatabase:
@@ -307,13 +274,13 @@ class DatabaseThread:
     def _send_heartbeat(self) -> None:
         if self._database is not None:
             with self._logged("The heartbeat of this run failed"):
-                self._figures.recovered += self._database.send_heartbeat()
+                self._database.run.send_heartbeat()
 
     def _tidy(self, seconds: float = 0.0) -> None:
         self._is_untidy = False
         if self._database is not None and self._breaker.error is None:
             with self._logged("Clearing up after crashed runs failed"):
-                self._is_untidy = self._database.tidy(seconds)
+                self._is_untidy = self._database.run.recovery.clear(seconds)
 
     @contextmanager
     def _logged(self, message: str) -> Iterator[None]:
@@ -331,10 +298,7 @@ class DatabaseThread:
             self._send_heartbeat()
         if self._database is not None:
             with suppress(Exception):
-                figures, database = self._figures, self._database
-                figures.sizes, figures.counts = database.sizes(), database.counts()
-                figures.orphans = database.orphans()
-                figures.learned = database.learned()
+                self._database.count(self._figures)
         return True
 
     def _end(self, close: Callable[[CrawlDatabase], int]) -> bool:

@@ -25,23 +25,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Page:
-    """One visit of a page.
+    """One visit of a page."""
 
-    Attributes:
-        response: None for items of ``start()``.
-        namespace: where it is compared.
-        key: its identity key.
-        visit: distinguishes this visit from others of the same page.
-        compare: overrides SIMHASH_COMPARE, if the request does.
-        is_left_alone: whether the request disables the check.
-    """
-
-    response: Response | None
+    response: Response | None  # None for items of start()
     namespace: str
     key: str = ""
     visit: int = 0
-    compare: Compare | None = None
-    is_left_alone: bool = False
+    compare: Compare | None = None  # overrides SIMHASH_COMPARE
+    is_left_alone: bool = False  # the request disables the check
 
     @property
     def url(self) -> str:
@@ -51,20 +42,11 @@ class Page:
 
 @dataclass(slots=True, eq=False)
 class Subject:
-    """What gets a verdict: an item, or a page before its callback runs.
-
-    Attributes:
-        page: the page it comes from.
-        is_alone: whether the page yields no other item.
-        item: as the callback yielded it.
-        document: what is compared.
-        verdict: once it is known.
-        is_stored: once that is known.
-    """
+    """What gets a verdict: an item, or a page before its callback runs."""
 
     page: Page
-    is_alone: bool = False
-    item: Any = None
+    is_alone: bool = False  # the page yields no other item
+    item: Any = None  # as the callback yielded it
     document: Document | None = None
     verdict: Verdict | None = None
     is_stored: bool | None = None
@@ -115,12 +97,8 @@ class Tracker:
 
     In 4 and 5 the other object has the outcome, and the item is not checked.
 
-    Args:
-        crawler: the crawl.
-        settings: of the crawl.
-        settle: called once with each subject, and whether it was stored.
-        has_feed: called once with each item that passed all pipelines, and its response: whether
-            the feeds have written it.
+    `settle` is called once with each subject, and whether it was stored; `has_feed` once with each
+    item that passed all pipelines, and its response: whether the feeds have written it.
     """
 
     def __init__(

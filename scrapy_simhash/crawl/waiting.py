@@ -11,9 +11,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.asyncio import call_later, is_asyncio_available
 from twisted.internet import defer
-from twisted.internet.error import AlreadyCalled
 
 from scrapy_simhash.db.lock_wait import Liveness
 
@@ -56,15 +55,9 @@ class CallbackBatch:
 
 
 async def wait(future: Future[T], timeout: float, batch: CallbackBatch | None = None) -> T:
-    """The result of a future, which is neither cancelled nor changed.
+    """The result of a future, which is not cancelled; TimeoutError after `timeout` seconds.
 
-    Args:
-        future: of the answer.
-        timeout: in seconds.
-        batch: sent by the thread after it has answered; without one each answer is a call.
-
-    Raises:
-        TimeoutError: no answer within `timeout` seconds.
+    The thread sends the batch after it has answered; without one each answer wakes the event loop.
     """
     if not future.done():
         await _until_done(future, timeout, batch)
@@ -83,11 +76,8 @@ async def wait_while_alive(
 ) -> T:
     """The result of a future, as long as the database shows within each timeout that it works.
 
-    Time in which the event loop was blocked does not count.
-
-    Raises:
-        TimeoutError: the database did not show it for `timeout` seconds, or `at_most` seconds have
-            passed.
+    Raises TimeoutError after `timeout` seconds without that, or after `at_most` seconds. Time in
+    which the event loop was blocked does not count.
     """
     started = seen = time.monotonic()
     while True:
@@ -108,18 +98,15 @@ async def wait_while_alive(
 async def _until_done(future: Future[Any], timeout: float, batch: CallbackBatch | None) -> None:
     """Return when the future is done or the time is over."""
     call: Any
-    later: Any
     waiter: Any
     if is_asyncio_available():
         loop = asyncio.get_running_loop()
-        call, later = loop.call_soon_threadsafe, loop.call_later
-        waiter = loop.create_future()
+        call, waiter = loop.call_soon_threadsafe, loop.create_future()
         is_over, end = waiter.done, waiter.set_result
     else:
         from twisted.internet import reactor  # noqa: PLC0415 - the import installs a reactor
 
-        call, later = reactor.callFromThread, reactor.callLater
-        waiter = defer.Deferred()
+        call, waiter = reactor.callFromThread, defer.Deferred()
         is_over, end = (lambda: waiter.called), waiter.callback
 
     def resume() -> None:
@@ -137,9 +124,8 @@ async def _until_done(future: Future[Any], timeout: float, batch: CallbackBatch 
     # If the answer came before that, or just now, the batch may not be sent again.
     if future.done():
         return
-    timer = later(max(0.0, timeout), resume)
+    timer = call_later(max(0.0, timeout), resume)
     try:
         await waiter
     finally:
-        with suppress(AlreadyCalled):  # raised by Twisted for a timer that has fired
-            timer.cancel()
+        timer.cancel()

@@ -11,9 +11,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, cast
 
-from scrapy_simhash.crawl.connection import CrawlDatabase
-from scrapy_simhash.crawl.gathering import IGNORED, Barrier, Gatherer, Job
-from scrapy_simhash.crawl.thread import CircuitBreaker, DatabaseThread, Figures
+from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
+from scrapy_simhash.crawl.gathering import Barrier, Gatherer, Job
+from scrapy_simhash.crawl.thread import CircuitBreaker, DatabaseThread
 from scrapy_simhash.crawl.waiting import CallbackBatch, wait_while_alive
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
@@ -28,10 +28,10 @@ _END = 10
 class Worker:
     """Sends requests to the indexes of a database, in a thread of its own.
 
-    Args:
-        connect: opens the database, given where to note that it works; called in the thread, for
-            the first job, and again after it failed.
-        timeout: seconds to wait at most for a database that does not show that it works.
+    `connect` opens the database, given where to note that it works; it is called in the thread, for
+    the first job, and again after it failed. Whatever waits for an answer raises IndexUnavailable
+    after `timeout` seconds in which the database does not show that it works, IndexUnusable where
+    waiting would not help, SchemeMismatch or SchemaMismatch if the database holds something else.
     """
 
     def __init__(self, connect: Callable[[Liveness], CrawlDatabase], timeout: float) -> None:
@@ -47,37 +47,19 @@ class Worker:
         self._is_closed = False
 
     async def open(self, namespace: str) -> int:
-        """Open the database.
-
-        Returns:
-            how many claims a namespace holds.
-
-        Raises:
-            IndexUnavailable: no answer within the timeout; IndexUnusable, there will be none.
-            SchemeMismatch, SchemaMismatch: the database holds something else.
-        """
+        """Open the database; returns how many claims a namespace holds."""
         return cast("int", await self._answer(Job("open", namespace)))
 
     def secret(self) -> bytes:
-        """The secret of the database, see :class:`Database`.
-
-        Raises:
-            IndexUnavailable: the database was not open yet.
-        """
+        """The secret of the database, which must be open."""
         if self.figures.secret is None:
             raise self._breaker.refusal or IndexUnavailable("it has not been opened yet")
         return self.figures.secret
 
     async def claim(self, namespace: str, document: Document) -> Verdict:
-        """The verdict on a document.
-
-        Waits for others who use the database as long as they get through.
-
-        Raises:
-            IndexUnavailable: none within the timeout. A claim that comes later is released.
-            SchemeMismatch, SchemaMismatch: the database holds something else.
-        """
+        """The verdict on a document. After an error, a claim that comes later is released."""
         job = Job("claim", namespace, document)
+        answer = cast("Future[Verdict]", job.answer)
         try:
             return cast("Verdict", await self._answer(job))
         except (IndexUnavailable, asyncio.CancelledError):
@@ -86,51 +68,44 @@ class Worker:
                 if not late.cancelled() and not late.exception() and (claim := late.result().claim):
                     self.release(namespace, claim)
 
-            job.answer.add_done_callback(release)
+            answer.add_done_callback(release)
             raise
 
     async def foresee(self, namespace: str, document: Document) -> Verdict:
-        """The verdict that a page would get; see :meth:`Index.foresee`.
-
-        Raises:
-            IndexUnavailable: no answer within the timeout.
-        """
+        """The verdict that a page would get; see :meth:`Index.foresee`."""
         return cast("Verdict", await self._answer(Job("foresee", namespace, document)))
 
     async def remember(self, namespace: str, duplicate: Duplicate) -> None:
-        """Record a duplicate; returns when it is committed.
-
-        Raises:
-            IndexUnavailable: it may not be.
-        """
+        """Record a duplicate; returns when it is committed."""
         await self._answer(Job("duplicate", namespace, duplicate))
 
     async def _answer(self, job: Job) -> Any:
         if refusal := self._breaker.refusal:
             raise refusal
         self._submit(job)
+        answer = cast("Future[Any]", job.answer)
         try:
             return await wait_while_alive(
-                job.answer, self._timeout, self.figures.liveness, batch=self._batch
+                answer, self._timeout, self.figures.liveness, batch=self._batch
             )
         except TimeoutError:
             # Read before looking for the answer: the thread may return in between.
             returns = self._breaker.returns
-            if job.answer.done():
-                return job.answer.result()
+            if answer.done():
+                return answer.result()
             self._breaker.give_up(returns)
             raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
         finally:
             # Cancels the job only if it is still queued.
-            job.answer.cancel()
+            answer.cancel()
 
     def confirm(self, namespace: str, claim: Claim) -> None:
         """Confirm a claim as soon as the database can."""
-        self._submit(Job("confirm", namespace, claim, IGNORED))
+        self._submit(Job("confirm", namespace, claim, None))
 
     def release(self, namespace: str, claim: Claim) -> None:
         """Release a claim as soon as the database can."""
-        self._submit(Job("release", namespace, claim, IGNORED))
+        self._submit(Job("release", namespace, claim, None))
 
     async def flush(self) -> None:
         """Do all jobs so far, and count the claims.
@@ -151,11 +126,8 @@ class Worker:
     async def close(self, **given: Any) -> int | None:
         """Do all jobs so far, close the run and the database; waits as :meth:`flush` says.
 
-        Args:
-            given: see :meth:`CrawlDatabase.close_run`.
-
-        Returns:
-            how many things were found to be gone; None if there was no run, or it is not closed.
+        Takes the arguments of :meth:`CrawlDatabase.close_run`. Returns how many things were found
+        to be gone; None if there was no run, or it is not closed.
         """
         if self._thread is None or self._is_closed:
             return None
