@@ -15,7 +15,8 @@ HEAD = """\
 
 `scrapy simhash COMMAND` works in a project, with its settings, and anywhere else with `--database`.
 Each command also takes `--help`, and `-s NAME=VALUE` for a setting. Expected errors are one line on
-standard error with exit code 2.
+standard error with exit code 2. Times in JSON are in UTC. If the database has several namespaces
+and none is named, commands that only read take that of the newest run.
 
 | common option | meaning |
 |---|---|
@@ -35,6 +36,18 @@ NOTES = {
 Crawls into a temporary index, without feeds, other item pipelines, or the project's index, log
 file and `JOBDIR`. Shows the counts, the fields that kept items apart, a table of similarities, and
 lines for the settings; Ctrl-C shows them early. The plugin need not be enabled.
+""",
+    "drops": """\
+    scrapy simhash drops --run 12 | jq -r 'select(.similarity < 0.95) | .url'
+
+A line for each item: its similarity to a stored one, both addresses and the reason, with the values
+of fields that differ. JSON Lines where standard output is no terminal, or with `--json`.
+""",
+    "show": """\
+    scrapy simhash show https://example.com/print/17
+    scrapy simhash show print/17
+
+Looks into all namespaces, unless one is named. If several addresses contain a part, it lists them.
 """,
     "changes": """\
 Prints JSON Lines where standard output is no terminal. [Crawl again](recrawls.md#follow-a-site) has
@@ -64,7 +77,7 @@ one site. A file that does not begin with `<` is a text.
     scrapy simhash restore --orphans --since 2030-01-31      # what a crash left without an original
     scrapy simhash restore --id 7926359104819234816          # one, by its number in the report
 
-An orphan is an item that was dropped as a duplicate of one that was not stored in the end.
+An item that several crawls dropped is written once. `--id` and `--run` need no namespace. An orphan is an item that was dropped as a duplicate of one that was not stored in the end.
 [`--better`](best.md) returns the items that are better than what is stored. An existing file is
 never overwritten.
 """,

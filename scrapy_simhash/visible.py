@@ -58,6 +58,11 @@ def format_time(seconds: float | None) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
 
 
+def iso_time(seconds: float) -> str:
+    """Seconds since the epoch as UTC in the notation of ISO 8601, to the second."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
 def is_secret(name: str) -> bool:
     """Whether a parameter or option of this name has a secret value."""
     return _SECRET.search(name) is not None

@@ -44,9 +44,17 @@ def add_json(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def add_run(parser: ArgumentParser) -> None:
+def add_lines(parser: ArgumentParser) -> None:
+    """Options for output in lines."""
+    add_json(parser)
+    parser.add_argument(
+        "-o", "--output", type=output_file, metavar="FILE", help="write JSON Lines to a new FILE"
+    )
+
+
+def add_run(parser: ArgumentParser, help_: str = "only what belongs to run N") -> None:
     """An option for a single run."""
-    parser.add_argument("--run", type=positive, metavar="N", help="only what belongs to run N")
+    parser.add_argument("--run", type=positive, metavar="N", help=help_)
 
 
 def add_prefer(parser: ArgumentParser, what: str) -> None:

@@ -6,43 +6,42 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
 from scrapy_simhash.cli.arguments import (
     add_database,
-    add_json,
+    add_lines,
     add_run,
-    output_file,
     positive,
     seconds,
 )
 from scrapy_simhash.cli.output import (
+    VALUE,
     format_similarity,
-    json_line,
-    lines_to,
+    in_values,
     marked_difference,
     text_changes,
+    write_lines,
 )
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_window
 from scrapy_simhash.history.pages import read_texts
 from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.visible import format_time, shortened
+from scrapy_simhash.visible import format_time, iso_time, shortened
 
 # Changes whose texts are read at once.
 _PART = 200
 
-# Characters shown of a value and of an address.
-_VALUE, _ADDRESS = 60, 200
+# Characters shown of an address.
+_ADDRESS = 200
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
-    add_json(parser)
+    add_lines(parser)
     parser.add_argument(
         "--since",
         metavar="WHEN",
@@ -57,9 +56,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--texts", action="store_true", help="show how the texts differ, where both are kept"
     )
-    parser.add_argument(
-        "-o", "--output", type=output_file, metavar="FILE", help="write JSON Lines to a new FILE"
-    )
 
 
 def run(project: Project, options: Namespace) -> None:
@@ -70,18 +66,18 @@ def run(project: Project, options: Namespace) -> None:
     """
     if options.run and options.since is not None:
         raise CommandError("--run can't be combined with --since")
-    is_for_people = options.output is None and not options.json and sys.stdout.isatty()
-    described = _line if is_for_people else _json_line
     counts: Counter[str] = Counter()
-    with project.namespace() as (database, namespace):
+
+    def counted(found: Iterable[tuple[Change, str]]) -> Iterator[tuple[Change, str]]:
+        for one in found:
+            counts[one[0].status] += 1
+            yield one
+
+    with project.namespace_of(options.run) as (database, namespace):
         window = read_window(database, namespace, since=options.since, run=options.run)
         changes = read_changes(database, namespace, window, options.status)
         found = _with_texts(database, namespace, changes) if options.texts else _bare(changes)
-        with lines_to(options.output) as stream:
-            for change, text in found:
-                stream.write(described(change, text))
-                counts[change.status] += 1
-            stream.flush()
+        write_lines(options, counted(found), _line, _fields)
     shown = ", ".join(f"{counts[name]:,} {name}" for name in STATUSES if counts[name])
     when = f"in run {window.run}" if window.run else f"since {format_time(window.since)} UTC"
     print(f"{when}: {shown or 'nothing'}", file=sys.stderr)
@@ -116,30 +112,27 @@ def _with_texts(
             yield change, marked_difference(old, steps).plain if old and steps else ""
 
 
-def _json_line(change: Change, text: str) -> bytes:
+def _fields(found: tuple[Change, str]) -> dict[str, Any]:
+    change, text = found
     more: dict[str, Any] = {
         "from": change.origin,
         "similarity": None if change.similarity is None else round(change.similarity, 4),
         "fields": dict(change.fields),
         "text": text,
     }
-    since = datetime.fromtimestamp(change.created, UTC).isoformat(timespec="seconds")
+    since = iso_time(change.created)
     fields = {"status": change.status, "url": change.url, "since": since, "run": change.run}
-    return json_line(fields | {name: value for name, value in more.items() if value})
+    return fields | {name: value for name, value in more.items() if value}
 
 
-def _line(change: Change, text: str) -> bytes:
+def _line(found: tuple[Change, str]) -> str:
+    change, text = found
     parts = [f"{change.status:9}{shortened(change.url, _ADDRESS)}"]
     if change.origin:
         parts.append(f"from {shortened(change.origin, _ADDRESS)}")
     parts += (
-        f"{shortened(name, _VALUE)}: {_shown(values[0])} -> {_shown(values[1])}"
-        for name, values in change.fields.items()
+        f"{shortened(name, VALUE)}: {in_values(*change.fields[name])}" for name in change.fields
     )
     if change.similarity not in {None, 1.0}:
         parts.append(f"similarity {format_similarity(change.similarity, estimated=False)}")
-    return "\n    ".join(filter(None, ["  ".join(parts), text])).encode() + b"\n"
-
-
-def _shown(value: str | None) -> str:
-    return "(none)" if value is None else shortened(value, _VALUE)
+    return "\n    ".join(filter(None, ["  ".join(parts), text]))

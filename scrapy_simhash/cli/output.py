@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -26,13 +27,22 @@ from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.report.difference import LONGEST, Change, difference
 from scrapy_simhash.simhash.measure import similarity_at
-from scrapy_simhash.visible import plural, shortened, visible, without_passwords
+from scrapy_simhash.visible import iso_time, plural, shortened, visible, without_passwords
+
+_One = TypeVar("_One")
 
 # Texts are cut at words, except in a script without spaces.
 _FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S{1,30}$")
 
 # The number of changes in an excerpt, the characters shown of each, and of the text before it.
 _CHANGES, _LONGEST, _BEFORE = 3, 60, 40
+
+
+#: Characters shown of a value.
+VALUE = 60
+
+# Times, as seconds since the epoch.
+_TIMES = {"closed", "created", "first_seen", "heartbeat", "opened", "recovered", "seen"}
 
 
 class _Console(Console):
@@ -65,6 +75,14 @@ def progress_bar() -> Progress:
     )
 
 
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on a terminal that something takes a while."""
+    with progress_bar() as progress:
+        progress.add_task(what, total=None)
+        yield
+
+
 def facts_table(title: str | None = None) -> Table:
     """A table of names and values."""
     table = Table(title=title, title_justify="left", show_header=False)
@@ -74,10 +92,19 @@ def facts_table(title: str | None = None) -> Table:
 
 
 def print_json(value: Any) -> None:
-    """Print a JSON document, without the passwords of URLs."""
-    shown = visible(without_passwords(json.dumps(value, ensure_ascii=False, indent=2)))
+    """Print a JSON document, without the passwords of URLs, and with readable times."""
+    document = json.dumps(_with_times(value), ensure_ascii=False, indent=2)
+    shown = visible(without_passwords(document))
     sys.stdout.buffer.write(shown.encode() + b"\n")
     sys.stdout.buffer.flush()
+
+
+def _with_times(value: Any, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: _with_times(one, key) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_with_times(one) for one in value]
+    return iso_time(value) if isinstance(value, float) and name in _TIMES else value
 
 
 def json_line(value: Any) -> bytes:
@@ -103,6 +130,25 @@ def lines_to(path: Path | None) -> Iterator[BinaryIO]:
         raise CommandError(f"{path} exists; remove it, or choose another name") from error
 
 
+def write_lines(
+    options: Namespace,
+    found: Iterable[_One],
+    in_words: Callable[[_One], str],
+    fields: Callable[[_One], Mapping[str, Any]],
+) -> None:
+    """Write a line for each: for people on a terminal, else JSON. See `add_lines`.
+
+    Raises:
+        CommandError: the file exists.
+    """
+    is_for_people = options.output is None and not options.json and sys.stdout.isatty()
+    with lines_to(options.output) as stream:
+        for one in found:
+            line = f"{in_words(one)}\n".encode() if is_for_people else json_line(fields(one))
+            stream.write(line)
+        stream.flush()
+
+
 def format_distance(value: int | None, bits: int) -> str:
     """A Hamming distance and the similarity it stands for; "-" for None."""
     if value is None:
@@ -113,6 +159,12 @@ def format_distance(value: int | None, bits: int) -> str:
 def format_similarity(similarity: float, *, estimated: bool) -> str:
     """A similarity, with "about" if it is an estimate."""
     return f"{'about ' if estimated else ''}{similarity:.2f}"
+
+
+def in_values(old: str | None, new: str | None) -> str:
+    """Two values of a field, cut."""
+    shown = ("(none)" if value is None else shortened(value, VALUE) for value in (old, new))
+    return " -> ".join(shown)
 
 
 def text_changes(first: str | None, second: str | None) -> list[Change] | None:

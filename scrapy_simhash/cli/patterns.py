@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.cli.arguments import add_database, add_json, output_file, positive
-from scrapy_simhash.cli.output import open_console, print_json, progress_bar
+from scrapy_simhash.cli.output import open_console, print_json, working
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.durable import open_new
 from scrapy_simhash.history.patterns import LEAST, Pattern, read_patterns, repeating
@@ -44,8 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    with project.namespace() as (database, namespace), progress_bar() as progress:
-        progress.add_task("Reading addresses", total=None)
+    with project.namespace_of(None) as (database, namespace), working("Reading addresses"):
         found = read_patterns(database, namespace)
     irrelevant, empty = repeating(found, options.least)
     rules = _rules([one for one in irrelevant if one.groups >= options.least], found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,7 +14,7 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.engine import check_url, sqlite_file
 from scrapy_simhash.db.transactions import Database, drop_tables
-from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.namespaces import choose_namespace, find_run, read_namespaces
 from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import FactsMode
@@ -53,8 +54,7 @@ class Project:
         if self._url is None:
             return self.settings.locate_database()
         with _user_errors():
-            # The path of an SQLite file will do.
-            return check_url(self._url if "://" in self._url else f"sqlite:///{self._url}")
+            return check_url(self._url)
 
     @contextmanager
     def database(self) -> Iterator[Database]:
@@ -80,6 +80,21 @@ class Project:
         """The database and the chosen namespace."""
         with self.database() as database:
             yield database, choose_namespace(database, self.name)
+
+    @contextmanager
+    def namespace_of(self, run: int | None) -> Iterator[tuple[Database, NamespaceRow]]:
+        """The database and the chosen namespace; else the only one, or that of a run.
+
+        Without a number it is the newest run. A run may use several namespaces.
+        """
+        with self.database() as database:
+            if self.name is None and len(read_namespaces(database)) > 1:
+                number, (found, *more) = find_run(database, None, run)
+                others = f" (others: {', '.join(one.name for one in more)})" if more else ""
+                print(f"Namespace {found.name!r} of run {number}{others}", file=sys.stderr)
+                yield database, found
+            else:
+                yield database, choose_namespace(database, self.name)
 
     def drop_tables(self) -> None:
         """Drop our tables, whatever version made them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from scrapy_simhash.cli.arguments import add_database, add_json, positive
-from scrapy_simhash.cli.output import print_json, progress_bar
+from scrapy_simhash.cli.output import print_json, working
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.index.upkeep import expire_changes, expire_claims, expire_duplicates
@@ -26,8 +26,7 @@ def run(project: Project, options: Namespace) -> None:
     days = options.older_than or project.settings.expire
     if days is None:
         raise CommandError("--older-than DAYS or SIMHASH_EXPIRE is needed")
-    with project.namespace() as (database, namespace), progress_bar() as progress:
-        progress.add_task("Deleting", total=None)
+    with project.namespace() as (database, namespace), working("Deleting"):
         index = project.index(database, namespace.name)
         before = database.now() - days * DAY
         count, drops = expire_claims(index, before), expire_duplicates(index, before)

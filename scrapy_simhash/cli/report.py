@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from scrapy_simhash.cli.arguments import add_database, add_run, output_file
-from scrapy_simhash.cli.output import progress_bar
+from scrapy_simhash.cli.output import working
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import read_subject
@@ -21,8 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    with project.namespace() as (database, namespace), progress_bar() as progress:
-        progress.add_task("Writing the report", total=None)
+    with project.namespace_of(options.run) as (database, namespace), working("Writing the report"):
         rule = project.settings.rule
         subject = read_subject(database, namespace.name, options.run, rule.limit, rule.similarity)
         write_report(subject, options.output)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from sqlalchemy import Row
 
 from scrapy_simhash.cli.arguments import (
     add_database,
@@ -21,11 +19,17 @@ from scrapy_simhash.cli.arguments import (
 )
 from scrapy_simhash.cli.output import json_line, lines_to, progress_bar
 from scrapy_simhash.cli.project import CommandError, Project
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.better import better_items
-from scrapy_simhash.history.drops import quarantined, unpack_item
+from scrapy_simhash.history.drops import choose_drops, read_items, unpack_item
+from scrapy_simhash.history.namespaces import choose_namespace, find_run, read_namespaces
 from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.visible import plural
+from scrapy_simhash.item.quality import Criterion
+from scrapy_simhash.visible import iso_time, plural
+
+# A packed item, None if it is not kept, and its type.
+_Item = tuple[bytes | None, str | None]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -61,6 +65,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--min-distance", type=not_negative, metavar="N", help="only items at least N bits apart"
     )
     parser.add_argument(
+        "--with-original",
+        action="store_true",
+        help="write each item together with what it was a copy of",
+    )
+    parser.add_argument(
         "--better",
         action="store_true",
         help="only the best item of each group, if it is better than the stored one, together "
@@ -75,64 +84,75 @@ def run(project: Project, options: Namespace) -> None:
     Raises:
         CommandError: options do not go together, or see `_write`.
     """
-    if options.better:
-        _run_better(project, options)
-        return
-    if options.prefer is not None:
-        raise CommandError("--prefer needs --better")
-    with project.namespace() as (database, namespace):
-        found = quarantined(
-            database,
-            namespace,
-            orphans=options.orphans,
-            run=options.run,
-            since=options.since,
-            min_distance=options.min_distance,
-            numbers=options.id,
-        )
-        _write(((row, None) for row in found), options.output)
-
-
-def _run_better(project: Project, options: Namespace) -> None:
-    if options.orphans or options.id or options.min_distance is not None:
+    if options.better and (options.orphans or options.id or options.min_distance is not None):
         raise CommandError("--better can't be combined with --orphans, --id or --min-distance")
     criteria = project.settings.prefer if options.prefer is None else options.prefer
-    if not criteria:
+    if options.prefer is not None and not options.better:
+        raise CommandError("--prefer needs --better")
+    if options.better and not criteria:
         raise CommandError("--better needs --prefer, or SIMHASH_PREFER")
-    with project.namespace() as (database, namespace):
+    with project.database() as database:
+        if options.id and project.name is None:
+            namespaces = read_namespaces(database)
+        elif options.run:
+            _, namespaces = find_run(database, project.name, options.run)
+        else:
+            namespaces = [choose_namespace(database, project.name)]
         found = (
-            (row, _described(namespace, row, by, kept))
-            for row, by, kept in better_items(database, namespace, criteria)
-            if options.run in {None, row.run} and row.created >= (options.since or 0)
+            one
+            for namespace in namespaces
+            for one in _found(database, namespace, options, criteria)
         )
         _write(found, options.output)
 
 
-def _described(namespace: NamespaceRow, row: Row[Any], by: str, kept: Row[Any]) -> dict[str, Any]:
-    """What stands beside the fields of a better item."""
-    return {
-        "replaces": {
-            "url": kept.url,
-            "key": kept.key,
-            "group": group_name(namespace.id, kept.origin),
-            "created": kept.created,
-        },
-        "by": by,
-        "url": row.url,
-        "key": row.key,
-        "run": row.run,
-        "created": row.created,
-        # JavaScript and jq round numbers of 63 bits.
-        "id": str(row.id),
-    }
+def _found(
+    database: Database, namespace: NamespaceRow, options: Namespace, criteria: Sequence[Criterion]
+) -> Iterator[tuple[_Item, Mapping[str, Any]]]:
+    """Dropped items, each with what stands beside its fields, if anything."""
+    since = options.since or 0.0
+    better: dict[int, dict[str, Any]] = {}
+    if options.better:
+        for number, by, kept in better_items(database, namespace, criteria):
+            stored = _stored(namespace, kept.origin, kept.key, kept.url, kept.created)
+            better[number] = {"replaces": stored, "by": by}
+        numbers: Sequence[int] = [*better]
+    elif options.id:
+        numbers = options.id
+    else:
+        least = options.min_distance or 0
+        numbers = choose_drops(
+            *(database, namespace),
+            orphans=options.orphans,
+            run=options.run,
+            since=since,
+            min_distance=least,
+        )
+    for drop, item, kind in read_items(database, namespace, numbers):
+        if options.better and (options.run not in {None, drop.run} or drop.created < since):
+            continue
+        beside = better.get(drop.id, {})
+        if options.with_original:
+            original = drop.origin, drop.original_key, drop.original, drop.first_seen
+            # All of them are None if it was deleted.
+            beside["original"] = _stored(namespace, *original) if drop.origin else None
+            beside["similarity"] = round(drop.similarity, 4)
+        if beside:
+            beside |= {"url": drop.url, "key": drop.key, "run": drop.run}
+            # JavaScript and jq round numbers of 63 bits.
+            beside |= {"created": iso_time(drop.created), "id": str(drop.id)}
+        yield (item, kind), beside
 
 
-def _write(found: Iterable[tuple[Row[Any], dict[str, Any] | None]], output: Path | None) -> None:
+def _stored(
+    namespace: NamespaceRow, origin: Any, key: Any, url: Any, created: Any
+) -> dict[str, Any]:
+    group = group_name(namespace.id, origin)
+    return {"url": url, "key": key, "group": group, "created": iso_time(created)}
+
+
+def _write(found: Iterable[tuple[_Item, Mapping[str, Any]]], output: Path | None) -> None:
     """Write items to a file, which appears once it is complete, or to standard output.
-
-    Args:
-        found: the rows of dropped items, each with what stands beside its fields, if anything.
-        output: the file.
 
     Raises:
         CommandError: the file exists; or some items can't be read, after writing all others.
@@ -140,18 +160,18 @@ def _write(found: Iterable[tuple[Row[Any], dict[str, Any] | None]], output: Path
     written = gone = incomplete = damaged = 0
     with lines_to(output) as stream, progress_bar() as progress:
         task = progress.add_task("Restoring", total=None)
-        for row, beside in found:
-            if row.item is None:
+        for (item, kind), beside in found:
+            if item is None:
                 gone += 1
                 continue
             try:
-                fields = unpack_item(bytes(row.item))
+                fields = unpack_item(bytes(item))
             except ValueError:
                 damaged += 1
                 continue
-            stream.write(json_line(fields if beside is None else {**beside, "item": fields}))
+            stream.write(json_line({**beside, "item": fields} if beside else fields))
             written += 1
-            incomplete += str(row.item_type).endswith("(incomplete)")
+            incomplete += str(kind).endswith("(incomplete)")
             progress.advance(task)
         stream.flush()
     print(f"{written:,} {plural(written, 'item')} restored", file=sys.stderr)

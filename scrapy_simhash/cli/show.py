@@ -14,18 +14,31 @@ from sqlalchemy import Row
 
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import (
+    VALUE,
     facts_table,
     format_distance,
     format_similarity,
+    in_values,
     marked_difference,
     open_console,
     print_json,
     text_changes,
+    working,
 )
 from scrapy_simhash.cli.project import Project
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.drops import SAME, Drop
-from scrapy_simhash.history.namespaces import NotFound
-from scrapy_simhash.history.pages import read_page, read_texts, read_urls
+from scrapy_simhash.history.namespaces import NotFound, choose_namespace, read_namespaces
+from scrapy_simhash.history.pages import (
+    PageHistory,
+    Place,
+    find_addresses,
+    read_page,
+    read_texts,
+    read_urls,
+    read_values,
+)
+from scrapy_simhash.history.pairs import differing
 from scrapy_simhash.history.query import NamespaceRow, quality_of
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.learned import read_learned
@@ -35,6 +48,9 @@ from scrapy_simhash.item.urls import host_of
 from scrapy_simhash.report.verdict import ACTIONS, in_words
 from scrapy_simhash.visible import format_time, plural, shortened
 
+# Addresses that are listed if several contain what was given.
+_ADDRESSES = 30
+
 _PENDING = " (pending: not known to be stored yet)"
 
 
@@ -42,62 +58,92 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
     add_json(parser)
-    parser.add_argument("url", metavar="URL", help="its URL, or its identity key")
+    parser.add_argument("url", metavar="URL", help="its URL, a part of it, or its identity key")
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    url = options.url
-    identities, criteria = {identity_hash(url)}, project.settings.prefer
+    with project.database() as database, working("Searching"):
+        named = None if project.name is None else choose_namespace(database, project.name)
+        namespaces = read_namespaces(database) if named is None else [named]
+        pages = _pages(project, database, namespaces, options.url)
+        addresses: list[tuple[str, str]] = []
+        if not pages:
+            addresses = find_addresses(database, namespaces, options.url, limit=_ADDRESSES + 1)
+            if len({url for _, url in addresses}) == 1:
+                pages = _pages(project, database, namespaces, addresses[0][1])
+    if not pages and not addresses:
+        where = f"in {project.name!r}" if project.name else f"in {database}"
+        raise NotFound(f"nothing is stored about {options.url} {where}")
+    if options.json:
+        for page in pages:
+            print_json(page)
+        if not pages:
+            print_json({"addresses": [url for _, url in addresses[:_ADDRESSES]]})
+        return
+    for page in pages:
+        _print_page(page, bits=page["bits"])
+    if not pages:
+        _print_addresses(addresses)
+
+
+def _pages(
+    project: Project, database: Database, namespaces: Sequence[NamespaceRow], url: str
+) -> list[dict[str, Any]]:
+    """What each namespace has about a page."""
+    identities = {identity_hash(url)}
     if url.startswith(("http://", "https://")):
         identities.add(identity_hash(request_fingerprint(Request(url)).hex()))
-    with project.namespace() as (database, namespace):
+    found = []
+    for namespace in namespaces:
         page = read_page(database, namespace, url, identities)
-        if not page.claims and not page.drops:
-            raise NotFound(f"nothing is stored about {url} in {namespace.name!r}")
-        wanted = {(claim.id, 0) for claim in page.claims}
-        wanted |= {(drop.claim, number) for drop in page.drops for number in (0, drop.id)}
-        texts = read_texts(database, namespace, wanted)
-        beside = {(claim.beside, 0) for claim in page.claims if claim.beside is not None}
-        others = read_urls(database, namespace, beside)
-        hosts = {host_of(one) for one in (url, *(drop.url for drop in page.drops))}
-        learned = [one for one in read_learned(database, namespace.id) if one.host in hosts]
-    duplicate_of = [
-        {
-            **_duplicate(namespace, drop, criteria),
-            "text_of_original": (original := texts.get((drop.claim, 0))),
-            "difference": text_changes(original, texts.get((drop.claim, drop.id))),
-        }
-        for drop in page.drops
-    ]
-    figures = {
+        if page.claims or page.drops:
+            found.append(_figures(database, namespace, url, page, project.settings.prefer))
+    return found
+
+
+def _figures(
+    database: Database,
+    namespace: NamespaceRow,
+    url: str,
+    page: PageHistory,
+    criteria: Sequence[Criterion],
+) -> dict[str, Any]:
+    wanted = {(claim.id, 0) for claim in page.claims}
+    wanted |= {(drop.claim, number) for drop in page.drops for number in (0, drop.id)}
+    texts = read_texts(database, namespace, wanted)
+    beside = {(claim.beside, 0) for claim in page.claims if claim.beside is not None}
+    others = read_urls(database, namespace, beside)
+    values = read_values(database, namespace, wanted | beside)
+    hosts = {host_of(one) for one in (url, *(drop.url for drop in page.drops))}
+    learned = [one for one in read_learned(database, namespace.id) if one.host in hosts]
+    return {
         "url": url,
         "namespace": namespace.name,
-        "versions": [_version(claim, texts, others) for claim in page.claims],
-        "duplicate_of": duplicate_of,
+        "bits": namespace.bits,
+        "versions": [_version(claim, texts, others, values) for claim in page.claims],
+        "duplicate_of": [
+            {
+                **_duplicate(namespace, drop, criteria),
+                "text_of_original": (original := texts.get((drop.claim, 0))),
+                "difference": text_changes(original, texts.get((drop.claim, drop.id))),
+            }
+            for drop in page.drops
+        ],
         "duplicates": [_duplicate(namespace, drop, criteria) for drop in page.duplicates],
         "duplicate_count": page.duplicate_count,
         "learned": [str(one) for one in learned],
     }
-    if options.json:
-        print_json(figures)
-        return
-    for version in figures["versions"]:
-        _print_version(version, namespace.bits)
-    for drop in figures["duplicate_of"]:
-        _print_drop(drop)
-    if figures["duplicates"]:
-        _print_duplicates(figures["duplicates"], figures["duplicate_count"])
-    for text in figures["learned"]:
-        print(text)
 
 
 def _version(
     claim: Row[Any],
-    texts: Mapping[tuple[int, int], str],
-    others: Mapping[tuple[int, int], str],
+    texts: Mapping[Place, str],
+    others: Mapping[Place, str],
+    values: Mapping[Place, Mapping[str, str]],
 ) -> dict[str, Any]:
     """A stored version of the page."""
+    mine, theirs = (values.get((one, 0), {}) for one in (claim.id, claim.beside))
     names = ("url", "key", "run", "nearest", "differs", "created", "seen")
     return {
         "claim": str(claim.id),
@@ -108,6 +154,7 @@ def _version(
         "features": claim.size,
         "beside": None if claim.beside is None else str(claim.beside),
         "beside_url": others.get((claim.beside, 0)),
+        "fields": differing(mine, theirs, claim.differs),
         "text": texts.get((claim.id, 0)),
     }
 
@@ -130,9 +177,32 @@ def _duplicate(
     return {**fields, **numbers, "group": group, "better_by": by}
 
 
-def _print_version(version: Mapping[str, Any], bits: int) -> None:
+def _print_page(page: Mapping[str, Any], bits: int) -> None:
+    for version in page["versions"]:
+        _print_version(version, page["namespace"], bits)
+    for drop in page["duplicate_of"]:
+        _print_drop(drop, page["namespace"])
+    if page["duplicates"]:
+        _print_duplicates(page["duplicates"], page["duplicate_count"])
+    for text in page["learned"]:
+        print(text)
+
+
+def _print_addresses(found: Sequence[tuple[str, str]]) -> None:
+    table = Table("namespace", title="Several addresses contain it", title_justify="left")
+    table.add_column("address", overflow="fold")
+    for namespace, url in found[:_ADDRESSES]:
+        table.add_row(Text(shortened(namespace)), Text(shortened(url)))
+    console = open_console()
+    console.print(table)
+    if len(found) > _ADDRESSES:
+        console.print(f"These are the first {_ADDRESSES}; name more of the address.")
+
+
+def _print_version(version: Mapping[str, Any], namespace: str, bits: int) -> None:
     pending = _PENDING if version["state"] == "pending" else ""
     facts = facts_table(f"Stored item {version['claim']}{pending}")
+    facts.add_row("namespace", Text(shortened(namespace)))
     for name in ("url", "key", "group", "fingerprint", "features"):
         facts.add_row(name, Text(shortened(str(version[name]))))
     facts.add_row("run", str(version["run"]))
@@ -142,6 +212,8 @@ def _print_version(version: Mapping[str, Any], bits: int) -> None:
         other = shortened(version["beside_url"] or "an item that was deleted")
         reason = in_words(version["differs"])
         facts.add_row("similar to", Text(f"{other}, kept because {reason}"))
+        for name, both in version["fields"].items():
+            facts.add_row(f"its {shortened(name, VALUE)}, and here", Text(in_values(*both)))
     if version["nearest"] is not None:
         facts.add_row("nearest other", format_distance(version["nearest"], bits))
     if version["text"]:
@@ -149,7 +221,7 @@ def _print_version(version: Mapping[str, Any], bits: int) -> None:
     open_console().print(facts)
 
 
-def _print_drop(drop: Mapping[str, Any]) -> None:
+def _print_drop(drop: Mapping[str, Any], namespace: str) -> None:
     console = open_console()
     seen = f"run {drop['run']} at {format_time(drop['created'])} UTC"
     is_unchanged = drop["action"] == SAME
@@ -157,6 +229,7 @@ def _print_drop(drop: Mapping[str, Any]) -> None:
     what = action.capitalize() if is_unchanged else f"Near-duplicate, {action},"
     facts = facts_table(f"{what} in {seen}")
     original = Text(shortened(drop["original"] or "an item that was deleted"))
+    facts.add_row("namespace", Text(shortened(namespace)))
     facts.add_row("earlier version" if is_unchanged else "original", original)
     apart = f"{drop['distance']} {plural(drop['distance'], 'bit')}"
     facts.add_row("similarity", f"{_similarity(drop)} ({apart} apart)")

@@ -61,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    with project.namespace() as (database, namespace):
+    with project.namespace_of(options.run) as (database, namespace):
         figures = tuned(
             project,
             database,

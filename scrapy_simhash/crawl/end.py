@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import dataclass, field
 from shlex import quote
 
 from scrapy.crawler import Crawler
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.crawl.changes import Completeness
@@ -19,7 +21,7 @@ from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.item.facts import PAGE, TELLING
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.visible import plural, shortened
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +30,7 @@ _STATUSES = ("new", "changed", "moved", "unchanged", "removed", "back")
 # A field that alone changed so many items, most of those that changed, is logged.
 _MANY = 10
 
-# Learned fields that are logged, those learned last first.
+# Fields that are logged.
 _LOGGED = 10
 
 
@@ -55,14 +57,61 @@ class CrawlEnd:
         self.reason = reason
         await self.worker.flush()
         self.stats.finish(self.worker.figures, self.claims.open_count())
+        self._log_result()
         self._log_learned()
         self._warn_of_losses()
         self.feeds.log_missing()
 
+    def _command(self, command: str) -> str:
+        """A command as it must be called to find the index of this crawl."""
+        priority = self.crawler.settings.getpriority("SIMHASH_DATABASE_URL")
+        # Commands read the settings of the project only.
+        is_own = priority is not None and priority >= SETTINGS_PRIORITIES["spider"]
+        database = f" --database {quote(self.settings.shown_database)}" if is_own else ""
+        return f"scrapy simhash {command}{database}"
+
+    def _log_result(self) -> None:
+        """What was dropped, what was kept although another item is similar, and what to call."""
+        stats, run = self.stats, self.worker.figures.run
+        checked, dropped = stats.get("checked"), stats.dropped()
+        if not checked and self.reason.startswith("simhash_"):
+            return
+        unique, duplicates = stats.get("unique"), stats.get("duplicates")
+        found = f"drops --run {run}" if (duplicates or dropped) and run else "stats"
+        logger.info(
+            "%d checked, %d kept, %d dropped: %d unique, %d %s%s. To list them: %s",
+            checked,
+            checked - dropped,
+            dropped,
+            unique,
+            duplicates,
+            plural(duplicates, "near-duplicate"),
+            stats.others(),
+            self._command(found),
+        )
+        if (kept := Counter(stats.kept_apart())) and run:
+            named = [f"{name} {count}" for name, count in kept.most_common(_LOGGED)]
+            logger.info(
+                "Kept although another item is similar: %d, as these fields differ: %s%s. To see "
+                "both values: %s",
+                kept.total(),
+                ", ".join(shortened(name, 80) for name in named),
+                ", ..." if len(kept) > _LOGGED else "",
+                self._command(f"drops --kept --run {run}"),
+            )
+
     def _log_learned(self) -> None:
         newest = sorted(self.worker.figures.learned, key=lambda one: -(one.since or 0))
         for one in newest[:_LOGGED]:
-            logger.info("%s. To forget it: scrapy simhash reset --learned", one)
+            command = self._command(f"reset --learned --namespace {quote(self._namespace)}")
+            logger.info("%s. To forget it: %s", one, command)
+
+    @property
+    def _namespace(self) -> str:
+        """The namespace of the spider, or the one that was used instead."""
+        used = self.worker.figures.sizes
+        name = self.settings.namespace_of(self.crawler.spider)
+        return name if name in used else next(iter(used), name)
 
     def _warn_of_losses(self) -> None:
         """Warn of drops whose original may be missing, and of what the quarantine does not hold."""
@@ -70,10 +119,9 @@ class CrawlEnd:
         if figures.orphans:
             logger.warning(
                 "Items dropped as duplicates of items of a crawl that later crashed: %d. Those "
-                "originals may not be stored. To restore what was dropped: scrapy simhash restore "
-                "--orphans --run %d",
+                "originals may not be stored. To restore what was dropped: %s",
                 figures.orphans,
-                figures.run,
+                self._command(f"restore --orphans --run {figures.run}"),
             )
         changes = self.stats.changes()
         known = changes.get("unchanged", 0) + changes.get("moved", 0)
@@ -137,13 +185,11 @@ class CrawlEnd:
         counts = [(found[name], name) for name in _STATUSES if found.get(name)]
         if set(found) > {"new"} or (found and "new" not in found):
             shown = ", ".join(f"{count:,} {name}" for count, name in counts)
-            namespace = next(iter(self.worker.figures.sizes), "")
+            run, namespace = self.worker.figures.run, quote(self._namespace)
             logger.info(
-                "Compared with earlier crawls: %s. To list them: scrapy simhash changes --run %s "
-                "--namespace %s",
+                "Compared with earlier crawls: %s. To list them: %s",
                 shown,
-                self.worker.figures.run,
-                quote(namespace),
+                self._command(f"changes --run {run} --namespace {namespace}"),
             )
         for name, count in self.stats.changed_alone().items():
             is_told = name.startswith(PAGE) or name_of(name).marks & {*TELLING, "title"}
@@ -170,11 +216,7 @@ class CrawlEnd:
         from scrapy_simhash.report.html import write_report  # noqa: PLC0415
         from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415
 
-        settings = self.settings
-        used = self.worker.figures.sizes
-        name = settings.namespace_of(self.crawler.spider)
-        if name not in used:
-            name = next(iter(used))
+        settings, name = self.settings, self._namespace
         database = Database(
             settings.locate_database(),
             options=settings.engine_options,

@@ -1,4 +1,4 @@
-"""The extension that logs every minute, and at the end, how many items were unique."""
+"""The extension that logs every minute how many items were unique."""
 
 from __future__ import annotations
 
@@ -44,28 +44,13 @@ class SimhashLogStats:
         self._task = create_looping_call(self._log, spider)
         self._task.start(self._interval, now=False)
 
-    def spider_closed(self, spider: Spider, reason: str) -> None:
-        """Handle the signal: log the last line, unless the crawl was refused."""
+    def spider_closed(self) -> None:
+        """Handle the signal: :class:`CrawlEnd` logs the last line."""
         if self._task is not None and self._task.running:
             self._task.stop()
-        checked, dropped = self._stats.get("checked"), self._stats.dropped()
-        if not checked and reason.startswith("simhash_"):
-            return
-        unique, duplicates = self._sums()
-        logger.info(
-            "%d checked, %d kept, %d dropped: %d unique, %d %s%s. More: scrapy simhash stats",
-            checked,
-            checked - dropped,
-            dropped,
-            unique,
-            duplicates,
-            plural(duplicates, "near-duplicate"),
-            self._others(),
-            extra={"spider": spider},
-        )
 
     def _log(self, spider: Spider) -> None:
-        unique, duplicates = self._sums()
+        unique, duplicates = self._stats.get("unique"), self._stats.get("duplicates")
         per_minute = 60 / self._interval
         logger.info(
             "%d unique (at %d/min), %d %s (at %d/min)%s",
@@ -74,20 +59,7 @@ class SimhashLogStats:
             duplicates,
             plural(duplicates, "near-duplicate"),
             (duplicates - self._before[1]) * per_minute,
-            self._others(),
+            self._stats.others(),
             extra={"spider": spider},
         )
         self._before = unique, duplicates
-
-    def _sums(self) -> tuple[int, int]:
-        return self._stats.get("unique"), self._stats.get("duplicates")
-
-    def _others(self) -> str:
-        """The verdicts beside the two sums that are not zero."""
-        parts = {
-            "better than what is stored": self._stats.get("duplicates/better"),
-            "the same page again": self._stats.get("same"),
-            "not comparable": self._stats.skipped(),
-            "not checked (see the ERROR line)": self._stats.get("failed_open"),
-        }
-        return "".join(f", {count} {what}" for what, count in parts.items() if count)

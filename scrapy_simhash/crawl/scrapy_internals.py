@@ -140,14 +140,12 @@ def watch_closing(crawler: Crawler, note_error: Callable[[Exception], None]) -> 
 
 
 def is_crawl(crawler: Crawler) -> bool:
-    """Whether this is a crawl, and not ``scrapy shell``, ``fetch``, ``parse`` or ``check``.
+    """Whether this is a crawl, and not ``scrapy fetch``, ``parse`` or ``check``.
 
     These look at pages with a project's spider, whose method ``start`` they replace.
     """
     start = getattr(crawler.spidercls, "start", None)
-    # The shell has a crawler that does not crawl, but may stay open for days.
-    is_command = str(getattr(start, "__module__", "")).startswith("scrapy.commands.")
-    return getattr(crawler, "crawling", True) and not is_command
+    return not str(getattr(start, "__module__", "")).startswith("scrapy.commands.")
 
 
 def close_crawl(crawler: Crawler, reason: str) -> None:

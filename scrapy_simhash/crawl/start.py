@@ -72,6 +72,9 @@ class CrawlStart:
 
     async def spider_opened(self, spider: Spider) -> None:
         """Handle the signal; Scrapy waits for it before it fetches the first page."""
+        # A shell does not crawl, but may stay open for days: all crawls would share its epoch.
+        if not getattr(self.crawler, "crawling", True):
+            return
         settings = self.settings
         namespace = settings.namespace_of(spider)
         try:

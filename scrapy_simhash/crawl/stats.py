@@ -131,9 +131,15 @@ class CrawlStats:
         items: int = self._collector.get_value(reason, 0)
         return items + self.get("pages/skipped")
 
-    def skipped(self) -> int:
-        """How many items could not be compared, for any reason."""
-        return sum(self._below("skipped/").values())
+    def others(self) -> str:
+        """The verdicts that are neither unique nor duplicates, for a log."""
+        parts = {
+            "better than what is stored": self.get("duplicates/better"),
+            "the same page again": self.get("same"),
+            "not comparable": sum(self._below("skipped/").values()),
+            "not checked (see the ERROR line)": self.get("failed_open"),
+        }
+        return "".join(f", {count} {what}" for what, count in parts.items() if count)
 
     def kept_apart(self) -> dict[str, int]:
         """How many items were kept although a text was near, by the field that differs."""

@@ -17,14 +17,14 @@ from scrapy_simhash.exceptions import IndexUnusable
 
 
 def check_url(url: str | URL) -> URL:
-    """Parse a database URL.
+    """Parse a database URL; a path without a scheme is that of an SQLite file.
 
     Raises:
         ValueError: it can't be parsed, or names an unknown database or driver. The message does
             not repeat the URL, which may hold a password.
     """
     try:
-        parsed = make_url(url)
+        parsed = make_url(f"sqlite:///{url}" if isinstance(url, str) and "://" not in url else url)
         parsed.get_dialect()
     except NoSuchModuleError as error:
         raise ValueError(f"unknown database driver: {error}") from error

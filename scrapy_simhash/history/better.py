@@ -25,8 +25,8 @@ from scrapy_simhash.history.query import (
 )
 from scrapy_simhash.item.quality import Criterion, better_by, ranks_of
 
-# Rows read at once; and rows with an item, which may be large.
-_ROWS, _ITEMS = 2000, 100
+# Rows read at once.
+_ROWS = 2000
 
 
 class _Best(NamedTuple):
@@ -44,30 +44,20 @@ _is_stored = claim_columns.state == CONFIRMED
 
 def better_items(
     database: Database, namespace: NamespaceRow, criteria: Sequence[Criterion]
-) -> Iterator[tuple[Row[Any], str, Row[Any]]]:
+) -> list[tuple[int, str, Row[Any]]]:
     """The best dropped item of each group, if it is better than the stored one, oldest first.
 
     Among equally good items, the newest is taken. Pages that have a stored item by now, and groups
     without one, are left out.
 
-    Yields:
-        the row of the dropped item, the criterion by which it is better, and the row of the stored
-        item in its newest version, with its ``origin``, ``key``, ``url`` and ``created``.
+    Returns:
+        the number of the dropped item, the criterion by which it is better, and the row of the
+        stored item in its newest version, with its ``origin``, ``key``, ``url`` and ``created``.
     """
     best: dict[int, _Best] = {}
     for one in _candidates(database, namespace, criteria):
         best[one.kept.origin] = min(one, best.get(one.kept.origin, one))
-    chosen = {-one.number: one for one in best.values()}
-    numbers = sorted(chosen)
-    columns = [drop_columns[name] for name in ("id", "run", "created", "key", "item", "item_type")]
-    query = (
-        select(*columns, url_of(schema.duplicates))
-        .where(*drops_of(namespace), is_in(database.dialect, drop_columns.id, "numbers"))
-        .order_by(drop_columns.id)
-    )
-    for start in range(0, len(numbers), _ITEMS):
-        for row in read(database, query, numbers=numbers[start : start + _ITEMS]):
-            yield row, chosen[row.id].by, chosen[row.id].kept
+    return sorted((-one.number, one.by, one.kept) for one in best.values())
 
 
 def _candidates(

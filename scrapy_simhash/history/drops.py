@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, func, select
+from sqlalchemy import Select, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
+from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.query import (
     LONGEST_URL,
@@ -28,8 +29,8 @@ from scrapy_simhash.text.packed import unpack_bytes
 #: The action on a page that had not changed since its last visit.
 SAME = "same"
 
-# Items read at once: each may be large.
-_PAGE = 100
+# Items read at once: each may be large; and rows without them.
+_PAGE, _ROWS = 100, 10_000
 
 
 class Drop(NamedTuple):
@@ -150,17 +151,16 @@ def largest_groups(
     return [(row[0], row[1], row[2]) for row in read(database, query)]
 
 
-def quarantined(
+def choose_drops(
     database: Database,
     namespace: NamespaceRow,
     *,
     orphans: bool = False,
     run: int | None = None,
-    since: float | None = None,
-    min_distance: int | None = None,
-    numbers: Iterable[int] | None = None,
-) -> Iterator[Row[Any]]:
-    """The dropped items, the oldest first: ``id``, ``item`` (packed, or None) and ``item_type``.
+    since: float = 0.0,
+    min_distance: int = 0,
+) -> list[int]:
+    """The numbers of dropped items, the oldest first; of an item dropped in several runs the last.
 
     Args:
         database: where they are.
@@ -169,21 +169,45 @@ def quarantined(
         run: only those of this run.
         since: only those dropped since then, in seconds since the epoch.
         min_distance: only those at this distance or farther.
-        numbers: only those of these duplicates.
     """
+    row = drop_columns
+    has_item = row.item.is_not(None).label("has_item")
     # Items with the action "report" were stored.
-    conditions = [*drops_of(namespace, run), drop_columns.action != "report"]
+    query = select(row.id, row.identity, row.run, has_item).where(
+        *drops_of(namespace, run),
+        row.action != "report",
+        row.created >= since,
+        row.distance >= min_distance,
+    )
     if orphans:
-        conditions.append(is_orphan())
-    if since is not None:
-        conditions.append(drop_columns.created >= since)
-    if min_distance is not None:
-        conditions.append(drop_columns.distance >= min_distance)
-    if numbers is not None:
-        conditions.append(drop_columns.id.in_(list(numbers)))
-    query = select(drop_columns.id, drop_columns.item, drop_columns.item_type).where(*conditions)
-    for rows in read_in_pages(database, query, drop_columns.id, _PAGE):
-        yield from rows
+        query = query.where(is_orphan())
+    found, newest = list[tuple[int, int, tuple[bool, int]]](), dict[int, tuple[bool, int]]()
+    for rows in read_in_pages(database, query, row.id, _ROWS):
+        for one in rows:
+            # An older item that is kept is better than a newer one that is not.
+            rank = bool(one.has_item), one.run
+            found.append((one.id, one.identity, rank))
+            newest[one.identity] = max(rank, newest.get(one.identity, rank))
+    # A run may have dropped several items of one identity.
+    return [number for number, identity, rank in found if rank == newest[identity]]
+
+
+def read_items(
+    database: Database, namespace: NamespaceRow, numbers: Sequence[int]
+) -> Iterator[tuple[Drop, bytes | None, str | None]]:
+    """The dropped items of these numbers, in their order: packed if it is kept, and its type."""
+    query = (
+        select_drops.add_columns(drop_columns.item, drop_columns.item_type)
+        .where(
+            *drops_of(namespace),
+            is_in(database.dialect, drop_columns.id, "numbers"),
+            drop_columns.action != "report",
+        )
+        .order_by(drop_columns.id)
+    )
+    for start in range(0, len(numbers), _PAGE):
+        for *drop, item, item_type in read(database, query, numbers=numbers[start : start + _PAGE]):
+            yield Drop._make(drop), item, item_type
 
 
 def unpack_item(packed: bytes) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, ScalarSelect, Table, case, func, select
+from sqlalchemy import ColumnElement, Row, ScalarSelect, Table, case, exists, func, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import current_usage
@@ -25,7 +25,7 @@ from scrapy_simhash.index.invalidated import invalidated_count, is_orphan
 
 
 class NotFound(LookupError):
-    """The database has no such namespace, run or page; or several namespaces, and none is named."""
+    """There is no such namespace, run or page; or there are several namespaces to choose from."""
 
 
 class RunRow(NamedTuple):
@@ -113,6 +113,40 @@ def choose_namespace(database: Database, name: str | None) -> NamespaceRow:
         if name in {None, namespace.name}:
             return namespace
     raise NotFound(f"{database} has no namespace {name!r}; it has {listed}")
+
+
+def find_run(
+    database: Database, name: str | None, run: int | None
+) -> tuple[int, list[NamespaceRow]]:
+    """A run, by default the newest, and the namespaces that have items of it.
+
+    Args:
+        database: where they are.
+        name: of the only namespace to look into; None for all.
+        run: the run.
+
+    Raises:
+        NotFound: there is no such namespace, or it has nothing of the run.
+    """
+    found = [choose_namespace(database, name)] if name else read_namespaces(database)
+    here = {namespace.id: namespace for namespace in found}
+    runs, tables = schema.runs.c, (schema.claims, schema.duplicates)
+    is_here = or_(
+        *(exists().where(one.c.run == runs.id, one.c.namespace.in_(here)) for one in tables)
+    )
+    newest = select(runs.id).where(is_here).order_by(runs.id.desc()).limit(1)
+    if run is not None:
+        newest = newest.where(runs.id == run)
+    if not (rows := read(database, newest)):
+        which = "no run" if run is None else f"no run {run}"
+        raise NotFound(f"{database} has {which} with items" + (f" in {name!r}" if name else ""))
+    number = int(rows[0].id)
+    used = {
+        row.namespace
+        for one in tables
+        for row in read(database, select(one.c.namespace).where(one.c.run == number).distinct())
+    }
+    return number, [here[one] for one in sorted(used & here.keys())]
 
 
 def read_runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:

@@ -20,6 +20,7 @@ from scrapy_simhash.history.query import (
     drops_of,
     read,
 )
+from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import unpack_text, unpack_values
 
 #: The number of a claim, and that of a duplicate of it or 0.
@@ -76,6 +77,24 @@ def read_urls(
     claims = read(database, of_claims, numbers={claim for claim, number in pairs if not number})
     drops = read(database, of_drops, numbers={number for _, number in pairs if number})
     return {(row[0], 0): row[1] for row in claims} | {(row[0], row[1]): row[2] for row in drops}
+
+
+def find_addresses(
+    database: Database, namespaces: Iterable[NamespaceRow], part: str, *, limit: int
+) -> list[tuple[str, str]]:
+    """The addresses that contain a text, whatever its case, each with the namespace's name."""
+    found: set[tuple[str, str]] = set()
+    for namespace in namespaces:
+        for table, conditions in (
+            (schema.claims, claims_of(namespace)),
+            (schema.duplicates, drops_of(namespace)),
+        ):
+            url = url_of(table)
+            holds = (one.icontains(storable(part), autoescape=True) for one in (url, table.c.key))
+            query = select(table.c.key, url).where(*conditions, or_(*holds)).distinct()
+            rows = read(database, query.order_by(url).limit(limit))
+            found |= {(namespace.name, address_of(row.key, row.url)) for row in rows}
+    return sorted(found)[:limit]
 
 
 class PageHistory(NamedTuple):

@@ -18,6 +18,7 @@ ACTIONS = {
     "skip": "skipped",
     "report": "stored anyway",
     SAME: "unchanged",
+    "kept": "kept",
 }
 
 _DIFFERS = {

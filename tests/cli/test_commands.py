@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import datetime
 
 import pytest
 from loopback import prose
@@ -20,6 +21,7 @@ NAMES = [
     "stats",
     "show",
     "changes",
+    "drops",
     "report",
     "tune",
     "patterns",
@@ -82,13 +84,71 @@ def test_settings_can_be_set_after_the_command(call, database):
     assert "SIMHASH_SIMILARITY" in err
 
 
-def test_several_namespaces_need_a_name(call, database):
+@pytest.fixture
+def second(database):
+    """The address of the database, with another namespace and run that has the same pages."""
     with Index(f"sqlite:///{database}", namespace="other") as index:
-        index.claim(prose(9), key="9")
-    code, _, err = call("show", "http://a.test/1", "--database", database)
+        fill(index)
+    return database
+
+
+def test_what_deletes_needs_a_name_if_there_are_several_namespaces(call, second):
+    for command in (["reset", "--yes"], ["prune", "--older-than", 1], ["restore"]):
+        code, _, err = call(*command, "--database", second)
+        assert code == 2
+        assert "'news', 'other'" in err
+
+
+def test_show_looks_into_all_namespaces(call, second):
+    out = call("show", "http://a.test/1", "--json", "--database", second)[1]
+    decoder = json.JSONDecoder()
+    first, end = decoder.raw_decode(out)
+    other, _ = decoder.raw_decode(out[end:].lstrip())
+    assert [first["namespace"], other["namespace"]] == ["news", "other"]
+    out = call("show", "http://a.test/1", "--database", second, "--namespace", "news")[1]
+    assert "other" not in out
+
+
+def test_other_commands_take_the_namespace_of_the_newest_run(call, second):
+    code, out, err = call("tune", "--json", "--database", second)
+    assert (code, json.loads(out)["namespace"]) == (0, "other")
+    assert "Namespace 'other' of run 2" in err
+    code, out, err = call("tune", "--json", "--database", second, "--run", 1)
+    assert json.loads(out)["namespace"] == "news"
+    assert "Namespace 'other'" in call("changes", "--database", second)[2]
+    assert call("patterns", "--database", second)[0] == 0
+
+
+def test_items_are_restored_by_number_or_run_from_any_namespace(call, second):
+    shown = call("show", "http://b.test/2", "--json", "--database", second)[1]
+    number = json.JSONDecoder().raw_decode(shown)[0]["duplicate_of"][0]["id"]
+    out = call("restore", "--id", number, "--database", second)[1]
+    assert json.loads(out)["url"] == "http://b.test/2"
+    for run in (1, 2):
+        assert len(call("restore", "--run", run, "--database", second)[1].splitlines()) == 2
+
+
+@pytest.mark.parametrize(("given", "hint"), [("drop", "did you mean 'drops'?"), ("zzz", "--help")])
+def test_an_unknown_command_is_told_with_what_may_be_meant(call, given, hint):
+    code, _, err = call(given)
     assert code == 2
-    assert "'news', 'other'" in err
-    assert call("show", "http://a.test/1", "--database", database, "--namespace", "news")[0] == 0
+    assert f"there is no command {given!r}; " in err
+    assert hint in err.splitlines()[-1]
+
+
+def test_the_help_lists_commands_by_what_they_are_for(call):
+    out = call("--help")[1]
+    assert out.index("What a crawl did") < out.index("drops  ") < out.index("Undo and clean up")
+    assert out.index("Undo and clean up") < out.index("restore  ")
+
+
+def test_times_in_json_are_readable(call, database):
+    (namespace,) = json.loads(call("stats", "--json", "--database", database)[1])["namespaces"]
+    (version,) = json.loads(call("show", "a.test/1", "--json", "--database", database)[1])[
+        "versions"
+    ]
+    for time in (namespace["created"], namespace["runs"][0]["opened"], version["created"]):
+        assert datetime.fromisoformat(time).tzinfo is not None
 
 
 def test_what_was_crawled_can_not_write_to_the_terminal(call, tmp_path):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from loopback import prose
-from stored import fill
+from stored import change, changed, fill
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.index.index import Index
@@ -40,7 +40,6 @@ def test_restore_gives_single_items_back_by_their_numbers(call, database):
         (["--orphans"], 0),
         (["--min-distance", "1"], 1),
         (["--run", "1"], 2),
-        (["--run", "2"], 0),
         (["--since", "2000-01-01"], 2),
         (["--since", "2999-01-01T00:00"], 0),
     ],
@@ -49,6 +48,64 @@ def test_restore_chooses(call, database, options, count):
     code, out, _ = call("restore", "--database", database, *options)
     assert code == 0
     assert len(out.splitlines()) == count
+
+
+def drop(index, number, item, *, key="copy"):
+    # The same text again would be no further duplicate.
+    text = changed(prose(1, 200), 2 * item["run"] + (number == 1))
+    document = index.document(text, key=key, url=f"http://b.test/{number}")
+    (verdict,) = index.execute(claims=[document])
+    index.execute(duplicates=[Duplicate(document, verdict.match, "drop", *pack(item))])
+
+
+def test_a_run_that_dropped_nothing_is_named(call, database):
+    for options in ([], ["--namespace", "news"]):
+        code, _, err = call("restore", "--run", "2", "--database", database, *options)
+        assert code == 2
+        assert "no run 2" in err
+
+
+def test_what_several_crawls_dropped_is_restored_once(call, tmp_path):
+    path = tmp_path / "seen.db"
+    for run in (1, 2):
+        with Index(f"sqlite:///{path}") as index:
+            if run == 1:
+                index.confirm(index.claim(prose(1, 200), key="page", url="http://a.test/"))
+            drop(index, 1, {"n": 1, "run": run})
+            drop(index, 2, {"n": 2, "run": run})
+            drop(index, 3, {"n": 3, "run": run}, key=f"only of run {run}")
+
+    def restored(*options):
+        out = call("restore", "--database", path, *options)[1]
+        return [(item["n"], item["run"]) for item in map(json.loads, out.splitlines())]
+
+    # Two items of one key in one crawl are two.
+    assert restored() == [(3, 1), (1, 2), (2, 2), (3, 2)]
+    assert restored("--run", "1") == [(1, 1), (2, 1), (3, 1)]
+
+
+def test_an_older_item_is_restored_where_the_newest_is_not_kept(call, tmp_path):
+    path = tmp_path / "seen.db"
+    for run in (1, 2):
+        with Index(f"sqlite:///{path}") as index:
+            if run == 1:
+                index.confirm(index.claim(prose(1, 200), key="page", url="http://a.test/"))
+            drop(index, 1, {"run": run})
+    change(path, "UPDATE simhash_duplicates SET item = NULL WHERE run = 2")
+    assert json.loads(call("restore", "--database", path)[1]) == {"run": 1}
+
+
+def test_items_are_restored_together_with_what_they_were_copies_of(call, database):
+    out = call("restore", "--with-original", "--database", database)[1]
+    first, second = map(json.loads, out.splitlines())
+    assert first["item"]["url"] == first["url"] == "http://b.test/1"
+    assert first["original"]["url"] == "http://a.test/1"
+    assert first["original"]["created"].endswith("+00:00")
+    assert (first["similarity"], first["run"]) == (1.0, 1)
+    assert second["similarity"] < 1
+    change(database, "DELETE FROM simhash_claims WHERE key = 'page 1'")
+    out = call("restore", "--with-original", "--database", database)[1]
+    assert json.loads(out.splitlines()[0])["original"] is None
 
 
 def test_restore_orphans_once_their_claim_is_released(call, tmp_path):

@@ -63,13 +63,16 @@ def test_show_names_the_page_it_was_kept_beside_and_the_reason(call, tmp_path):
                 url=f"http://a.test/{number}",
                 facts=Facts.of({"price": fold(name_of("price"), f"{number} EUR")}),
             )
+            document.values = {"price": f"{number} EUR"}
             index.confirm(*index.execute(claims=[document]))
     (version,) = json.loads(call("show", "http://a.test/2", "--json", "--database", path)[1])[
         "versions"
     ]
     assert version["differs"] == "price"
     assert version["beside_url"] == "http://a.test/1"
+    assert version["fields"] == {"price": ["1 EUR", "2 EUR"]}
     shown = call("show", "http://a.test/2", "--database", path)[1]
+    assert "1 EUR -> 2 EUR" in shown
     assert "http://a.test/1, kept because `price` differs" in shown
     assert "because" not in call("show", "http://a.test/1", "--database", path)[1]
 
@@ -120,6 +123,22 @@ def test_show_an_unknown_page(call, database):
     code, _, err = call("show", "http://c.test/", "--database", database)
     assert code == 2
     assert "nothing is stored about http://c.test/" in err
+
+
+def test_a_part_of_the_address_will_do(call, database):
+    known = json.loads(call("show", "B.test/2", "--json", "--database", database)[1])
+    assert (known["url"], len(known["duplicate_of"])) == ("http://b.test/2", 1)
+    out = call("show", ".test/1", "--database", database)[1]
+    assert "http://a.test/1" in out
+    assert "http://b.test/1" in out
+    assert "test/2" not in out
+    listed = json.loads(call("show", ".test/", "--json", "--database", database)[1])
+    assert listed["addresses"] == [
+        *(f"http://a.test/{number}" for number in range(3)),
+        *(f"http://b.test/{number}" for number in (1, 2)),
+    ]
+    # Not a pattern.
+    assert call("show", "a_test", "--database", database)[0] == 2
 
 
 def test_numbers_of_63_bits_are_strings_in_json(call, database):

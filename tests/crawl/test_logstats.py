@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from typing import ClassVar
 
 from loopback import PageSpider, article, crawl, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -8,19 +9,40 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 
 @deferred_f_from_coro_f
 async def test_the_log_counts_what_was_kept_and_dropped(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.logstats")
+    caplog.set_level(logging.INFO, "scrapy_simhash.crawl")
     options = {
         "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
         "EXTENSIONS": {"scrapy_simhash.crawl.logstats.SimhashLogStats": 0},
         "LOGSTATS_INTERVAL": 0.05,
         "DOWNLOAD_DELAY": 0.1,
     }
-    with serve({"/a": article(1), "/b": article(1), "/c": article(2), "/d": b""}) as site:
-        await crawl(PageSpider, options, [f"{site}/{name}" for name in "abcd"])
-    lines = [r.getMessage() for r in caplog.records if r.name == "scrapy_simhash.crawl.logstats"]
-    assert len(lines) > 1
-    assert lines[-1] == (
-        "4 checked, 3 kept, 1 dropped: 2 unique, 1 near-duplicate, 1 not comparable. "
-        "More: scrapy simhash stats"
+
+    def headed(heading):
+        return article(1).replace(b"<p>", b"<h1>%s</h1><p>" % heading)
+
+    pages = {"/a": headed(b"May"), "/b": headed(b"May"), "/e": headed(b"June")}
+    with serve({**pages, "/c": article(2), "/d": b""}) as site:
+        await crawl(PageSpider, options, [f"{site}/{name}" for name in "abcde"])
+    names = [f"scrapy_simhash.crawl.{name}" for name in ("logstats", "end")]
+    often, last = ([r.getMessage() for r in caplog.records if r.name == one] for one in names)
+    assert "/min)" in often[0]
+    assert last[0] == (
+        "5 checked, 4 kept, 1 dropped: 3 unique, 1 near-duplicate, 1 not comparable. "
+        "To list them: scrapy simhash drops --run 1"
     )
-    assert "/min)" in lines[0]
+    assert last[1] == (
+        "Kept although another item is similar: 1, as these fields differ: page:heading 1. "
+        "To see both values: scrapy simhash drops --kept --run 1"
+    )
+
+
+@deferred_f_from_coro_f
+async def test_commands_name_a_database_that_they_would_not_find(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
+
+    class Own(PageSpider):
+        custom_settings: ClassVar = {"SIMHASH_DATABASE_URL": str(tmp_path / "own index.db")}
+
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        await crawl(Own, {}, [f"{site}/a", f"{site}/b"])
+    assert f"drops --run 1 --database '{tmp_path / 'own index.db'}'" in caplog.text

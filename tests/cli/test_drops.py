@@ -1,0 +1,111 @@
+"""``scrapy simhash drops``: what was dropped, and what was kept although a similar item exists."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from loopback import prose
+from stored import change, changed, fill
+
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.names import name_of
+
+
+def lines(answer):
+    code, out, _ = answer
+    assert code == 0
+    return [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.fixture
+def priced(tmp_path):
+    """Two items with similar texts and different prices."""
+    path = tmp_path / "priced.db"
+    with Index(f"sqlite:///{path}", namespace="shop") as index:
+        for number, text in enumerate((prose(1, 200), changed(prose(1, 200), 1)), 1):
+            document = index.document(
+                text,
+                key=f"http://a.test/{number}",
+                url=f"http://a.test/{number}",
+                facts=Facts.of({"price": fold(name_of("price"), f"{number} EUR")}),
+            )
+            document.values = {"price": f"{number} EUR", "seller": "Ann", "at": f"day {number}"}
+            index.confirm(*index.execute(claims=[document]))
+    return path
+
+
+def test_drops_are_listed_with_their_original_similarity_and_reason(call, database):
+    first, second = lines(call("drops", "--database", database))
+    assert (first["url"], first["original"]) == ("http://b.test/1", "http://a.test/1")
+    assert (first["similarity"], first["reason"]) == (1.0, "the texts are equal")
+    assert 0.9 <= second["similarity"] < 1
+    assert second["reason"] == "the texts are similar"
+    assert second.keys() >= {"action", "run", "namespace", "created", "fields"}
+    out = call("restore", "--id", second["id"], "--database", database)[1]
+    assert json.loads(out)["url"] == second["url"]
+
+
+def test_the_last_line_says_what_to_run_next(call, database):
+    err = call("drops", "--database", database)[2]
+    assert err.startswith("Run 1 of 'news': 2 dropped. ")
+    assert "scrapy simhash restore --run 1" in err
+    assert "scrapy simhash drops --kept --run 1" in err
+    assert "nothing although" in call("drops", "--kept", "--database", database)[2]
+
+
+def test_the_newest_run_is_listed_or_another_one(call, database):
+    with Index(f"sqlite:///{database}", namespace="other") as index:
+        fill(index, action="report")
+    newest = lines(call("drops", "--database", database))
+    assert {(one["run"], one["namespace"], one["action"]) for one in newest} == {
+        (2, "other", "report")
+    }
+    (older, _) = lines(call("drops", "--run", 1, "--database", database))
+    assert (older["run"], older["namespace"]) == (1, "news")
+    assert lines(call("drops", "--namespace", "news", "--database", database))[0]["run"] == 1
+    code, _, err = call("drops", "--run", 9, "--database", database)
+    assert code == 2
+    assert "no run 9" in err
+
+
+def test_what_was_kept_is_listed_with_both_values_and_the_true_similarity(call, priced):
+    assert lines(call("drops", "--database", priced)) == []
+    (kept,) = lines(call("drops", "--kept", "--database", priced))
+    assert (kept["url"], kept["original"]) == ("http://a.test/2", "http://a.test/1")
+    assert kept["reason"] == "`price` differs"
+    assert [*kept["fields"].items()] == [
+        ("price", ["1 EUR", "2 EUR"]),
+        ("at", ["day 1", "day 2"]),
+    ]
+    assert 0.9 < kept["similarity"] < 1
+    assert not kept["estimated"]
+    change(priced, "DELETE FROM simhash_texts")
+    (kept,) = lines(call("drops", "--kept", "--database", priced))
+    assert kept["estimated"]
+    assert kept["similarity"] > 0.8
+    assert kept["fields"] == {}
+
+
+def test_people_get_a_line_for_each(call, priced, database, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    (line,) = call("drops", "--kept", "--database", priced)[1].splitlines()
+    assert line.split(maxsplit=3)[1:3] == ["http://a.test/2", "http://a.test/1"]
+    assert line.endswith("`price` differs: 1 EUR -> 2 EUR")
+    equal, similar = call("drops", "--database", database)[1].splitlines()
+    assert equal.split(maxsplit=1)[0] == "1.00"
+    assert equal.index("the texts are") == similar.index("the texts are")
+
+
+def test_a_deleted_original_is_told(call, database):
+    change(database, "DELETE FROM simhash_claims WHERE key = 'page 1'")
+    assert [one["original"] for one in lines(call("drops", "--database", database))] == [None] * 2
+
+
+def test_drops_go_to_a_new_file(call, database, tmp_path):
+    path = tmp_path / "drops.jsonl"
+    assert call("drops", "-o", path, "--database", database)[:2] == (0, "")
+    assert len(path.read_text().splitlines()) == 2
+    assert call("drops", "-o", path, "--database", database)[0] == 2
