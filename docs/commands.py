@@ -38,7 +38,8 @@ file and `JOBDIR`. Shows the counts, the fields that kept items apart, a table o
 lines for the settings; Ctrl-C shows them early. The plugin need not be enabled.
 """,
     "drops": """\
-    scrapy simhash drops --run 12 | jq -r 'select(.similarity < 0.95) | .url'
+    scrapy simhash drops --kept
+    scrapy simhash drops --run 12 -o drops.jsonl
 
 A line for each item: its similarity to a stored one, both addresses and the reason, with the values
 of fields that differ. JSON Lines where standard output is no terminal, or with `--json`.
@@ -77,7 +78,8 @@ one site. A file that does not begin with `<` is a text.
     scrapy simhash restore --orphans --since 2030-01-31      # what a crash left without an original
     scrapy simhash restore --id 7926359104819234816          # one, by its number in the report
 
-An item that several crawls dropped is written once. `--id` and `--run` need no namespace. An orphan is an item that was dropped as a duplicate of one that was not stored in the end.
+An item that several crawls dropped is written once. `--id` and `--run` need no namespace. An orphan
+is an item that was dropped as a duplicate of one that was not stored in the end.
 [`--better`](best.md) returns the items that are better than what is stored. An existing file is
 never overwritten.
 """,

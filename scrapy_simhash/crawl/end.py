@@ -77,9 +77,10 @@ class CrawlEnd:
         if not checked and self.reason.startswith("simhash_"):
             return
         unique, duplicates = stats.get("unique"), stats.get("duplicates")
-        found = f"drops --run {run}" if (duplicates or dropped) and run else "stats"
+        has_more = (duplicates or dropped) and run
+        more = ("To list them", f"drops --run {run}") if has_more else ("More", "stats")
         logger.info(
-            "%d checked, %d kept, %d dropped: %d unique, %d %s%s. To list them: %s",
+            "%d checked, %d kept, %d dropped: %d unique, %d %s%s. %s: %s",
             checked,
             checked - dropped,
             dropped,
@@ -87,7 +88,8 @@ class CrawlEnd:
             duplicates,
             plural(duplicates, "near-duplicate"),
             stats.others(),
-            self._command(found),
+            more[0],
+            self._command(more[1]),
         )
         if (kept := Counter(stats.kept_apart())) and run:
             named = [f"{name} {count}" for name, count in kept.most_common(_LOGGED)]

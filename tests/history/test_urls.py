@@ -15,7 +15,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.better import better_items
 from scrapy_simhash.history.documents import read_documents
-from scrapy_simhash.history.drops import largest_groups
+from scrapy_simhash.history.drops import largest_groups, read_items
 from scrapy_simhash.history.kept import kept_beside
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pages import read_page, read_urls
@@ -71,7 +71,9 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
     owned = read_page(db, namespace, "", [identity_hash(key + A)])
     kept = kept_beside(db, namespace)
     seen = read_documents(db, namespace, limit=9)
-    found = list(better_items(db, namespace, criteria_of(["shortest-url"])))
+    better = better_items(db, namespace, criteria_of(["shortest-url"]))
+    items = read_items(db, namespace, [number for number, _, _ in better])
+    found = [(drop, kept) for (drop, *_), (_, _, kept) in zip(items, better, strict=True)]
     return {
         "match": [(one.url, one.key.removeprefix(key)) for one in index.nearest(article(1))],
         "pages": [[claim.url for claim in one.claims] for one in known.values()],
@@ -87,7 +89,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
         "kept": [(pair.url, pair.other) for pair in kept.pairs],
         "documents": [row.url for row in seen.rows],
         "urls": list(read_urls(db, namespace, seen.places).values()),
-        "better": [(one.url, one.key.removeprefix(key), kept.url) for one, _, kept in found],
+        "better": [(one.url, one.key.removeprefix(key), kept.url) for one, kept in found],
         "groups": [url for _, _, url in largest_groups(db, namespace)],
         "patterns": [(one.part, one.pages) for one in read_patterns(db, namespace)],
     }
