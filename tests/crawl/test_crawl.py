@@ -553,7 +553,7 @@ WRONG = {
     "SIMHASH_LOG_LEVEL": "LOUD",
     "SIMHASH_NAMESPACE": "{crawler}",
     "SIMHASH_FIELDS": [],
-    "SIMHASH_DATABASE_URL": "nonsense",
+    "SIMHASH_DATABASE_URL": "nonsense://",
     "SIMHASH_TIMEOUTS": 3,
 }
 
