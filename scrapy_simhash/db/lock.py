@@ -15,7 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement
@@ -23,6 +33,10 @@ from scrapy_simhash.exceptions import NamespaceGone
 
 #: The key in `Connection.info` of a function to call when the lock has been taken.
 ON_LOCK = "simhash_on_lock"
+
+# PostgreSQL analyzes the tables when the counter of a namespace passes one of these. Until then, or
+# until its autovacuum has done so, it keeps plans for empty tables, which read whole tables.
+_ANALYZED = (1 << 9, 1 << 12, 1 << 15)
 
 # Old rows of `simhash_usage` are deleted when the counter passes a multiple of this.
 _SPAN = 512
@@ -82,6 +96,15 @@ _delete_usage = CompiledStatement(
         _usage.counter >= bindparam("start"),
         _usage.counter < bindparam("stop"),
     )
+)
+_tables = (schema.claims, schema.keys, schema.texts, schema.duplicates, schema.usage)
+# What another process analyzes, or what belongs to another user, is skipped.
+_analyze = CompiledStatement(
+    text(f"ANALYZE (SKIP_LOCKED) {', '.join(table.name for table in _tables)}")
+)
+# Large tables have statistics, and new ones would take long.
+_is_small = CompiledStatement(
+    text("SELECT 1 FROM pg_class WHERE oid = to_regclass('simhash_keys') AND reltuples < 1000000")
 )
 
 
@@ -176,6 +199,9 @@ def record_usage(
         start, stop = before // _SPAN * _SPAN, held.last // _SPAN * _SPAN
         if start < stop:
             _delete_usage.ask(connection, {"here": namespace, "start": start, "stop": stop})
+        is_due = any(before < counter <= held.last for counter in _ANALYZED)
+        if is_due and _is_small.ask(connection, {}).rows:
+            _analyze.ask(connection, {})
     elif size or text_bytes or item_bytes:
         changes = {"size": size, "text_bytes": text_bytes, "item_bytes": item_bytes}
         added = {f"more_{name}": change for name, change in changes.items()}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from claims import article, rows
-from servers import ENGINES, cleared_database
+from servers import ENGINES, cleared_database, database_on, server
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import DBAPIError
 
@@ -195,3 +195,15 @@ def test_a_wait_for_one_after_the_other_is_distinguished_from_a_database_that_ha
         with pytest.raises(DBAPIError) as caught:
             connection.execute(text("SELECT pg_sleep(5)"))
         assert not has_waited_for_several(caught.value)
+
+
+def test_postgresql_has_statistics_before_its_tables_grow() -> None:
+    """Without them, plans made for empty tables read whole tables for each batch."""
+    rows_known = text("SELECT reltuples FROM pg_class WHERE relname = 'simhash_keys'")
+    with database_on(server("postgresql")) as url, Index(url) as index:
+        for start in range(0, 576, 64):
+            index.claim_many(
+                {"text": article(number), "key": str(number)} for number in range(start, start + 64)
+            )
+        with index.database.engine.connect() as connection:
+            assert connection.scalar(rows_known) > 0
