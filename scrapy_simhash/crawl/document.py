@@ -21,6 +21,7 @@ from scrapy_simhash.crawl.tracking import Page, Subject
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, read_item
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.packed import pack_text
 from scrapy_simhash.text.page import PageContent
@@ -88,6 +89,7 @@ class DocumentMaker:
             says = self._page_text(page)
             content = self._read(item, page, says)
             found = self._text(subject, content, says)
+            declared = says.declared if subject.is_alone else {}
         if subject.is_alone:
             # The callback has ended, and no other item needs the page.
             release_tree(page.response)
@@ -104,7 +106,10 @@ class DocumentMaker:
         elif content.address is not None:
             document.listing = page.visit
         document.digest = digest_on(content, page.url)
-        document.published, document.canonical = content.published, content.canonical
+        document.published = content.published
+        if content.published is None:
+            document.published = published_first(declared)
+        document.canonical = content.canonical or is_canonical(declared, [page.url])
         self._pack(document, content.facts if document.exact else document.facts)
         return document
 

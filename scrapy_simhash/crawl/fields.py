@@ -44,6 +44,12 @@ class Fields:
         return next((names for kind, names in self._of_class if isinstance(item, kind)), ())
 
 
+def irrelevant(kind: type) -> tuple[str, ...]:
+    """The fields of an item class that only tell how an item was extracted."""
+    is_zyte = any(base.__module__.partition(".")[0] == "zyte_common_items" for base in kind.__mro__)
+    return ("metadata",) if is_zyte else ()
+
+
 def _class(given: Any) -> type:
     kind = load_object("item class", given) if isinstance(given, str) else given
     if not isinstance(kind, type):

@@ -22,7 +22,7 @@ from sqlalchemy.engine import URL
 
 from scrapy_simhash.crawl import checks
 from scrapy_simhash.crawl.checks import Compare
-from scrapy_simhash.crawl.fields import Fields
+from scrapy_simhash.crawl.fields import Fields, irrelevant
 from scrapy_simhash.db.engine import check_url, sqlite_file
 from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.db.transactions import Database
@@ -166,7 +166,8 @@ class Settings:
     def ignored(self, item: Any) -> Sequence[str]:
         """The irrelevant fields of an item."""
         ignored = () if self.ignore_fields is None else self.ignore_fields.of(item)
-        return (*ignored, *filter(None, (self.group_field, self.change_field)))
+        written = filter(None, (self.group_field, self.change_field))
+        return (*ignored, *irrelevant(type(item)), *written)
 
     def leaves_out(self, verdict: Verdict) -> bool:
         """Whether an item with this verdict is not to be stored."""

@@ -100,6 +100,34 @@ async def test_the_better_copies_come_with_what_they_replace(settings, call, cap
         assert better(call, settings, "--prefer", "https")[0] == []
 
 
+@pytest.mark.parametrize("is_parsed", [True, False])
+@deferred_f_from_coro_f
+async def test_what_the_head_of_a_page_declares_counts(settings, call, is_parsed):
+    def headed(number, *tags):
+        return page(number).replace(b"<head>", f"<head>{''.join(tags)}".encode())
+
+    canonical = f'<link rel="canonical" href="{OWN}/{{}}">'
+    date = '<meta property="article:published_time" content="2026-11-{:02}T10:00:00+00:00">'
+    hosts = {
+        "mirror.example": {
+            "/0": headed(0, canonical.format(0), date.format(2)),
+            "/1": headed(1, date.format(1)),
+        },
+        "own.example": {
+            "/0": headed(0, canonical.format(0), date.format(1)),
+            "/1": headed(1, date.format(2)),
+        },
+    }
+    urls = [f"http://{host}{path}" for host in hosts for path in hosts[host]]
+    spider = StorySpider if is_parsed else PageSpider
+    with serve_hosts(hosts) as through:
+        await crawl(spider, settings | STORES | through, urls)
+    for criterion in ("canonical", "earliest"):
+        (found,) = better(call, settings, "--prefer", criterion)[0]
+        assert found["replaces"]["url"] == "http://mirror.example/0"
+        assert (found["item"]["url"], found["by"]) == (f"{OWN}/0", criterion)
+
+
 @deferred_f_from_coro_f
 async def test_the_guide_brings_a_feed_up_to_date(settings, call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
