@@ -19,7 +19,7 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, Subject
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, read_item
+from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, read_item, short
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
@@ -121,7 +121,7 @@ class DocumentMaker:
         """
         settings = self._settings
         if settings.values and facts is not None:
-            document.values = facts.shown
+            document.values = {name: short(value) for name, value in facts.shown.items()}
         if settings.text_budget and (document.text or document.values):
             document.packed = pack_text(document.text or "", document.values)
 

@@ -23,7 +23,7 @@ from scrapy_simhash.simhash.measure import common
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.markup import short
 from scrapy_simhash.text.page import PageContent, read_page
-from scrapy_simhash.text.page_facts import details, page_facts
+from scrapy_simhash.text.page_facts import PageReader
 
 #: Why a page has no text to compare.
 NoText = Literal["no_text", "no_main_text", "not_text", "too_complex", "too_large"]
@@ -93,19 +93,20 @@ class PageText:
         return "no_main_text" if says.text.strip() and not says.is_representative else says
 
     @cached_property
-    def _values(self) -> dict[str, str]:
-        return {} if isinstance(self._root, str) else page_facts(self._root)
+    def _says(self) -> PageReader | None:
+        return None if isinstance(self._root, str) else PageReader(self._root)
 
     @cached_property
     def facts(self) -> Facts:
         """The facts of the page; none of a page that can't be read."""
-        return self._facts(self._values)
+        return Facts() if self._says is None else self._facts(self._says.facts)
 
     @cached_property
     def details(self) -> Facts:
         """The numbers in the tables of a page that the spider has parsed."""
-        root = self._root if self._is_parsed else ""
-        return Facts() if isinstance(root, str) else self._facts(details(root))
+        if not self._is_parsed or self._says is None:
+            return Facts()
+        return self._facts(self._says.details)
 
     def _facts(self, values: Mapping[str, str]) -> Facts:
         since, now = self._crawl()
@@ -141,7 +142,7 @@ class PageText:
 
     def name(self) -> str:
         """Its title without the names of its site and section, but with the numbers in these."""
-        name = self._values.get("page:title", self.title)
+        name = self.title if self._says is None else self._says.titles.title or self.title
         rest = self.title.replace(name, " ", 1) if name in self.title else ""
         return " ".join([name, *filter(None, _NUMBERS.findall(rest))])
 

@@ -25,6 +25,9 @@ _MOST = 4 << 20
 
 def changes_of(new: str, old: str) -> Changes:
     """How a text differs from an earlier one; the numbers that tell its state are left out."""
+    changes = Changes.of(new, old)
+    if not changes.has_numbers():  # as in most copies
+        return changes
     return Changes.of(without_state(new), without_state(old))
 
 

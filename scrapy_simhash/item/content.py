@@ -283,7 +283,7 @@ class _Prose:
 
     def __init__(self, *, markup: bool) -> None:
         self.facts: dict[str, Folded] = {}
-        self.shown: dict[str, str] = {}
+        self.shown: dict[str, Any] = {}
         self._markup = markup
         self._values: list[str] = []
 
@@ -327,7 +327,7 @@ class _Prose:
         if folded is not None and folded.kind >= at_least:
             self.facts[name] = folded
             if len(self.shown) < _SHOWN:
-                self.shown[name] = _short(value)
+                self.shown[name] = value
 
     def _prose(self, name: str, texts: list[str | Printed]) -> str:
         """The text of a value if it is prose, else ""."""
@@ -347,10 +347,10 @@ class _Prose:
         return "" if is_json or is_encoded(text) or is_address(name_of(name), text) else text
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     """A value as people know it, shortened."""
     if type(value) is list:
-        value = ", ".join(_short(inner) for inner in value[:_SHOWN])
+        value = ", ".join(map(short, value[:_SHOWN]))
     text = str(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 

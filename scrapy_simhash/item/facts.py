@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from scrapy_simhash.item.folding import (
     AMOUNT,
@@ -63,20 +63,20 @@ class Facts:
             value, sorted by the first.
         names: the names by their hashes; empty for facts that were stored.
         values: the values likewise.
-        shown: the values as people know them, shortened, by name.
+        shown: the values as they were given, by name.
     """
 
     records: tuple[tuple[int, int, int], ...] = ()
     names: Mapping[int, str] = field(default_factory=dict, compare=False)
     values: Mapping[int, Folded] = field(default_factory=dict, compare=False)
-    shown: Mapping[str, str] = field(default_factory=dict, compare=False)
+    shown: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(
         cls,
         fields: Mapping[str, Folded],
         secret: bytes = b"",
-        shown: Mapping[str, str] = MappingProxyType({}),
+        shown: Mapping[str, Any] = MappingProxyType({}),
     ) -> Self:
         """The facts of fields.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from scrapy_simhash.features.tokens import normal
@@ -101,6 +102,7 @@ class Written(NamedTuple):
     zone: str = ""
 
 
+@lru_cache(maxsize=64)  # a value is asked about as a moment and as a date
 def read_date(text: str) -> Written | None:
     """Read a folded text that is nothing but a date, maybe with a time, or a time alone."""
     if len(text) > _LENGTH or not _ALLOWED.fullmatch(text):
@@ -128,8 +130,11 @@ def is_within(value: Any, start: float, stop: float) -> bool:
     of the last minutes. Without a time zone it counts as UTC and as local time. A date alone does
     not count: many things have it.
     """
-    if type(value) is str and not _MACHINE.match(value) and not _EPOCH.fullmatch(value):
-        start = max(start, stop - _RECENT)
+    if type(value) is str:
+        if not _may_be_moment(value):
+            return False
+        if not _MACHINE.match(value) and not _EPOCH.fullmatch(value):
+            start = max(start, stop - _RECENT)
     return any(start <= moment <= stop for moment in _moments(value))
 
 
@@ -155,6 +160,7 @@ def is_relative(value: Any, *, dated: bool) -> bool:
     return bool(_AGO.fullmatch(text) or (dated and _TODAY.fullmatch(text)))
 
 
+@lru_cache(maxsize=64)
 def _folded(text: str) -> str:
     return " ".join(normal(text, "NFKC").casefold().split())
 
@@ -194,10 +200,14 @@ def _told(clock: re.Match[str]) -> tuple[str, str, str]:
     return f"{told:%H:%M}", seconds, zone
 
 
+def _may_be_moment(text: str) -> bool:
+    return len(text) <= _LENGTH and _TIME.search(text) is not None
+
+
 def _moments(value: Any) -> Iterator[float]:
     """The seconds since the epoch that a value may stand for."""
     kind = type(value)
-    if kind is str and len(value) <= _LENGTH and _TIME.search(value):
+    if kind is str and _may_be_moment(value):
         if _EPOCH.fullmatch(value):
             yield from _moments(float(value))
         elif (written := read_date(_folded(value))) and written.clock:

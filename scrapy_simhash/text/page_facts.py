@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from html import unescape
 from itertools import islice
@@ -173,58 +173,89 @@ _NAMES = ("page:title", "page:heading")
 def page_facts(root: HtmlElement) -> dict[str, str]:
     """The facts of a page by their names.
 
-    Args:
-        root: the page as an lxml tree, which is not changed.
+    Values have 1 to 256 characters, white space collapsed. Missing ones are left out:
 
-    Returns:
-        Values of 1 to 256 characters, white space collapsed. Missing ones are left out:
+    - "page:title", or only the heading if the title adds something to it, such as the name of the
+      site, so that a page and its print view have equal titles;
+    - "page:heading", the h1 that the title holds, or else og:title holds, or else the first;
+    - "page:headline", the one for other sites, if it differs from both;
+    - "page:datePublished", "page:startDate", "page:price", "page:priceCurrency", "page:sku",
+      "page:gtin", "page:mpn", "page:isbn", "page:productID": the first such property in JSON-LD, or
+      else in microdata, or else in a meta element;
+    - "page:datePosted", "page:identifier", "page:addressLocality" likewise, as of job ads;
+    - "page:time", the first time beside the heading, if none of the dates is known;
+    - "page:details", a hash of the numbers in rows of two short cells.
 
-        - "page:title", or only the heading if the title adds something to it, such as the name of
-          the site, so that a page and its print view have equal titles;
-        - "page:heading", the h1 that the title holds, or else og:title holds, or else the first;
-        - "page:headline", the one for other sites, if it differs from both;
-        - "page:datePublished", "page:startDate", "page:price", "page:priceCurrency", "page:sku",
-          "page:gtin", "page:mpn", "page:isbn", "page:productID": the first such property in
-          JSON-LD, or else in microdata, or else in a meta element;
-        - "page:datePosted", "page:identifier", "page:addressLocality" likewise, as of job ads;
-        - "page:time", the first time beside the heading, if none of the dates is known;
-        - "page:details", a hash of the numbers in rows of two short cells.
-
-        Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset; days
-        have no time.
+    Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset; days have no
+    time. The page is not changed.
     """
-    markup = read_markup(root)
-    metas = markup.metas
-    element, heading, title = find_titles(markup)
-    surroundings = _surroundings(root, element)
-    facts = {name: value for name, value in zip(_NAMES, (title, heading), strict=True) if value}
-    for name, value in (
-        *_json_properties(markup.scripts, [title, heading, metas.get("og:title", "")]),
-        *_microdata(markup.items, surroundings),
-        *((META[name], value) for name, value in metas.items() if name in META),
-    ):
-        if name not in facts and (usual := _usual(name, value)):
-            facts[name] = usual
-    if markup.times and not _DATES & facts.keys():
-        times = islice(root.iter("{*}time"), markup.times)
-        if time := _time(times, surroundings):
-            facts["page:time"] = time
-    if details := _details(root, surroundings):
-        facts["page:details"] = details
-    headline = facts.get("page:headline")
-    if headline and (agree(headline, title) or agree(headline, heading)):
-        del facts["page:headline"]
-    return facts
+    return PageReader(root).facts
 
 
-def _ancestors(element: HtmlElement | None) -> set[HtmlElement]:
-    return set() if element is None else {element, *element.iterancestors()}
+class PageReader:
+    """Reads the facts of a page: nothing before it is asked for, and each part once."""
 
+    def __init__(self, root: HtmlElement) -> None:
+        self._root = root
 
-def _surroundings(root: HtmlElement, heading: HtmlElement | None) -> set[HtmlElement]:
-    """What stands around the heading, and around the article if the page has only one."""
-    articles = list(islice(root.iter("{*}article"), 2))
-    return _ancestors(heading) | (_ancestors(articles[0]) if len(articles) == 1 else set())
+    @cached_property
+    def _markup(self) -> Markup:
+        return read_markup(self._root)
+
+    @cached_property
+    def titles(self) -> Titles:
+        """The names of the page."""
+        return find_titles(self._markup)
+
+    @cached_property
+    def _surroundings(self) -> set[HtmlElement]:
+        """What stands around the heading, and around the article if the page has only one."""
+        articles = list(islice(self._root.iter("{*}article"), 2))
+        alone = articles if len(articles) == 1 else []
+        inner = (one for one in (self.titles.element, *alone) if one is not None)
+        return {around for one in inner for around in (one, *one.iterancestors())}
+
+    @cached_property
+    def details(self) -> dict[str, str]:
+        """The one fact "page:details", if there is any such row.
+
+        Without the names of the rows, which an interface has in another language.
+        """
+        found = []
+        for row in _rows(self._root):
+            cells = (row, *row.itersiblings("dd")) if row.tag == "dt" else row.iterchildren("*")
+            label, content = islice(cells, 2)
+            if not (key := _short_text(label, _KEY)) or not (value := _short_text(content, _CELL)):
+                continue
+            if not _DIGIT.search(value) or any(
+                (state := state_of(cell)) and state.fullmatch(value) for cell in (key, value)
+            ):
+                continue
+            if _is_beside(row, self._surroundings):
+                found.append(_fold(value))
+        numbers = "\x1f".join(sorted(found)).encode()
+        return {"page:details": blake2b(numbers, digest_size=8).hexdigest()} if found else {}
+
+    @cached_property
+    def facts(self) -> dict[str, str]:
+        """All facts; see `page_facts`."""
+        metas, (_, heading, title) = self._markup.metas, self.titles
+        facts = {name: value for name, value in zip(_NAMES, (title, heading), strict=True) if value}
+        for name, value in (
+            *_json_properties(self._markup.scripts, [title, heading, metas.get("og:title", "")]),
+            *_microdata(self._markup.items, self._surroundings),
+            *((META[name], value) for name, value in metas.items() if name in META),
+        ):
+            if name not in facts and (usual := _usual(name, value)):
+                facts[name] = usual
+        if self._markup.times and not _DATES & facts.keys():
+            times = islice(self._root.iter("{*}time"), self._markup.times)
+            if time := _time(times, self._surroundings):
+                facts["page:time"] = time
+        headline = facts.get("page:headline")
+        if headline and (agree(headline, title) or agree(headline, heading)):
+            del facts["page:headline"]
+        return facts | self.details
 
 
 def _is_beside(element: HtmlElement, surroundings: set[HtmlElement]) -> bool:
@@ -265,35 +296,6 @@ def _rows(root: HtmlElement) -> list[HtmlElement]:
     core = tree_core()
     made = None if core is None else core.rows(root)
     return _TWO_CELLS(root)[:_ROWS] if made is None else made
-
-
-def details(root: HtmlElement) -> dict[str, str]:
-    """The one fact "page:details" alone, which takes a tenth of the time; of the first heading."""
-    surroundings = _surroundings(root, next(root.iter("{*}h1"), None))
-    found = _details(root, surroundings)
-    return {"page:details": found} if found else {}
-
-
-def _details(root: HtmlElement, surroundings: set[HtmlElement]) -> str:
-    """A hash of the numbers that short rows of tables and lists tell about the page.
-
-    Without the names of the rows, which an interface has in another language.
-    """
-    found = []
-    for row in _rows(root):
-        cells = (row, *row.itersiblings("dd")) if row.tag == "dt" else row.iterchildren("*")
-        label, content = islice(cells, 2)
-        if not (key := _short_text(label, _KEY)) or not (value := _short_text(content, _CELL)):
-            continue
-        if not _DIGIT.search(value) or any(
-            (state := state_of(cell)) and state.fullmatch(value) for cell in (key, value)
-        ):
-            continue
-        if _is_beside(row, surroundings):
-            found.append(_fold(value))
-    if not found:
-        return ""
-    return blake2b("\x1f".join(sorted(found)).encode(), digest_size=8).hexdigest()
 
 
 def _microdata(
