@@ -53,12 +53,11 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("action", ["drop", pytest.param("skip", marks=pytest.mark.slow)])
-def test_looking_at_a_page_claims_nothing(project: Path, action: str) -> None:
+def test_looking_at_a_page_claims_nothing(project: Path) -> None:
     def run(*commands: list[str]) -> None:
         processes = [
             subprocess.Popen(
-                [sys.executable, "-m", "scrapy", *command, "-s", f"SIMHASH_ON_DUPLICATE={action}"],
+                [sys.executable, "-m", "scrapy", *command],
                 cwd=project,
                 env=environment,
                 stdout=subprocess.PIPE,

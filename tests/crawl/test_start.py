@@ -309,21 +309,26 @@ class Offline(scrapy.Spider):
 """
 
 
+WRONG = {
+    "setting": ("SIMHASH_TIMEOUT", 0, "SIMHASH_TIMEOUT = 0"),
+    "database": ("SIMHASH_DATABASE_URL", "sqlite:///none/index.db", "there is no folder none"),
+}
+
+
 @pytest.mark.parametrize(
-    "script",
-    ["scrapy", *(pytest.param(name, marks=pytest.mark.slow) for name in list(SCRIPTS)[1:])],
-)
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
+    ("script", "wrong"),
     [
-        ("SIMHASH_TIMEOUT", 0, "SIMHASH_TIMEOUT = 0"),
-        ("SIMHASH_DATABASE_URL", "sqlite:///none/index.db", "there is no folder none"),
+        ("scrapy", "setting"),
+        ("scrapy", "database"),
+        pytest.param("process", "database", marks=pytest.mark.slow),
+        pytest.param("other reactor", "setting", marks=pytest.mark.slow),
+        pytest.param("notebook", "database", marks=pytest.mark.slow),
     ],
-    ids=["setting", "database"],
 )
 def test_however_it_is_run_there_is_one_line_and_the_process_knows_that_it_failed(
-    tmp_path, script, name, value, message
+    tmp_path, script, wrong
 ):
+    name, value, message = WRONG[wrong]
     (tmp_path / "spider.py").write_text(SPIDER % f"{name!r}: {value!r}")
     (tmp_path / "script.py").write_text(SCRIPTS[script])
     ended = subprocess.run(

@@ -164,12 +164,18 @@ async def test_with_pass_the_table_has_what_first_crawls_of_the_same_pages_store
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("mode", MODES)
+#: In both modes, or in one of them if the crawls above have visited the site in both.
+VISITED = [(case, mode) for case in ALONE for mode in MODES]
+VISITED += [(case, MODES[number % 2]) for number, case in enumerate(PLAIN)]
+
+
 @pytest.mark.parametrize(
-    "case",
+    ("case", "mode"),
     [
-        pytest.param(case, id=case.name, marks=() if case.quick else pytest.mark.slow)
-        for case in ALONE + PLAIN
+        pytest.param(
+            case, mode, id=f"{case.name}-{mode}", marks=() if case.quick else pytest.mark.slow
+        )
+        for case, mode in VISITED
     ],
 )
 @deferred_f_from_coro_f
