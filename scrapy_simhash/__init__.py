@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch, SchemeMismatch, SettingError
 
 if TYPE_CHECKING:
-    from scrapy_simhash.crawl.addon import Addon
+    from scrapy_simhash.crawl.components import Addon
     from scrapy_simhash.crawl.errors import NearDuplicateItem
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.verdict import Match, Verdict
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Addon": "crawl.addon",
+    "Addon": "crawl.components",
     "Index": "index.index",
     "Match": "index.verdict",
     "NearDuplicateItem": "crawl.errors",

@@ -15,7 +15,6 @@ from spidermon import MonitorSuite, monitors
 from spidermon.contrib.scrapy.monitors.base import BaseScrapyMonitor
 
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.db.transactions import Database
 
 #: The limits, as shares of the items that were checked, with their defaults.
 LIMITS = {
@@ -85,14 +84,8 @@ class SimhashMonitor(BaseScrapyMonitor):  # type: ignore[misc]
         # Slow to import, and only needed once the crawl has ended.
         from scrapy_simhash.history.namespaces import read_stats  # noqa: PLC0415
 
-        settings = Settings.of(self.data.crawler)
         spider: Spider = self.data.spider
-        database = Database(
-            settings.locate_database(),
-            options=settings.engine_options,
-            timeout=settings.timeout,
-            secret=settings.secret,
-        )
+        database = Settings.of(self.data.crawler).open_database()
         try:
             return read_stats(database, spider.name, limit=_LAST)
         finally:

@@ -32,9 +32,8 @@ from scrapy_simhash.cli.arguments import output_file, positive
 from scrapy_simhash.cli.output import open_console
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.tune import print_tuned, tuned
-from scrapy_simhash.crawl import end, pipeline
-from scrapy_simhash.crawl.addon import Addon
-from scrapy_simhash.crawl.pipeline import SimhashPipeline
+from scrapy_simhash.crawl import components, end
+from scrapy_simhash.crawl.components import Addon, SimhashPipeline
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import Subject, read_subject, sum_stats
 from scrapy_simhash.report.verdict import in_sentences, in_words, skipped_in_words
@@ -145,7 +144,7 @@ def _crawl(settings: ScrapySettings, options: Options) -> tuple[Crawler, Mapping
     """
     process = _process(settings)
     # These warn that nothing is stored, which is intended here, or repeat what is printed below.
-    for module in (pipeline, end):
+    for module in (components, end):
         module.logger.setLevel(logging.ERROR)
     crawler = process.create_crawler(_spider(process, options.spider))
     name = crawler.spidercls.name

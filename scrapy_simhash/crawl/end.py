@@ -18,7 +18,6 @@ from scrapy_simhash.crawl.scrapy_internals import replaces_feeds
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.item.facts import PAGE, TELLING
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.visible import plural, shortened
@@ -219,12 +218,7 @@ class CrawlEnd:
         from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415
 
         settings, name = self.settings, self._namespace
-        database = Database(
-            settings.locate_database(),
-            options=settings.engine_options,
-            timeout=settings.timeout,
-            secret=settings.secret,
-        )
+        database = settings.open_database()
         try:
             namespace = choose_namespace(database, name)
             for advice in advise(database, namespace, run):

@@ -193,6 +193,15 @@ class Settings:
             return str(path.absolute())
         return shown_url(url)
 
+    def open_database(self) -> Database:
+        """The database of earlier crawls."""
+        return Database(
+            self.locate_database(),
+            options=self.engine_options,
+            timeout=self.timeout,
+            secret=self.secret,
+        )
+
     def open_index(self, database: Database, namespace: str, run: Run | None = None) -> Index:
         """The index of a namespace."""
         return Index(

@@ -5,24 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from scrapy.cmdline import execute
-from scrapy.settings import Settings
 
 from scrapy_simhash.cli import explain
 from scrapy_simhash.index.index import Index
-
-
-@pytest.fixture
-def call(capsys):
-    """Call the command; gives its exit code, standard output and standard error."""
-
-    def call(*arguments, **given):
-        with pytest.raises(SystemExit) as ended:
-            execute(["scrapy", "simhash", *map(str, arguments)], Settings(given))
-        out, err = capsys.readouterr()
-        return ended.value.code, out, err
-
-    return call
 
 
 def text(seed: object, words: int = 40) -> str:

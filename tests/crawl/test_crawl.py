@@ -23,10 +23,9 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash import Index, NearDuplicateItem, SettingError
+from scrapy_simhash.crawl.components import SimhashPipeline, SimhashSpiderMiddleware
 from scrapy_simhash.crawl.logstats import SimhashLogStats
-from scrapy_simhash.crawl.pipeline import SimhashPipeline
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.crawl.spidermiddleware import SimhashSpiderMiddleware
 from scrapy_simhash.simhash.scheme import load_scheme
 
 
@@ -629,10 +628,8 @@ async def test_the_settings_of_a_crawl_are_read_once(settings, monkeypatch):
 async def test_the_components_work_where_the_project_puts_them(settings):
     manual = {
         "ADDONS": {},
-        "SPIDER_MIDDLEWARES": {
-            "scrapy_simhash.crawl.spidermiddleware.SimhashSpiderMiddleware": 543
-        },
-        "ITEM_PIPELINES": {"scrapy_simhash.crawl.pipeline.SimhashPipeline": 250},
+        "SPIDER_MIDDLEWARES": {"scrapy_simhash.crawl.components.SimhashSpiderMiddleware": 543},
+        "ITEM_PIPELINES": {"scrapy_simhash.crawl.components.SimhashPipeline": 250},
     }
     with serve({"/a": article(1), "/b": article(1)}) as site:
         done = await crawl(PageSpider, settings | manual, [f"{site}/a", f"{site}/b"])

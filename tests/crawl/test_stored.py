@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from io import BytesIO
 
 import pytest
 import scrapy
@@ -13,6 +12,7 @@ from scrapy.extensions.feedexport import ItemFilter
 from scrapy.utils.defer import deferred_f_from_coro_f, maybe_deferred_to_future
 from stored import rows_of
 from twisted.internet.threads import deferToThread
+from visited_sites import FailsToStore
 from visits import IN_ORDER
 
 from scrapy_simhash import Index
@@ -255,18 +255,6 @@ async def test_an_outcome_belongs_to_its_item(settings, urls, kind):
     done = await crawl(PageSpider, settings | pipelines(kind), urls)
     assert groups(done.crawler.pipeline.stored) == EVERY
     assert done.stats["claims/released"] == done.stats["claims/confirmed"] == GROUPS
-
-
-class FailsToStore:
-    def __init__(self, uri, *, feed_options=None):
-        pass
-
-    def open(self, spider):
-        return BytesIO()
-
-    def store(self, file):
-        file.close()
-        raise OSError("the bucket is gone")
 
 
 @deferred_f_from_coro_f

@@ -13,9 +13,7 @@ from typing import Any
 HARD_KILL = 180
 
 _context = get_context("forkserver")
-_context.set_forkserver_preload(
-    ["__main__", "scrapy.crawler", "scrapy_simhash.crawl.addon", "scrapy_simhash.crawl.pipeline"]
-)
+_context.set_forkserver_preload(["__main__", "scrapy.crawler", "scrapy_simhash.crawl.components"])
 
 
 def start(call: Callable[..., Any], *arguments: object, log: Path) -> ForkServerProcess:

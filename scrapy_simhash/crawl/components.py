@@ -1,0 +1,87 @@
+"""What Scrapy enables: the add-on, the spider middleware and the item pipeline."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from typing import Any, Self
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import FeedExporter
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
+
+from scrapy_simhash.crawl.deduplicator import Deduplicator
+from scrapy_simhash.crawl.logstats import SimhashLogStats
+from scrapy_simhash.crawl.scrapy_internals import may_store_after
+
+logger = logging.getLogger(__name__)
+
+
+class SimhashSpiderMiddleware:
+    """Passes on the output of callbacks; with "skip" it does not run those of duplicate pages."""
+
+    def __init__(self, deduplicator: Deduplicator) -> None:
+        self._deduplicator = deduplicator
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Called by Scrapy; raises as :meth:`Deduplicator.of` does."""
+        return cls(Deduplicator.of(crawler))
+
+    async def process_spider_output(
+        self, response: Response, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        """Called by Scrapy with the output of a callback."""
+        async for output in self._deduplicator.output(response, result):
+            yield output
+
+
+class SimhashPipeline:
+    """Checks each item, and drops duplicates before they are stored."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._deduplicator = Deduplicator.of(crawler)
+        crawler.signals.connect(self.spider_opened, signals.spider_opened)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Called by Scrapy; raises as :meth:`Deduplicator.of` does."""
+        return cls(crawler)
+
+    def spider_opened(self) -> None:
+        """Handle the signal: warn if there is neither a feed nor another pipeline after this one.
+
+        The claims of such a crawl are confirmed all the same, as an extension or a middleware may
+        store its items. But it may also be a trial run, which should leave nothing behind.
+        """
+        may_be_stored = may_store_after(self._crawler, self)
+        self._deduplicator.watch_storage(may_store_after=may_be_stored)
+        if self._crawler.get_extension(FeedExporter) is None and not may_be_stored:
+            logger.warning(
+                "Nothing stores the items of this crawl: it has no feed, and no item pipeline "
+                "after SimhashPipeline. They are remembered as stored, so later crawls may drop "
+                "them. For a trial run add -s SIMHASH_ENABLED=0, or -o and a file; if an extension "
+                "or a middleware stores the items, ignore this"
+            )
+
+    async def process_item(self, item: Any) -> Any:
+        """Called by Scrapy with each item; raises NearDuplicateItem to drop it."""
+        return await self._deduplicator.process(item)
+
+
+class Addon:
+    """Enables the components of this package, unless the project has placed them itself."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Called by Scrapy before the crawl starts."""
+        for setting, component, place in (
+            # Closest to the engine: it must not see what other spider middlewares filter out.
+            ("SPIDER_MIDDLEWARES", SimhashSpiderMiddleware, 40),
+            # Before pipelines that store items, or replace them by other objects.
+            ("ITEM_PIPELINES", SimhashPipeline, 100),
+            ("EXTENSIONS", SimhashLogStats, 0),
+        ):
+            settings.setdefault_in_component_priority_dict(setting, component, place)
