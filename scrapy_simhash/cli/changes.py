@@ -131,7 +131,8 @@ def _line(found: tuple[Change, str]) -> str:
     if change.origin:
         parts.append(f"from {shortened(change.origin, _ADDRESS)}")
     parts += (
-        f"{shortened(name, VALUE)}: {in_values(*change.fields[name])}" for name in change.fields
+        f"{shortened(name, VALUE)}: {in_values(*values)}" if any(values) else name
+        for name, values in change.fields.items()
     )
     if change.similarity not in {None, 1.0}:
         parts.append(f"similarity {format_similarity(change.similarity, estimated=False)}")

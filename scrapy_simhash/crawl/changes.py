@@ -26,15 +26,13 @@ def written(change: Change) -> dict[str, Any]:
     since = datetime.fromtimestamp(change.since, UTC).isoformat(timespec="seconds")
     more: dict[str, Any] = {
         "from": change.origin,
-        "similarity": None if change.similarity is None else round(change.similarity, 4),
         "fields": {name: list(values) for name, values in change.fields.items()},
         "back": change.is_back,
     }
-    return {
-        "status": change.status,
-        "since": since,
-        **{name: value for name, value in more.items() if value or value == 0.0},
-    }
+    found: dict[str, Any] = {"status": change.status, "since": since}
+    if change.similarity is not None:
+        found["similarity"] = round(change.similarity, 4)
+    return found | {name: value for name, value in more.items() if value}
 
 
 class Completeness:

@@ -169,7 +169,10 @@ class DocumentMaker:
             if isinstance(found, str):
                 return found
             if subject.is_alone:
-                return _main_text(found, content.facts.joined(says.facts))
+                facts = content.facts.joined(says.facts)
+                if content.text:
+                    facts = facts.with_rest(content.text, self._secret)
+                return _main_text(found, facts)
             # The facts of the page may be those of its other items.
             return _Text(found.text, content.facts)
         if not content.text:

@@ -193,7 +193,7 @@ class CrawlEnd:
                 self._command(f"changes --run {run} --namespace {namespace}"),
             )
         for name, count in self.stats.changed_alone().items():
-            is_told = name.startswith(PAGE) or name_of(name).marks & {*TELLING, "title"}
+            is_told = name.startswith((PAGE, "(")) or name_of(name).marks & {*TELLING, "title"}
             if count >= _MANY and count * 2 > found["changed"] and not is_told:
                 logger.info(
                     "Changed in the field %r alone: %d of %d. If that does not matter: "

@@ -103,12 +103,16 @@ def expire_claims(index: Index, before: float) -> int:
 def delete_outdated(index: Index) -> None:
     """Delete the claims that this run has replaced, now that it has stored what replaces them.
 
-    Claims that were found again meanwhile stay.
+    Claims that were found again meanwhile stay, and texts that an earlier change refers to.
 
     Raises:
         IndexUnavailable: the database did not answer in time; some are left.
     """
-    row, outdated = schema.claims.c, index.lookup.outdated
+    row, outdated, noted = schema.claims.c, index.lookup.outdated, schema.changes.c
+    if not outdated:
+        return
+    of_changes = select(noted.claim).where(noted.namespace == index.id, noted.claim > 0)
+    changed = set(index.database.read(lambda one: one.execute(of_changes).scalars().all()))
     wanted = select(row.epoch, *(row[name] for name in DELETION_COLUMNS)).where(
         row.namespace == index.id, is_in(index.database.dialect, row.id, "numbers")
     )
@@ -119,7 +123,11 @@ def delete_outdated(index: Index) -> None:
             found = connection.execute(wanted, parameters)
             gone = [tuple(claim) for epoch, *claim in found if epoch == outdated[claim[0]].epoch]
             for keeps in (True, False):
-                some = [claim for claim in gone if outdated[claim[0]].keeps_text is keeps]
+                some = [
+                    claim
+                    for claim in gone
+                    if (outdated[claim[0]].keeps_text or claim[0] in changed) is keeps
+                ]
                 writer.delete(some, orphaned=False, texts=not keeps)
 
     numbers = sorted(outdated)
@@ -183,6 +191,7 @@ def expire_changes(index: Index, before: float) -> None:
         text.duplicate == 0,
         ~is_there,
         text.claim.not_in(select(row.before).where(here)),
+        text.claim.not_in(select(row.claim).where(here)),
     )
     found = index.database.read(lambda connection: connection.execute(wanted).scalars().all())
 

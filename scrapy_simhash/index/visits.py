@@ -50,7 +50,7 @@ from typing import Literal, NamedTuple
 from scrapy_simhash.db.schema import CONFIRMED, EXACT, PENDING
 from scrapy_simhash.index.rule import Met, Rule, are_equal
 from scrapy_simhash.index.verdict import Place, Row, Status
-from scrapy_simhash.item.facts import Facts, changed_facts
+from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts
 from scrapy_simhash.item.urls import same_site
 
 
@@ -209,7 +209,8 @@ def is_unchanged(mine: Row, old: Row | Place, similarity: float | None, rule: Ru
         return False
     if mine.facts is None or old.facts is None:
         return mine.facts == old.facts
-    return not changed_facts(Facts.unpack(mine.facts), Facts.unpack(old.facts))
+    changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(old.facts))
+    return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
 
 
 def adds_text(mine: Row, met: Met) -> bool:

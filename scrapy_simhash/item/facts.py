@@ -35,12 +35,16 @@ PAGE = "page:"
 
 #: The name of the fact that holds the numbers of the compared text.
 NUMBERS_OF_TEXT = "(numbers)"
+#: The name of the fact that holds an item's own text, where its page's main text is compared.
+REST_OF_ITEM = "(rest of the item)"
 _OTHERS = "(others)"  # all fields beyond the limit, as one
 
 
 #: Marks of names whose values tell which thing an item is.
 TELLING: frozenset[Mark] = frozenset({"code", "dated", "price", "serial"})
 _NUMBERS_KEY, _DETAILS_KEY = name_of(NUMBERS_OF_TEXT).key, name_of("page:details").key
+#: The hash of the name `REST_OF_ITEM`.
+REST_KEY = name_of(REST_OF_ITEM).key
 
 # A date or a time of day in a number; in a text, also the name of a day, or a month with a number.
 _DATED_NUMBER = re.compile(r"\b(?:19|20|21)\d{6}\b|\b\d{9}")
@@ -104,6 +108,8 @@ class Facts:
     def may_vary(self, key: int) -> bool:
         """Whether a value may be of no importance: no title, code, date, amount, fact of a page."""
         name, value = self.names.get(key, ""), self.values.get(key)
+        if key == REST_KEY:
+            return True
         if value is None or value.kind not in {TEXT, NUMBER} or name.startswith((PAGE, "(")):
             return False
         if name_of(name).marks & TELLING:
@@ -124,6 +130,12 @@ class Facts:
             records.append((key, NUMBERS, value))
         names = {**self.names, key: NUMBERS_OF_TEXT}
         return replace(self, records=tuple(sorted(records)), names=names)
+
+    def with_rest(self, text: str, secret: bytes = b"") -> Self:
+        """Add the item's own text: it makes no other item, but another version."""
+        value = _hash(" ".join(text.casefold().split()), secret)
+        records = sorted((*self.records, (REST_KEY, TEXT, value)))
+        return replace(self, records=tuple(records), names={**self.names, REST_KEY: REST_OF_ITEM})
 
     def joined(self, other: Facts) -> Self:
         """These facts and others, with other names."""
@@ -201,7 +213,7 @@ def conflict(
     is_titled = equal_titles(new, stored)
     left_out = _left_out(state=state, view=view, is_titled=is_titled)
     # A print view may have a table with fewer rows.
-    unread = {_NUMBERS_KEY: not numbers, _DETAILS_KEY: view is not None}
+    unread = {_NUMBERS_KEY: not numbers, _DETAILS_KEY: view is not None, REST_KEY: True}
     found = []
     for name, kind, value in new.records:
         other = held.get(name)
@@ -237,8 +249,8 @@ def _left_out(*, state: bool, view: View | None, is_titled: bool | None) -> set[
 def changed_facts(new: Facts, old: Facts) -> set[int]:
     """The hashes of the names of facts that differ between two versions of one thing.
 
-    The numbers of the text belong to the text. The time of a date, and facts of the page, may be
-    missing in either version.
+    The numbers of the text belong to the text. The time of a date, facts of the page, and the rest
+    of the item may be missing in either version.
     """
     records = ({key: (kind, value) for key, kind, value in one.records} for one in (new, old))
     mine, theirs = records
@@ -249,7 +261,7 @@ def changed_facts(new: Facts, old: Facts) -> set[int]:
             continue
         if one is None or other is None:
             kind = (one or other or (0, 0))[0]
-            if kind != TIME and not key >> 31:
+            if kind != TIME and not key >> 31 and key != REST_KEY:
                 changed.add(key)
         elif _differ(one, other):
             changed.add(key)

@@ -196,13 +196,19 @@ async def test_the_command_lists_what_changed(settings, call, caplog, monkeypatc
     assert "{+corrected" in changes[f"{SHOP}/b"]["text"]
     assert 0.9 < changes[f"{SHOP}/b"]["similarity"] < 1
     assert "text" not in changes[f"{SHOP}/a"]
+    moved = {f"/new{path}": page for path, page in third.items()}
+    await visit(settings, moved)
+    assert {one["status"] for one in listed()} == {"moved"}
+    changes = {one["url"]: one for one in listed("--run", 2, "--texts")}
+    assert "{+corrected" in changes[f"{SHOP}/b"]["text"], "the text went with the claim that moved"
+    await visit(settings, moved | {"/new/a": product("a", "7.00")})
     path = tmp_path / "changes.jsonl"
     assert call("changes", *options, "-o", path)[0] == 0
-    assert len(path.read_bytes().splitlines()) == 3
+    assert len(path.read_bytes().splitlines()) == 1
     assert "exists" in call("changes", *options, "-o", path)[2]
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     out = call("changes", *options, "--status", "changed")[1]
-    assert out.split() == ["changed", f"{SHOP}/a", "price:", "9.00", "->", "8.00"]
+    assert out.split() == ["changed", f"{SHOP}/new/a", "price:", "8.00", "->", "7.00"]
 
 
 @pytest.mark.parametrize(
@@ -221,6 +227,48 @@ async def test_what_the_command_does_not_understand_is_named(settings, call, opt
     code, out, err = call("changes", "--database", settings["SIMHASH_DATABASE_URL"], *options)
     assert (code, out) == (2, "")
     assert said in err
+
+
+class Whole(Products):
+    """Takes all text of a page, of which the main text is compared."""
+
+    name = "whole"
+
+    def parse(self, response):
+        yield {"url": response.url, "text": "\n".join(response.css("body ::text").getall())}
+
+
+@deferred_f_from_coro_f
+async def test_text_of_an_item_outside_of_the_main_text_counts_unless_it_always_changes(
+    settings, call
+):
+    settings = settings | {"SIMHASH_CHANGE_FIELD": "change", "SIMHASH_KNOWN": "drop"}
+    boxes = dict.fromkeys("abcdef", "<aside><a href='/x'>Most read today</a></aside>")
+
+    async def visited():
+        pages = {
+            f"/{name}": layout("paper", title(name), paragraphs(*story(name, 200)) + boxes[name])
+            for name in boxes
+        }
+        with serve_hosts({"shop.example": pages}) as through:
+            urls = {"URLS": [SHOP + path for path in pages]}
+            done = await crawl(Whole, settings | through | urls)
+        return {item["url"][-1]: item["change"] for item in done.items}
+
+    assert len(await visited()) == 6
+    boxes["a"] = "<aside><a href='/x'>A correction in a box</a></aside>"
+    (changed,) = (await visited()).values()
+    assert changed["fields"] == {"(rest of the item)": [None, None]}
+    assert "back" not in changed
+    options = ["--database", settings["SIMHASH_DATABASE_URL"], "--namespace", "whole"]
+    assert "(rest of the item)" in call("changes", *options)[1]
+    stored = []
+    for number in range(6):
+        for name in boxes:
+            boxes[name] = f"<aside><a href='/x'>Most read {title((name, number))}</a></aside>"
+        stored.append(len(await visited()))
+    assert stored[0] == 6
+    assert stored[-1] == 0, stored
 
 
 class Viewed(Products):
