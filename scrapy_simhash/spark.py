@@ -277,7 +277,9 @@ class _Deciding:
         rows = np.frombuffer(b"".join(packed["row"]), kind).copy()
         # Until here each document was a part of its own.
         rows["shingles"] = np.cumsum(rows["hashes"]) - rows["hashes"]
-        rows["details"] = np.cumsum(rows["details"])
+        blobs = [np.maximum(rows[name], 0) for name in ("facts", "page_sketch", "url")]
+        sizes = np.sum(blobs, axis=0, dtype=np.int64)
+        rows["details"] = np.cumsum(sizes) - sizes
         rows["text"] = np.cumsum(rows["length"].astype(np.int64)) - rows["length"]
         names: dict[int, str] = {}
         for packed_names in set(table["names"].to_pylist()):

@@ -14,19 +14,16 @@ from scrapy_simhash.cli.arguments import add_json, add_prefer, positive
 from scrapy_simhash.cli.output import print_json, progress_bar
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
-from scrapy_simhash.corpus.workers import Sketcher, usable_cores
+from scrapy_simhash.corpus.plain import PlainItems
+from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.durable import open_new
-from scrapy_simhash.feed.compressed import is_compressed
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
 from scrapy_simhash.feed.open import find_files, identity_of, open_source
 from scrapy_simhash.feed.source import FeedError, Source
 from scrapy_simhash.feed.tables import is_table
 from scrapy_simhash.feed.warc import WarcFile
 from scrapy_simhash.visible import plural, visible
-
-# Bytes from which on several processes pay, and how much a file is compressed.
-_ENOUGH, _PACKED = 32 << 20, 4
 
 _SETTINGS = {"fields": "fields", "ignore": "ignore_fields", "key": "key"}
 
@@ -69,8 +66,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_prefer(parser, "which copy to keep instead of the first")
     parser.add_argument(
-        "--workers", type=positive, metavar="N", help="processes (default: as many as pay off)"
+        "--workers",
+        type=positive,
+        metavar="N",
+        help="threads or processes (default: as many as pay off)",
     )
+    _add_compared(parser)
+
+
+def _add_compared(parser: ArgumentParser) -> None:
+    """Options for what is compared."""
     parser.add_argument(
         "--fields",
         metavar="A,B",
@@ -106,21 +111,13 @@ def run(project: Project, options: Namespace) -> int:
         if targets.stream is not None:
             stack.enter_context(redirect_stdout(sys.stderr))
         sketcher = _sketcher(project, options, sources)
-        processes = options.workers or _processes(sources)
         with _shown() as advance:
-            counts = dedupe_corpus(sketcher, targets, processes=processes, advance=advance)
+            counts = dedupe_corpus(sketcher, targets, workers=options.workers, advance=advance)
         if targets.stream is not None:
             targets.stream.flush()
         problems = [_renamed(problem, spooled) for problem in counts.problems]
         _print(counts._replace(problems=problems), options)
     return 3 if counts.rejected else 0
-
-
-def _processes(sources: Sequence[Source]) -> int:
-    """One for each core; one alone where others would take longer to start than they save."""
-    paths = [source.path for source in sources]
-    size = sum(path.stat().st_size * (_PACKED if is_compressed(path) else 1) for path in paths)
-    return usable_cores() if size >= _ENOUGH else 1
 
 
 @contextmanager
@@ -187,7 +184,7 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
             plan.scheme, plan.secret, fields, settings.min_features, settings.max_text
         )
     criteria = settings.prefer if options.prefer is None else options.prefer
-    return Sketcher(sources, reader, plan, criteria)
+    return Sketcher(sources, reader, plan, criteria, PlainItems.of(reader, plan))
 
 
 def _compared_fields(project: Project, options: Namespace) -> ComparedFields:

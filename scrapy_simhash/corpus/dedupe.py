@@ -90,7 +90,7 @@ def dedupe_corpus(
     sketcher: Sketcher,
     targets: Targets,
     *,
-    processes: int = 1,
+    workers: int | None = 1,
     advance: Advance = lambda phase, done: None,
 ) -> Counts:
     """Write the items that are not near-duplicates of a preferred or earlier one.
@@ -100,7 +100,7 @@ def dedupe_corpus(
     Args:
         sketcher: makes the sketches; with the files to read, all of one form.
         targets: new files.
-        processes: how many make sketches.
+        workers: how many make sketches; None for as many as pay.
         advance: called now and then with the phase and the number of items done.
 
     Raises:
@@ -115,7 +115,7 @@ def dedupe_corpus(
         folder = targets.kept.parent if targets.stream is None else Path(gettempdir())
         store = stack.enter_context(closing(SketchStore(folder)))
         portions = stack.enter_context(closing(_portions(sketcher.sources)))
-        for part in stack.enter_context(closing(sketch_all(sketcher, portions, processes))):
+        for part in stack.enter_context(closing(sketch_all(sketcher, portions, workers))):
             store.append(part)
             advance("Sketching", store.count)
         sketches = store.read(sketcher.plan, len(sketcher.criteria))

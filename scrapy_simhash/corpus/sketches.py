@@ -40,8 +40,8 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
 
     `shingles` is the place of its shingles among those of all documents, `hashes` their number;
     `text` that of its text in UTF-8, and `length` its bytes.
-    `details` is the end, in bytes, of its facts, page sketch and address among those of all
-    documents; `facts` and `page_sketch` are the lengths of the first two, -1 for None.
+    `details` is the place, in bytes, of its facts, page sketch and address among those of all
+    documents; `facts`, `page_sketch` and `url` are their lengths, -1 for None.
 
     Args:
         width: of a fingerprint, in bytes.
@@ -62,6 +62,7 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
             ("length", np.int32),
             ("facts", np.int32),
             ("page_sketch", np.int32),
+            ("url", np.int32),
             ("compared_by", np.int8),
             ("has_digest", np.bool_),
         ]
@@ -84,6 +85,7 @@ class _Packed(NamedTuple):
     length: int
     facts: int
     page_sketch: int
+    url: int
     compared_by: int
     has_digest: bool
 
@@ -124,10 +126,10 @@ def make_part(
     width, slots = plan.width, plan.keys.slots
     keys = np.zeros((len(documents), slots + 1), np.int32)
     shingles, details, names = [_NO_SHINGLES], list[bytes](), dict[int, str]()
-    packed, texts, start, end, written = list[_Packed](), list[bytes](), 0, 0, 0
+    packed, texts, start, begin, written = list[_Packed](), list[bytes](), 0, 0, 0
     for number, document in enumerate(documents):
         if document is None:
-            packed.append(_nothing(width, (0,) * len(criteria), (start, end, written)))
+            packed.append(_nothing(width, (0,) * len(criteria), (start, begin, written)))
             continue
         rank = ranks_of(criteria, document.quality)
         if not document.exact:
@@ -137,17 +139,16 @@ def make_part(
         facts = None if document.facts is None else document.facts.packed()
         url = storable(document.url).encode()
         details += [facts or b"", document.page_sketch or b"", url]
-        end += sum(map(len, details[-3:]))
         if document.facts is not None:
             names.update(document.facts.names)
         mine = _NO_SHINGLES if document.sketch.shingles is None else document.sketch.shingles
         text = (document.text or "").encode("utf-8", "replace") if mine.size else b""
-        packed.append(
-            _packed(document, width, rank, facts, (start, mine.size, end, written, len(text)))
-        )
+        places = (start, mine.size, begin, len(url), written, len(text))
+        packed.append(_packed(document, width, rank, facts, places))
         shingles.append(mine)
         texts.append(text)
         start += mine.size
+        begin += sum(map(len, details[-3:]))
         written += len(text)
     rows = np.array(packed, row_type(width, len(criteria)))
     return Part(rows, keys, np.concatenate(shingles), b"".join(details), b"".join(texts), names, [])
@@ -155,21 +156,21 @@ def make_part(
 
 def _nothing(width: int, rank: Any, places: tuple[int, int, int]) -> _Packed:
     unknown = (bytes(width), bytes(_DIGEST), 0, 0)
-    return _Packed(*unknown, *places, rank, 0, 0, 0, -1, -1, NOTHING, has_digest=False)
+    return _Packed(*unknown, *places, rank, 0, 0, 0, -1, -1, 0, NOTHING, has_digest=False)
 
 
 def _packed(
     document: Document, width: int, rank: Any, facts: bytes | None, places: tuple[int, ...]
 ) -> _Packed:
     digest = digest_of(document)
-    start, hashes, end, text, length = places
+    start, hashes, begin, url, text, length = places
     return _Packed(
         fingerprint=(document.sketch.fingerprint or 0).to_bytes(width, "big"),
         digest=digest or bytes(_DIGEST),
         identity=identity_hash(document.key),
         listing=document.listing,
         shingles=start,
-        details=end,
+        details=begin,
         text=text,
         rank=rank,
         size=document.sketch.size,
@@ -177,6 +178,7 @@ def _packed(
         length=length,
         facts=-1 if facts is None else len(facts),
         page_sketch=-1 if document.page_sketch is None else len(document.page_sketch),
+        url=url,
         compared_by=how_compared(document),
         has_digest=digest is not None,
     )
@@ -271,7 +273,6 @@ class Sketches:
         self._details = details
         self._texts = texts
         self._names = names
-        self._ends = rows["details"]
         self._begins = [rows[name] for name in ("shingles", "hashes")]
 
     @classmethod
@@ -321,7 +322,7 @@ class Sketches:
 
     def url(self, number: int) -> str:
         """The address of a document."""
-        return self._blobs(number, _Packed._make(self.rows[number].item()))[2].decode()
+        return self._blobs(_Packed._make(self.rows[number].item()))[2].decode()
 
     def facts(self, row: Row) -> Facts | None:
         """The facts of a row made by :meth:`row`, with their names."""
@@ -335,7 +336,7 @@ class Sketches:
             place: its position in the order of the decisions, from 0.
         """
         mine = _Packed._make(self.rows[number].item())
-        facts, page_sketch, url = self._blobs(number, mine)
+        facts, page_sketch, url = self._blobs(mine)
         return Row(
             id=place + 1,
             identity=mine.identity,
@@ -351,12 +352,11 @@ class Sketches:
             page_sketch=page_sketch,
         )
 
-    def _blobs(self, number: int, mine: _Packed) -> tuple[bytes | None, bytes | None, bytes]:
+    def _blobs(self, mine: _Packed) -> tuple[bytes | None, bytes | None, bytes]:
         """Facts, page sketch and address."""
-        start = int(self._ends[number - 1]) if number else 0
-        details = self._details[start : mine.details].tobytes()
         first = max(mine.facts, 0)
         second = first + max(mine.page_sketch, 0)
+        details = self._details[mine.details : mine.details + second + mine.url].tobytes()
         return (
             None if mine.facts < 0 else details[:first],
             None if mine.page_sketch < 0 else details[first:second],

@@ -7,17 +7,20 @@ import os
 import pickle
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from threading import Thread
 from typing import Any, NamedTuple
 
+from scrapy_simhash.corpus.plain import PlainItems
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import MOST_PROBLEMS, UNREADABLE, Part, make_part
+from scrapy_simhash.feed.compressed import is_compressed
 from scrapy_simhash.feed.documents import ItemReader, PageReader
+from scrapy_simhash.feed.lines import JsonLines
 from scrapy_simhash.feed.source import Chunk, FeedError, RecordError, Source
 from scrapy_simhash.item.quality import Criterion
 
@@ -25,6 +28,9 @@ logger = logging.getLogger(__name__)
 
 # Portions under way for each process: one that it works on, and one in its queue.
 _AHEAD = 2
+
+# Bytes from which on several processes pay, and how much a file is compressed.
+_ENOUGH, _PACKED = 32 << 20, 4
 
 
 class Portion(NamedTuple):
@@ -56,6 +62,12 @@ class Sketcher:
     reader: ItemReader | PageReader
     plan: Plan
     criteria: Sequence[Criterion]
+    plain: PlainItems | None = None
+
+    @property
+    def mostly_plain(self) -> bool:
+        """Whether so many items are plain that threads sketch them faster than processes."""
+        return self.plain is not None and self.plain.are_most()
 
     def part(self, portion: Portion) -> Part:
         """The sketches of some records.
@@ -64,19 +76,52 @@ class Sketcher:
             FeedError: the file has changed, or no item has a field to compare.
         """
         source, chunk = self.sources[portion.source], portion.chunk
+        if self.plain is not None and isinstance(source, JsonLines):
+            return self._plain_part(self.plain, source, portion)
         records = list(source.unpacked(chunk.packed))
-        if len(records) != chunk.length:
-            raise FeedError(f"{source.path} was changed while it was read")
-        items, problems = zip(*(_read(source, record) for record in records), strict=True)
+        self._check_length(portion, len(records))
+        part, items = self._read(
+            source, records, range(portion.number, portion.number + chunk.length)
+        )
         if portion.number == 0 and isinstance(self.reader, ItemReader):
-            self.reader.check([item for item in items if item is not None])
+            self.reader.check(items)
+        return part
+
+    def _plain_part(self, plain: PlainItems, source: JsonLines, portion: Portion) -> Part:
+        block = source.block(portion.chunk.packed)
+        if len(plain.fields) == 2:
+            first = next(iter(source.unpacked(block)), (0, b""))
+            plain.learn(filter(None, [_read(source, first)[0]]))
+        found = plain.sketch(block.content, portion.number)
+        self._check_length(portion, len(found.rows) + len(found.left))
+        places = found.left.tolist()
+        records = [
+            (block.number + line, block.content[start:end]) for _, line, start, end in places
+        ]
+        part, items = self._read(source, records, [portion.number + place[0] for place in places])
+        if portion.number == 0 and not len(found.rows) and isinstance(self.reader, ItemReader):
+            self.reader.check(items)
+        plain.learn(items)
+        return plain.joined(found, part, self.criteria)
+
+    def _check_length(self, portion: Portion, length: int) -> None:
+        if length != portion.chunk.length:
+            path = self.sources[portion.source].path
+            raise FeedError(f"{path} was changed while it was read")
+
+    def _read(
+        self, source: Source, records: Sequence[Any], numbers: Iterable[int]
+    ) -> tuple[Part, list[Any]]:
+        """The sketches of records with these numbers, and the items among them."""
+        read = [_read(source, record) for record in records]
         documents = [
             None if item is None else self.reader.document(item, number)
-            for number, item in enumerate(items, portion.number)
+            for number, (item, _) in zip(numbers, read, strict=False)
         ]
         part = make_part(documents, self.plan, self.criteria)
-        part.rows["compared_by"][[item is None for item in items]] = UNREADABLE
-        return part._replace(problems=[one for one in problems if one][:MOST_PROBLEMS])
+        part.rows["compared_by"][[item is None for item, _ in read]] = UNREADABLE
+        problems = [problem for _, problem in read if problem][:MOST_PROBLEMS]
+        return part._replace(problems=problems), [item for item, _ in read if item is not None]
 
 
 def _read(source: Source, record: Any) -> tuple[Any, str]:
@@ -93,38 +138,55 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
 
-def sketch_all(sketcher: Sketcher, portions: Iterable[Portion], processes: int) -> Generator[Part]:
-    """Sketch records, in their order.
+def sketch_all(
+    sketcher: Sketcher, portions: Iterable[Portion], workers: int | None
+) -> Generator[Part]:
+    """Sketch records, in their order, by as many threads or processes, None for all that pay.
 
     Raises:
         FeedError: as `Sketcher.part`.
     """
-    portions = iter(portions)
-    first = deque(islice(portions, 2))
-    is_single = processes == 1 or len(first) < 2
     # A portion may be large: it is not held any longer than needed.
-    portions = chain((first.popleft() for _ in range(len(first))), portions)
-    if is_single or not _can_be_sent(sketcher):
+    portions = iter(portions)
+    yield from map(sketcher.part, islice(portions, 1))
+    workers = workers or _worthwhile(sketcher)
+    if workers == 1 or (not sketcher.mostly_plain and not _can_be_sent(sketcher)):
         yield from map(sketcher.part, portions)
         return
-    # Not fork: this process may have threads.
-    context = get_context("forkserver" if os.name == "posix" else "spawn")
-    if os.name == "posix":
-        # The server imports what the processes need, the program that runs included.
-        context.set_forkserver_preload(["__main__", __name__])
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    with ProcessPoolExecutor(processes, context, _begin, (sketcher,)) as pool:
-        running: deque[Any] = deque()
+    if sketcher.mostly_plain:
+        pool: Executor = ThreadPoolExecutor(workers)
+        sketch = sketcher.part
+    else:
+        pool, sketch = _processes(sketcher, workers), _sketch
+    running: deque[Future[Part]] = deque()
+    with pool:
         try:
             for portion in portions:
-                running.append(pool.submit(_sketch, portion))
-                if len(running) > _AHEAD * processes:
+                running.append(pool.submit(sketch, portion))
+                if len(running) > _AHEAD * workers:
                     yield running.popleft().result()
             while running:
                 yield running.popleft().result()
         finally:
             for future in running:
                 future.cancel()
+
+
+def _worthwhile(sketcher: Sketcher) -> int:
+    """One for each core; one alone where processes would take longer to start than they save."""
+    paths = [source.path for source in sketcher.sources]
+    size = sum(path.stat().st_size * (_PACKED if is_compressed(path) else 1) for path in paths)
+    return usable_cores() if sketcher.mostly_plain or size >= _ENOUGH else 1
+
+
+def _processes(sketcher: Sketcher, workers: int) -> ProcessPoolExecutor:
+    # Not fork: this process may have threads.
+    context = get_context("forkserver" if os.name == "posix" else "spawn")
+    if os.name == "posix":
+        # The server imports what the processes need, the program that runs included.
+        context.set_forkserver_preload(["__main__", __name__])
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return ProcessPoolExecutor(workers, context, _begin, (sketcher,))
 
 
 def _can_be_sent(sketcher: Sketcher) -> bool:

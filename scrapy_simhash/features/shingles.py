@@ -67,9 +67,14 @@ def shingles(text: str, secret: bytes = b"") -> NDArray[np.uint64]:
     return distinct(hashes)
 
 
-def _compiled(core: native.Core, text: str, secret: bytes) -> NDArray[np.uint64]:
+def core_constants(secret: bytes) -> tuple[int, int, int]:
+    """How the core hashes tokens and pairs."""
     base, pair = _constants(secret)
-    how = (base, int(pair), _WINDOW)
+    return base, int(pair), _WINDOW
+
+
+def _compiled(core: native.Core, text: str, secret: bytes) -> NDArray[np.uint64]:
+    how = core_constants(secret)
     made = compiled(lambda text, is_nfc: core.shingles(text, fold_table(), is_nfc, how), text)
     return np.frombuffer(made, np.uint64)
 

@@ -94,13 +94,17 @@ class JsonLines(_Lines):
                 del lines  # one may be very long
                 yield Chunk(length, block._replace(content=b"") if is_plain else block, block.size)
 
-    def unpacked(self, packed: _Block) -> Iterable[tuple[int, bytes]]:
+    def unpacked(self, packed: Block) -> Iterable[tuple[int, bytes]]:
         """The lines of a chunk."""
-        if not packed.content:
-            with self.path.open("rb") as stream:
-                stream.seek(packed.start)
-                packed = packed._replace(content=stream.read(packed.size))
-        return _numbered(packed)
+        return _numbered(self.block(packed))
+
+    def block(self, packed: Block) -> Block:
+        """A chunk with its content."""
+        if packed.content:
+            return packed
+        with self.path.open("rb") as stream:
+            stream.seek(packed.start)
+            return packed._replace(content=stream.read(packed.size))
 
     def item(self, record: tuple[int, bytes]) -> dict[str, Any]:
         """The object on a line."""
@@ -123,7 +127,7 @@ class JsonLines(_Lines):
         """The line with its line feed."""
         return record[1] + b"\n"
 
-    def _blocks(self) -> Generator[_Block]:
+    def _blocks(self) -> Generator[Block]:
         """Blocks of whole lines; no line is longer than allowed."""
         number, start = 1, 0
         with open_unpacked(self.path) as stream:
@@ -135,7 +139,7 @@ class JsonLines(_Lines):
                         line = number + content.count(b"\n")
                         raise FeedError(f"{self.path}, line {line}: {_TOO_LONG}")
                     content += missing
-                yield _Block(number, start, len(content), content)
+                yield Block(number, start, len(content), content)
                 number += content.count(b"\n")
                 start += len(content)
 
@@ -248,7 +252,7 @@ class CsvFile(_Lines):
             csv.field_size_limit(limit)
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """Consecutive whole lines.
 
     Attributes:
@@ -263,7 +267,7 @@ class _Block(NamedTuple):
     content: bytes
 
 
-def _numbered(block: _Block) -> Iterator[tuple[int, bytes]]:
+def _numbered(block: Block) -> Iterator[tuple[int, bytes]]:
     """The lines that are not blank, with their numbers."""
     for number, line in enumerate(block.content.split(b"\n"), block.number):
         if line and not line.isspace():

@@ -12,6 +12,7 @@ import os
 from array import array
 from importlib import import_module
 from typing import Any, Protocol, cast
+from zlib import crc32
 
 logger = logging.getLogger(__name__)
 
@@ -80,6 +81,29 @@ class Core(Protocol):
             normalised: whether it comes from `item.numbers.plain`.
         """
 
+    def documents(
+        self,
+        block: bytes,
+        fields: list[tuple[bytes, int]],
+        hashing: tuple[Any, tuple[int, int, int], int, tuple[Any, Any, Any, int]],
+        item: tuple[bytes, bytes, bytes, int, int],
+        first: int,
+        /,
+    ) -> list[bytes]:
+        """The sketches of plain items, made without the GIL: `corpus.plain.Found`, in bytes.
+
+        Args:
+            block: lines of JSON.
+            fields: names, each with 1 for the text, 2 for the address, 0 for one that is ignored;
+                lines with others are left to Python.
+            hashing: `table` and `how` as for `shingles`, `second` as for `majority`, and the last
+                four arguments of `bands`.
+            item: what stands before the text in the digest of an item; the key of hashes; name and
+                kind of the fact of the numbers, packed; the fewest shingles and the most
+                characters of a text.
+            first: the number of the first line.
+        """
+
     def knows(self, element: Any, /) -> bool:
         """Whether lxml lays out ``<p><i></i><b id="c">d</b></p>`` as its headers said."""
 
@@ -125,6 +149,10 @@ _STARTS = array("Q", [bin_ << 62 for bin_ in range(4)])
 _ORDERS = array("q", [0, 1, 2, 3, 1, 0, 2, 3, 2, 3, 0, 1, 3, 2, 1, 0])
 _FACTORS = array("Q", [3, 5, 7, 1 << 63 | 1])
 
+# Two letters, and an item of them.
+_LETTERS = array("I", [*[0] * 97, 97, 98, 1 << 31 | 1])
+_ITEM = b'{"url": "http://a/", "t": "' + b"abbababbabaabb 7 " * 4 + b'ab"}'
+
 _KNOWN = (
     None,
     "ab \3 \4\5 \4 a cb \3 \U00020000 a",
@@ -138,6 +166,7 @@ _KNOWN = (
     (-1449487230, -306034206),
     [6, -1],
     ["-1234.5", "1:2"],
+    1957627404,
 )
 
 
@@ -177,7 +206,17 @@ def _made(core: Core) -> tuple[object, ...]:
         tuple(memoryview(core.bands(shingles, _STARTS, _ORDERS, _FACTORS, 2)).cast("i")),
         core.common(shingles, [shingles[8:16] + shingles[24:], shingles[:8]], 0.5),
         core.numbers(_NUMBERS.encode(), False),
+        _document(core),
     )
+
+
+def _document(core: Core) -> int:
+    bins = (_STARTS, _ORDERS, _FACTORS, 2)
+    fields = [(b"t", 1), (b"url", 2)]
+    hashing = (_LETTERS, _HOW, _SECOND, bins)
+    made = core.documents(_ITEM, fields, hashing, (b"t:", b"key", b"name+", 2, 99), 7)
+    rows, _, _, details, texts, _ = made
+    return crc32(rows[:32] + details + texts)
 
 
 core = _load()

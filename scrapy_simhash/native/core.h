@@ -10,10 +10,31 @@
 #include <Python.h>
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The GIL is released from this number of characters or hashes on, some ten microseconds. */
 #define LONG 8192
+
+/* Bytes that grow. They may be used without the GIL. */
+typedef struct {
+    char *at;
+    size_t used, room;
+} Bytes;
+
+/* Room for further bytes behind those that are used; NULL without memory. */
+static inline char *room_for(Bytes *bytes, size_t further)
+{
+    if (bytes->used + further >= bytes->room) {
+        size_t room = 2 * (bytes->used + further) + 64;
+        char *at = realloc(bytes->at, room);
+        if (!at)
+            return NULL;
+        bytes->at = at;
+        bytes->room = room;
+    }
+    return bytes->at + bytes->used;
+}
 
 /* As in features/hashes.py. */
 static inline uint64_t mix64(uint64_t value)
@@ -39,5 +60,6 @@ PyObject *core_rows(PyObject *module, PyObject *root);
 PyObject *core_bands(PyObject *module, PyObject *arguments);
 PyObject *core_common(PyObject *module, PyObject *arguments);
 PyObject *core_numbers(PyObject *module, PyObject *arguments);
+PyObject *core_documents(PyObject *module, PyObject *arguments);
 
 #endif

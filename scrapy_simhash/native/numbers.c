@@ -145,47 +145,41 @@ static int is_grouped(At at, At end)
     return groups && at == end;
 }
 
-/* A number in one notation: numbers._ungrouped. */
-static PyObject *ungrouped(At at, At end)
+/* Append a number in one notation: numbers._ungrouped. */
+static int add_number(Bytes *found, At at, At end)
 {
-    char stack[64], *made = stack;
-    size_t size = (size_t)(end - at), used = 0;
-
-    if (size > sizeof stack && !(made = PyMem_Malloc(size)))
-        return PyErr_NoMemory();
-    if (!is_digit(*at)) {
-        made[used++] = '-';
-        at += *at == '-' ? 1 : 3;
-    }
+    At sign = is_digit(*at) ? NULL : at;
+    at += !sign ? 0 : *at == '-' ? 1 : 3;
     int grouped = is_grouped(at, end);
+    char *made = room_for(found, (size_t)(end - at) + 2);
+
+    if (!made)
+        return -1;
+    if (sign)
+        *made++ = '-';
     for (; at < end; at++)
         if (!grouped || is_digit(*at) || *at == '.')
-            made[used++] = (char)*at;
-    PyObject *number = PyUnicode_DecodeUTF8(made, (Py_ssize_t)used, NULL);
-    if (made != stack)
-        PyMem_Free(made);
-    return number;
+            *made++ = (char)*at;
+    *made++ = BETWEEN;
+    found->used = (size_t)(made - found->at);
+    return 0;
 }
 
-static PyObject *find_numbers(At start, At end)
+/* Append the numbers of a normalised text, each with a BETWEEN behind it. */
+static int find_numbers(Bytes *found, At start, At end)
 {
-    PyObject *found = PyList_New(0);
     At at = start;
 
-    while (found && (at = next_of_interest(at, end, 0)) < end) {
+    while ((at = next_of_interest(at, end, 0)) < end) {
         At first = start_of_number(start, at), behind = at;
         do {
             for (at = behind; at < end && is_digit(*at);)
                 at++;
         } while (first && (behind = behind_joint(at, end)));
-        if (!first)
-            continue;
-        PyObject *number = ungrouped(first, at);
-        if (!number || PyList_Append(found, number))
-            Py_CLEAR(found);
-        Py_XDECREF(number);
+        if (first && add_number(found, first, at))
+            return -1;
     }
-    return found;
+    return 0;
 }
 
 /* Behind a relative time whose digits end there; else NULL. */
@@ -252,7 +246,7 @@ static Py_ssize_t without_ago(At start, At end, unsigned char **made)
         if (behind && !is_ascii)
             return -1;
         if (behind) {
-            if (!*made && !(*made = PyMem_Malloc((size_t)(end - start))))
+            if (!*made && !(*made = malloc((size_t)(end - start))))
                 return -2;
             memcpy(*made + used, done, (size_t)(digits - done));
             used += (size_t)(digits - done);
@@ -301,18 +295,13 @@ static int may_say_when_made_anew(At start, At end)
     return 0;
 }
 
-PyObject *core_numbers(PyObject *Py_UNUSED(module), PyObject *arguments)
+int numbers_of(At start, At end, int normalised, Bytes *found)
 {
-    Py_buffer text;
     unsigned char *plain = NULL, *made = NULL;
-    PyObject *found = NULL;
-    int normalised;
-
-    if (!PyArg_ParseTuple(arguments, "s*p:numbers", &text, &normalised))
-        return NULL;
-    At start = text.buf, end = start + text.len;
     Py_ssize_t size = -2;
-    if (!normalised && (plain = PyMem_Malloc((size_t)text.len + 1))) {
+    int result;
+
+    if (!normalised && (plain = malloc((size_t)(end - start) + 1))) {
         end = plain_text(start, end, plain);
         start = plain;
     }
@@ -321,13 +310,51 @@ PyObject *core_numbers(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (made)
         start = made;
     if (size == -2)
-        PyErr_NoMemory();
+        result = -1;
     else if (size == -1 || may_say_when_made_anew(start, start + size))
-        found = Py_NewRef(Py_None);
+        result = 0;
     else
-        found = find_numbers(start, start + size);
-    PyMem_Free(plain);
-    PyMem_Free(made);
+        result = find_numbers(found, start, start + size) ? -1 : 1;
+    free(plain);
+    free(made);
+    return result;
+}
+
+int may_have_digits(At at, At end)
+{
+    for (; (at = next_of_interest(at, end, 1)) < end; at += size_of(at, end)) {
+        unsigned char first = *at, second = end - at > 1 ? at[1] : 0;
+        /* Letters, ideographs, kana, and the punctuation of all of these. */
+        if (!(first >= 0xC3 && first <= 0xD3) && !(first >= 0xE4 && first <= 0xE9) &&
+            !(first == 0xE2 && second == 0x80) && !(first == 0xE3 && (second & 0xFC) == 0x80))
+            return 1;
+    }
+    return 0;
+}
+
+PyObject *core_numbers(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    Py_buffer text;
+    Bytes found = {0};
+    PyObject *list = NULL;
+    int normalised;
+
+    if (!PyArg_ParseTuple(arguments, "s*p:numbers", &text, &normalised))
+        return NULL;
+    int result = numbers_of(text.buf, (At)text.buf + text.len, normalised, &found);
     PyBuffer_Release(&text);
-    return found;
+    if (result < 0)
+        PyErr_NoMemory();
+    else
+        list = result ? PyList_New(0) : Py_NewRef(Py_None);
+    for (char *at = found.at, *end = at + found.used; list && result && at < end;) {
+        char *behind = memchr(at, BETWEEN, (size_t)(end - at));
+        PyObject *number = PyUnicode_DecodeUTF8(at, behind - at, NULL);
+        if (!number || PyList_Append(list, number))
+            Py_CLEAR(list);
+        Py_XDECREF(number);
+        at = behind + 1;
+    }
+    free(found.at);
+    return list;
 }

@@ -6,27 +6,14 @@
 #define CROWD 16  /* the mean distance a hash may be moved by insertion sort */
 #define LETTERS 4 /* letters of a shingle in scripts without spaces */
 
-typedef struct {
-    uint64_t base, pair;
-    Py_ssize_t window;
-} Hashing;
-
-/* One of each for every character, two ends. */
-typedef struct {
-    Py_ssize_t length;
-    uint64_t *hashes, *sorted;
-    uint32_t *ends, *points;
-    uint8_t *letters;
-} Room;
-
 #define ROOM_A_CHARACTER (2 * sizeof(uint64_t) + 3 * sizeof(uint32_t) + 1)
 
 /* The widest come first, so that all are aligned. NULL without memory. */
-static void *take_room(Room *room, Py_ssize_t length)
+void *take_room(Room *room, Py_ssize_t length)
 {
     if (length >= PY_SSIZE_T_MAX / (Py_ssize_t)ROOM_A_CHARACTER || length > (1 << 30))
         return NULL;
-    room->hashes = PyMem_Malloc((size_t)(length + 1) * ROOM_A_CHARACTER);
+    room->hashes = malloc((size_t)(length + 1) * ROOM_A_CHARACTER);
     room->length = length;
     if (room->hashes) {
         room->sorted = room->hashes + length;
@@ -224,6 +211,16 @@ static Py_ssize_t sort_distinct(const Room *room, Py_ssize_t count)
     return distinct;
 }
 
+Py_ssize_t make_shingles(Room *room, Py_ssize_t length, const Py_buffer *table, int normalised,
+                         const Hashing *with)
+{
+    Py_ssize_t count = hash_words(room, length, table, with);
+    room->length = length;
+    if (count < 0 && (count = fold(room->points, length, table, normalised)) >= 0)
+        count = hash_tokens(room, count, with);
+    return count < 0 ? -1 : sort_distinct(room, pair_tokens(room, count, with));
+}
+
 PyObject *core_shingles(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *text, *made = NULL;
@@ -246,17 +243,13 @@ PyObject *core_shingles(PyObject *Py_UNUSED(module), PyObject *arguments)
         PyErr_NoMemory();
     } else if (PyUnicode_AsUCS4(text, room.points, length, 0)) {
         PyThreadState *others = length >= LONG ? PyEval_SaveThread() : NULL;
-        Py_ssize_t count = hash_words(&room, length, &table, &with);
-        if (count < 0 && (count = fold(room.points, length, &table, normalised)) >= 0)
-            count = hash_tokens(&room, count, &with);
-        if (count >= 0)
-            count = sort_distinct(&room, pair_tokens(&room, count, &with));
+        Py_ssize_t count = make_shingles(&room, length, &table, normalised, &with);
         if (others)
             PyEval_RestoreThread(others);
         made = count < 0 ? Py_NewRef(Py_None)
                          : PyBytes_FromStringAndSize((char *)room.sorted, count * 8);
     }
-    PyMem_Free(room.hashes);
+    free(room.hashes);
     PyBuffer_Release(&table);
     return made;
 }

@@ -2,9 +2,8 @@
  * simhash/majority.py, features/hashes.py, keys/bands.py and simhash/measure.py.
  */
 
-#include "core.h"
+#include "sketches.h"
 
-#define MOST_BINS 512 /* as Bands allows */
 #define PORTION 32    /* hashes between two checks whether sets are too different */
 
 /* A number in a buffer, which may not be aligned. */
@@ -86,7 +85,7 @@ static uint64_t break_ties(uint64_t ties, int first, const Py_buffer *shingles, 
     return broken;
 }
 
-static void vote(const Py_buffer *shingles, uint64_t second, uint64_t made[2])
+void vote(const Py_buffer *shingles, uint64_t second, uint64_t made[2])
 {
     Counts counts[2];
     Py_ssize_t count = shingles->len / 8, at = 0;
@@ -212,42 +211,56 @@ static void fill_bins(const Py_buffer *shingles, const Py_buffer *starts, Py_ssi
     }
 }
 
-PyObject *core_bands(PyObject *Py_UNUSED(module), PyObject *arguments)
+int are_bins(const Bins *with)
 {
-    Py_buffer shingles, starts, orders, factors;
-    Py_ssize_t bands, chosen[MOST_BINS];
-    uint64_t sums[MOST_BINS] = {0};
-    int32_t keys[MOST_BINS];
-    PyObject *made = NULL;
+    Py_ssize_t bins = with->starts.len / 8;
+    return bins <= MOST_BINS && with->bands > 0 && with->bands <= bins &&
+           with->factors.len / 8 == bins && with->orders.len / 8 == bins * bins;
+}
 
-    if (!PyArg_ParseTuple(arguments, "y*y*y*y*n:bands", &shingles, &starts, &orders, &factors,
-                          &bands))
-        return NULL;
-    Py_ssize_t bins = starts.len / 8, bin = 0;
-    int fits = bins <= MOST_BINS && bands > 0 && bands <= bins && factors.len / 8 == bins &&
-               orders.len / 8 == bins * bins;
-    if (fits)
-        fill_bins(&shingles, &starts, chosen);
-    for (; fits && bin < bins; bin++) {
+int make_bands(const Py_buffer *shingles, const Bins *with, int32_t *keys)
+{
+    Py_ssize_t bins = with->starts.len / 8, chosen[MOST_BINS];
+    uint64_t sums[MOST_BINS] = {0};
+
+    fill_bins(shingles, &with->starts, chosen);
+    for (Py_ssize_t bin = 0; bin < bins; bin++) {
         /* An empty bin takes the value of another one, the first in an order of its own. */
         Py_ssize_t turn = 0;
         uint64_t from = (uint64_t)bin;
         while (from < (uint64_t)bins && chosen[from] < 0 && ++turn < bins)
-            from = number(&orders, bin * bins + turn);
+            from = number(&with->orders, bin * bins + turn);
         if (from >= (uint64_t)bins || chosen[from] < 0)
-            break;
-        sums[bin % bands] += number(&shingles, chosen[from]) * number(&factors, bin);
+            return -1;
+        sums[bin % with->bands] += number(shingles, chosen[from]) * number(&with->factors, bin);
     }
-    if (!fits || bin < bins) {
+    for (Py_ssize_t band = 0; band < with->bands; band++)
+        keys[band] = (int32_t)(uint32_t)mix64(sums[band]);
+    return 0;
+}
+
+void release_bins(Bins *with)
+{
+    PyBuffer_Release(&with->starts);
+    PyBuffer_Release(&with->orders);
+    PyBuffer_Release(&with->factors);
+}
+
+PyObject *core_bands(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    Py_buffer shingles;
+    Bins with;
+    int32_t keys[MOST_BINS];
+    PyObject *made = NULL;
+
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*n:bands", &shingles, &with.starts, &with.orders,
+                          &with.factors, &with.bands))
+        return NULL;
+    if (!are_bins(&with) || make_bands(&shingles, &with, keys))
         PyErr_SetString(PyExc_ValueError, "no hashes, or wrong bins");
-    } else {
-        for (Py_ssize_t band = 0; band < bands; band++)
-            keys[band] = (int32_t)(uint32_t)mix64(sums[band]);
-        made = PyBytes_FromStringAndSize((char *)keys, bands * 4);
-    }
+    else
+        made = PyBytes_FromStringAndSize((char *)keys, with.bands * 4);
     PyBuffer_Release(&shingles);
-    PyBuffer_Release(&starts);
-    PyBuffer_Release(&orders);
-    PyBuffer_Release(&factors);
+    release_bins(&with);
     return made;
 }

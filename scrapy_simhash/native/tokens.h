@@ -14,6 +14,27 @@
 #define INVISIBLE (1u << 31)
 #define BEYOND (INVISIBLE + 1)
 
+/* How tokens are hashed: see core_shingles. */
+typedef struct {
+    uint64_t base, pair;
+    Py_ssize_t window;
+} Hashing;
+
+/* Room for a text: one of each for every character, two ends. */
+typedef struct {
+    Py_ssize_t length;
+    uint64_t *hashes, *sorted;
+    uint32_t *ends, *points;
+    uint8_t *letters;
+} Room;
+
+/* NULL without memory; `hashes` is to be freed. */
+void *take_room(Room *room, Py_ssize_t length);
+
+/* The sorted shingles of the characters in `points`. Returns how many; -1 to be normalised. */
+Py_ssize_t make_shingles(Room *room, Py_ssize_t length, const Py_buffer *table, int normalised,
+                         const Hashing *with);
+
 int is_fold_table(const Py_buffer *table);
 
 /* Fold characters in place. Returns how many are left; -1 if the text has to be normalised. */

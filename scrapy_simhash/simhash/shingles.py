@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.features.hashes import mix64
-from scrapy_simhash.features.shingles import shingle_names, shingles
+from scrapy_simhash.features.shingles import core_constants, shingle_names, shingles
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.simhash.majority import bit_sums, majority
 from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
+
+#: What is added to the low 64 bits of a feature, which make the high ones when mixed.
+SECOND = 0x9E3779B97F4A7C15
 
 
 class Shingles:
@@ -28,7 +31,6 @@ class Shingles:
     bits: ClassVar[int] = 128
     has_shingles: ClassVar[bool] = True
 
-    _SECOND = np.uint64(0x9E3779B97F4A7C15)
     _secret = b""
 
     def keyed(self, secret: bytes) -> Self:
@@ -45,8 +47,12 @@ class Shingles:
             return Sketch(None, 0, low)
         if native.core is None:
             return Sketch(majority(self._words(low)), low.size, low)
-        words = native.core.majority(low, int(self._SECOND))
+        words = native.core.majority(low, SECOND)
         return Sketch(words[1] << 64 | words[0], low.size, low)
+
+    def core_constants(self) -> tuple[int, int, int]:
+        """How the core hashes tokens and their pairs."""
+        return core_constants(self._secret)
 
     def explain(self, text: str) -> Explanation:
         """The steps from a text to its fingerprint."""
@@ -61,7 +67,7 @@ class Shingles:
         )
 
     def _words(self, low: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        return np.stack([low, mix64(low + self._SECOND)], axis=1)
+        return np.stack([low, mix64(low + np.uint64(SECOND))], axis=1)
 
 
 def fingerprint(text: str) -> int | None:

@@ -26,7 +26,7 @@ from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.majority import majority
 from scrapy_simhash.simhash.measure import common, jaccard
 from scrapy_simhash.simhash.scheme import Sketch
-from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.simhash.shingles import SECOND, Shingles
 from scrapy_simhash.text.page_sketch import sketch as rest
 
 try:
@@ -164,7 +164,7 @@ def test_hashes_have_the_same_sketch(chosen):
 @example(np.full(1 << 12, 2**64 - 1, np.uint64))
 def test_hashes_have_the_same_majority(chosen):
     words = Shingles()._words(chosen)
-    low, high = COMPILED.majority(chosen, int(Shingles._SECOND))
+    low, high = COMPILED.majority(chosen, SECOND)
     assert majority(words) == high << 64 | low
 
 
@@ -327,7 +327,7 @@ class Pure:
             yield
 
     def majority(self, hashes, second):
-        assert second == int(Shingles._SECOND)
+        assert second == SECOND
         made = majority(Shingles()._words(np.frombuffer(hashes, np.uint64)))
         return made & 2**64 - 1, made >> 64
 
@@ -350,7 +350,9 @@ class Pure:
 
 
 def test_what_is_known_of_the_core_is_what_the_pure_path_makes():
-    with path(None):
+    # What is made of whole documents is compared in corpus/test_plain.py.
+    with path(None), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "_document", lambda _: native._KNOWN[-1])
         assert native._made(Pure()) == native._KNOWN
 
 
@@ -382,6 +384,7 @@ def test_the_environment_turns_it_off():
         {"bands": lambda *_: bytes(8)},
         {"common": lambda *_: 0},
         {"numbers": lambda *_: []},
+        {"documents": lambda *_: 6 * [b""]},
         {"shingles": lambda *_: b""},
         {"shingles": lambda *_: None},
         {"shingles": lambda text, table: b""},
