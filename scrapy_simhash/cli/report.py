@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from scrapy_simhash.cli.arguments import add_database, add_run, output_file
+from scrapy_simhash.cli.arguments import add_database, output_file, positive
 from scrapy_simhash.cli.output import working
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.report.html import write_report
@@ -16,7 +16,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add its options."""
     add_database(parser)
     parser.add_argument("-o", "--output", type=output_file, required=True, metavar="FILE")
-    add_run(parser)
+    parser.add_argument(
+        "--run", type=positive, metavar="N", help="open with run N (default: the newest run)"
+    )
 
 
 def run(project: Project, options: Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -97,16 +98,17 @@ select_drops: Select[Any] = select(
 ).select_from(drops_with_claims)
 
 
-def count_drops(
-    database: Database, namespace: NamespaceRow, run: int | None = None
-) -> dict[str, int]:
-    """The number of stored duplicates by their action: see :class:`Drop`."""
+def count_drops(database: Database, namespace: NamespaceRow) -> dict[int, Counter[str]]:
+    """The number of stored duplicates of each run by their action: see :class:`Drop`."""
     query = (
-        select(drop_columns.action, func.count())
-        .where(*drops_of(namespace, run))
-        .group_by(drop_columns.action)
+        select(drop_columns.run, drop_columns.action, func.count())
+        .where(*drops_of(namespace))
+        .group_by(drop_columns.run, drop_columns.action)
     )
-    return {row[0]: row[1] for row in read(database, query)}
+    found = defaultdict[int, Counter[str]](Counter)
+    for run, action, count in read(database, query):
+        found[run][action] = count
+    return found
 
 
 def read_drops(

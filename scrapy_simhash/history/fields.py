@@ -1,13 +1,9 @@
-"""The fields of dropped items, compared with those of their originals.
-
-The index has only hashes of the fields of stored items, so it knows which values are equal, but not
-the other values.
-"""
+"""The fields of an item, beside those of the stored item that it is similar to."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import select
@@ -16,14 +12,8 @@ from scrapy_simhash.db.schema import EXACT
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.drops import unpack_item
-from scrapy_simhash.history.query import (
-    NamespaceRow,
-    claim_columns,
-    drop_columns,
-    drops_of,
-    drops_with_claims,
-    read,
-)
+from scrapy_simhash.history.pages import NOTHING, Content, Place
+from scrapy_simhash.history.query import NamespaceRow, claim_columns, drop_columns, drops_of, read
 from scrapy_simhash.item.facts import Facts, conflict
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.text.markup import PAGE_FACTS
@@ -36,67 +26,98 @@ _DEEPEST = 5
 
 
 class Field(NamedTuple):
-    """A field of a dropped item.
+    """A field of an item.
 
     Attributes:
         name: its name; the path of a nested field.
         value: its value as text, of any length; empty for a fact of the page.
-        mark: the field in the original: "same", "differs" or "missing"; "" if it is not compared as
-            a fact, like text and addresses.
+        stored: the value in the stored item; None if it is not kept.
+        mark: the field in the stored item: "same", "differs" or "missing"; "" if it is not compared
+            as a fact, like text and addresses.
     """
 
     name: str
     value: str
+    stored: str | None
     mark: Literal["same", "differs", "missing", ""]
 
 
 def read_fields(
-    database: Database, namespace: NamespaceRow, numbers: Iterable[int]
-) -> dict[int, list[Field]]:
-    """The fields of dropped items, by the numbers of the duplicates.
+    database: Database,
+    namespace: NamespaceRow,
+    pairs: Sequence[tuple[Place, Place]],
+    contents: Mapping[Place, Content],
+) -> list[list[Field]]:
+    """The fields of each item beside those of a stored one.
 
-    An item that was not kept has only the fields of its page.
+    A dropped item that was not kept has its short values only, as stored items have.
+
+    Args:
+        database: where they are.
+        namespace: their namespace.
+        pairs: the place of each item, and that of the stored item.
+        contents: what is kept at these places.
     """
-    query = (
-        select(
-            drop_columns.id,
-            drop_columns.item,
-            drop_columns.compared_by,
-            drop_columns.facts,
-            claim_columns.facts.label("stored"),
-        )
-        .select_from(drops_with_claims)
-        .where(*drops_of(namespace), is_in(database.dialect, drop_columns.id, "numbers"))
+    of_claims = select(claim_columns.id, claim_columns.facts).where(
+        claim_columns.namespace == namespace.id,
+        is_in(database.dialect, claim_columns.id, "numbers"),
     )
-    return {row.id: list(_fields(row)) for row in read(database, query, numbers=numbers)}
+    of_drops = select(
+        drop_columns.id, drop_columns.facts, drop_columns.item, drop_columns.compared_by
+    ).where(*drops_of(namespace), is_in(database.dialect, drop_columns.id, "numbers"))
+    places = [place for pair in pairs for place in pair]
+    claims = read(database, of_claims, numbers={claim for claim, number in places if not number})
+    drops = read(database, of_drops, numbers={number for _, number in places if number})
+    rows = {(row.id, 0): row for row in claims} | {(0, row.id): row for row in drops}
+    found = []
+    for pair in pairs:
+        mine, stored = pair
+        row, other = (rows.get((0, number) if number else (claim, 0)) for claim, number in pair)
+        is_equal = mine[1] > 0 and row is not None and row.compared_by == EXACT
+        marks = _Marks(_records(row), None if other is None else _records(other), is_equal)
+        item = _item(row.item) if mine[1] and row is not None else {}
+        own, values = (contents.get(place, NOTHING).values for place in (mine, stored))
+        found.append(list(_fields(item or own, values, marks)))
+    return found
 
 
-def _fields(row: Any) -> Iterator[Field]:
-    mine, stored = _records(row.facts), _records(row.stored)
-    is_equal = row.compared_by == EXACT
+class _Marks(NamedTuple):
+    """Tells what a field is in the stored item, from the facts of both."""
 
-    def mark(key: int) -> Literal["same", "differs", "missing", ""]:
-        if is_equal:
+    mine: Mapping[int, tuple[int, int, int]]
+    stored: Mapping[int, tuple[int, int, int]] | None
+    is_equal: bool
+
+    def of(self, name: str) -> Literal["same", "differs", "missing", ""]:
+        key = name_of(name).key
+        if self.is_equal:
             return "same"
-        if row.stored is None or key not in mine:
+        if self.stored is None or key not in self.mine:
             return ""
-        if key not in stored:
+        if key not in self.stored:
             return "missing"
-        different = conflict(Facts((mine[key],)), Facts((stored[key],)), same_site=True)
-        return "same" if different is None else "differs"
+        new, old = Facts((self.mine[key],)), Facts((self.stored[key],))
+        return "same" if conflict(new, old, same_site=True) is None else "differs"
 
-    for name, value in _flat(_item(row.item)):
+
+def _fields(item: Mapping[str, Any], stored: Mapping[str, str], marks: _Marks) -> Iterator[Field]:
+    mine = dict(_flat(item))
+    for name, value in mine.items():
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield Field(name, shown, mark(name_of(name).key))
+        yield Field(name, shown, stored.get(name), marks.of(name))
+    for name, value in stored.items():
+        if name not in mine:
+            yield Field(name, "", value, marks.of(name))
     for name in _OTHERS:
-        if (found := mark(name_of(name).key)) and not is_equal:
-            yield Field(name, "", found)
+        is_shown = name in mine or name in stored or marks.is_equal
+        if not is_shown and (mark := marks.of(name)):
+            yield Field(name, "", None, mark)
 
 
-def _records(packed: bytes | None) -> dict[int, tuple[int, int, int]]:
+def _records(row: Any) -> dict[int, tuple[int, int, int]]:
     """Facts by the hashes of their names; none if they can't be read."""
     try:
-        records = Facts.unpack(packed or b"").records
+        records = Facts.unpack((row and row.facts) or b"").records
     except ValueError:
         return {}
     return {record[0]: record for record in records}

@@ -1,16 +1,16 @@
-"""Stored items: their times, their distances, and those similar to another one."""
+"""Stored items by run: when they came, their distances, and those similar to another one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import func, select
+from sqlalchemy import BigInteger, cast, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.features.hashes import similarity_of
 from scrapy_simhash.history.query import NamespaceRow, claim_columns, claims_of, read, short_url
 from scrapy_simhash.index.invalidated import is_valid
 
@@ -26,6 +26,8 @@ class KeptPair(NamedTuple):
         beside: the number of the other claim.
         other: the other's URL; None if it is gone.
         differs: the field that differs: see :class:`Verdict`.
+        similarity: of the two texts; None if it is not known.
+        estimated: whether that is an estimate.
     """
 
     claim: int
@@ -35,85 +37,90 @@ class KeptPair(NamedTuple):
     beside: int
     other: str | None
     differs: str
+    similarity: float | None
+    estimated: bool
 
 
 class KeptBeside(NamedTuple):
     """The claims kept although their text is similar to that of another one.
 
     Attributes:
-        counts: their number by the field that differs, the most frequent first.
+        by_run: their number by the field that differs, of each run.
         pairs: examples, the newest first.
     """
 
-    counts: Sequence[tuple[str, int]]
+    by_run: Mapping[int, Counter[str]]
     pairs: Sequence[KeptPair]
 
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        """Their number by the field that differs, the most frequent first."""
+        total = sum(self.by_run.values(), Counter[str]())
+        return sorted(total.items(), key=lambda one: (-one[1], one[0]))
 
-def kept_times(
-    database: Database, namespace: NamespaceRow, run: int | None = None
-) -> NDArray[np.float64]:
-    """When the claims were made: seconds since the epoch, unordered."""
-    query = select(claim_columns.created).where(*claims_of(namespace, run))
-    return database.read(
-        lambda connection: np.fromiter(connection.execute(query).scalars(), np.float64)
-    )
+    def of(self, run: int) -> Self:
+        """Those of one run."""
+        pairs = [pair for pair in self.pairs if pair.run == run]
+        return type(self)({run: self.by_run.get(run, Counter())}, pairs)
 
 
-def nearest_kept(
-    database: Database, namespace: NamespaceRow, run: int | None = None
-) -> dict[int, int]:
-    """The number of claims by their distance to the nearest other one, if that is known."""
+def kept_times(database: Database, namespace: NamespaceRow) -> dict[int, dict[int, int]]:
+    """The number of claims by the second in which they were made, of each run."""
+    return _counted(database, namespace, cast(claim_columns.created, BigInteger))
+
+
+def nearest_kept(database: Database, namespace: NamespaceRow) -> dict[int, dict[int, int]]:
+    """The number of claims by the distance to the nearest other one, of each run."""
+    return _counted(database, namespace, claim_columns.nearest)
+
+
+def _counted(database: Database, namespace: NamespaceRow, of: Any) -> dict[int, dict[Any, int]]:
+    """How many claims of each run have a value."""
+    value = of.label("value")
     query = (
-        select(claim_columns.nearest, func.count())
-        .where(*claims_of(namespace, run), claim_columns.nearest.is_not(None))
-        .group_by(claim_columns.nearest)
+        select(claim_columns.run, value, func.count())
+        .where(*claims_of(namespace), value.is_not(None))
+        .group_by(claim_columns.run, value)
     )
-    return {row[0]: row[1] for row in read(database, query)}
+    found: dict[int, dict[Any, int]] = defaultdict(dict)
+    for run, one, count in read(database, query):
+        found[run][one] = count
+    return found
 
 
-def kept_beside(
-    database: Database, namespace: NamespaceRow, run: int | None = None, *, limit: int = 10_000
-) -> KeptBeside:
-    """The claims kept although their text is similar to that of another one.
-
-    Args:
-        database: where they are.
-        namespace: their namespace.
-        run: only the claims of this run.
-        limit: the number of examples.
-    """
-    conditions = [*claims_of(namespace, run), claim_columns.differs.is_not(None)]
-    count = func.count().label("count")
-    counted = (
-        select(claim_columns.differs, count)
-        .where(*conditions)
-        .group_by(claim_columns.differs)
-        .order_by(count.desc(), claim_columns.differs)
-    )
+def kept_beside(database: Database, namespace: NamespaceRow, *, limit: int = 10_000) -> KeptBeside:
+    """The claims kept although their text is similar to that of another one; so many examples."""
+    counted = _counted(database, namespace, claim_columns.differs)
     others = schema.claims.alias("others")
     is_other = (
         (others.c.namespace == claim_columns.namespace)
         & (others.c.id == claim_columns.beside)
         & is_valid(others)
     )
-    pairs = (
+    names = ("id", "run", "created", "beside", "differs", "text_digest", "minhash")
+    query = (
         select(
-            claim_columns.id,
-            claim_columns.run,
-            claim_columns.created,
-            short_url(schema.claims),
-            claim_columns.beside,
-            short_url(others),
-            claim_columns.differs,
+            *(claim_columns[name] for name in names),
+            short_url(schema.claims).label("url"),
+            short_url(others).label("other"),
+            others.c.text_digest.label("other_digest"),
+            others.c.minhash.label("other_minhash"),
         )
         .select_from(schema.claims.outerjoin(others, is_other))
-        .where(*conditions)
+        .where(*claims_of(namespace), claim_columns.differs.is_not(None))
         .order_by(claim_columns.id.desc())
         .limit(limit)
     )
-    return database.read(
-        lambda connection: KeptBeside(
-            [(row[0], row[1]) for row in connection.execute(counted)],
-            [KeptPair(*row) for row in connection.execute(pairs)],
-        )
-    )
+    by_run = {run: Counter(counts) for run, counts in counted.items()}
+    return KeptBeside(by_run, [_pair(row) for row in read(database, query)])
+
+
+def _pair(row: Any) -> KeptPair:
+    similarity = None
+    is_equal = bool(row.text_digest) and row.text_digest == row.other_digest
+    if is_equal:
+        similarity = 1.0
+    elif row.minhash and row.other_minhash:
+        similarity = similarity_of(row.minhash, row.other_minhash)
+    known = (row.id, row.run, row.created, row.url, row.beside, row.other, row.differs)
+    return KeptPair(*known, similarity, not is_equal)

@@ -150,13 +150,15 @@ def find_run(
 
 
 def read_runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
-    """The runs that have claims or duplicates in a namespace, the newest first."""
+    """The runs that made claims or duplicates in a namespace, or met a claim; newest first."""
     of_claims = _count_by_run(
         claim_columns.run, claim_columns.state == PENDING, *claims_of(namespace)
     )
     of_drops = _count_by_run(drop_columns.run, is_orphan(), *drops_of(namespace))
     claimed = {row.run: (row.all, int(row.some)) for row in read(database, of_claims)}
     dropped = {row.run: (row.all, int(row.some)) for row in read(database, of_drops)}
+    met = select(claim_columns.met).where(claim_columns.namespace == namespace.id).distinct()
+    runs = {row.met for row in read(database, met)}
     columns = schema.runs.c
     query = (
         select(*(columns[name] for name in RunRow._fields[:10]))
@@ -164,7 +166,7 @@ def read_runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
         .order_by(columns.id.desc())
     )
     found = []
-    for row in read(database, query, numbers={*claimed, *dropped}):
+    for row in read(database, query, numbers={*runs, *claimed, *dropped}):
         counts = (*claimed.get(row.id, (0, 0)), *dropped.get(row.id, (0, 0)))
         # What follows the name of the host identifies the system.
         host = row.host.partition(" ")[0]

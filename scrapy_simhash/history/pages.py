@@ -21,31 +21,26 @@ from scrapy_simhash.history.query import (
     read,
 )
 from scrapy_simhash.item.quality import address_of
-from scrapy_simhash.text.packed import unpack_text, unpack_values
+from scrapy_simhash.text.packed import unpack_content
 
 #: The number of a claim, and that of a duplicate of it or 0.
 Place = tuple[int, int]
 
 
-def read_texts(
+class Content(NamedTuple):
+    """A text, and the short values of fields kept beside it."""
+
+    text: str | None
+    values: dict[str, str]
+
+
+NOTHING = Content(None, {})
+
+
+def read_contents(
     database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
-) -> dict[Place, str]:
-    """The texts that are kept and can be read."""
-    found = _packed(database, namespace, wanted)
-    return {key: text for key, packed in found.items() if (text := unpack_text(packed))}
-
-
-def read_values(
-    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
-) -> dict[Place, dict[str, str]]:
-    """The short values of fields that are kept beside texts."""
-    found = _packed(database, namespace, wanted)
-    return {key: unpack_values(packed) for key, packed in found.items()}
-
-
-def _packed(
-    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
-) -> dict[Place, bytes]:
+) -> dict[Place, Content]:
+    """What is kept of stored items and duplicates."""
     pairs = set(wanted)
     row = schema.texts.c
     query = select(row.claim, row.duplicate, row.text).where(
@@ -56,10 +51,26 @@ def _packed(
     claims, duplicates = ({pair[place] for pair in pairs} for place in (0, 1))
     found = read(database, query, claims=claims, duplicates=duplicates) if pairs else ()
     return {
-        (claim, duplicate): packed
+        (claim, duplicate): Content(*unpack_content(packed))
         for claim, duplicate, packed in found
         if (claim, duplicate) in pairs
     }
+
+
+def read_texts(
+    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
+) -> dict[Place, str]:
+    """The texts that are kept and can be read."""
+    found = read_contents(database, namespace, wanted)
+    return {place: content.text for place, content in found.items() if content.text}
+
+
+def read_values(
+    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
+) -> dict[Place, dict[str, str]]:
+    """The short values of fields that are kept beside texts."""
+    found = read_contents(database, namespace, wanted)
+    return {place: content.values for place, content in found.items()}
 
 
 def read_urls(

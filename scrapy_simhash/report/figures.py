@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash.history.drops import SAME
-from scrapy_simhash.history.kept import kept_times
 from scrapy_simhash.item.urls import site, split_url
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.simhash.measure import similarity_at
@@ -30,14 +31,9 @@ _ROUNDING = 1e-9
 class Histogram(NamedTuple):
     """Items of two kinds, counted in bins.
 
-    Attributes:
-        title: the heading.
-        summary: one sentence with the totals, without a full stop.
-        column: what the bins are.
-        kinds: the names of the two kinds.
-        bins: the label of each bin and its two counts, which are stacked.
-        ticks: labels of the horizontal axis, evenly spaced.
-        threshold: where a dashed line stands, in bins; None without one.
+    The summary is a sentence without a full stop; the column says what the bins are, each of which
+    has a label and its two counts, which are stacked. Ticks are labels of the horizontal axis,
+    evenly spaced, and the threshold is where a dashed line stands, in bins.
     """
 
     title: str
@@ -66,7 +62,7 @@ def key_figures(subject: Subject) -> list[tuple[str, str]]:
     found = [
         ("checked", subject.stats.get("checked", 0)),
         ("items in the index", sum(row.claims for row in subject.runs)),
-        ("duplicates", sum(subject.counts.values()) - unchanged),
+        ("duplicates", subject.counts.total() - unchanged),
         ("unchanged", unchanged),
         ("kept although similar", sum(count for _, count in subject.kept.counts)),
         ("orphans", sum(row.orphans for row in subject.runs)),
@@ -76,56 +72,59 @@ def key_figures(subject: Subject) -> list[tuple[str, str]]:
 
 def histograms(subject: Subject) -> Iterator[Histogram]:
     """Those for which there is something to draw."""
-    kept = kept_times(subject.database, subject.namespace, subject.run)
-    dropped = np.array([drop.created for drop in subject.drops])
-    times = np.concatenate([kept, dropped])
-    if len(times):
-        first, last = times.min(), max(times.max(), times.min() + 1)
-        edges = np.linspace(first, last, min(60, int(last - first) + 1) + 1)
+    kept = sum(map(Counter, subject.times.values()), Counter[int]())
+    dropped = Counter(int(drop.created) for drop in subject.drops)
+    if seconds := {*kept, *dropped}:
+        first, last = min(seconds), max(*seconds, min(seconds) + 1)
+        edges = np.linspace(first, last, min(60, last - first + 1) + 1)
         labels = [format_time(edge) for edge in edges.tolist()]
         is_one_day = labels[0][:10] == labels[-1][:10]
         middle = format_time((first + last) / 2)
         yield Histogram(
             "New and repeated over time",
-            f"{len(kept):,} new and {len(dropped):,} repeated items from {labels[0]} to "
+            f"{kept.total():,} new and {dropped.total():,} repeated items from {labels[0]} to "
             f"{labels[-1]} UTC",
             "from (UTC)",
             ("new", "repeated"),
-            _binned(labels[:-1], np.histogram(kept, edges)[0], np.histogram(dropped, edges)[0]),
+            _binned(edges, labels, kept, dropped),
             [label[11:] if is_one_day else label[:16] for label in (labels[0], middle, labels[-1])],
         )
-    if subject.nearest or any(drop.similarity < 1 for drop in subject.duplicates):
+    if any(subject.nearest.values()) or any(drop.similarity < 1 for drop in subject.duplicates):
         yield _similarities(subject)
 
 
 def _similarities(subject: Subject) -> Histogram:
     """Without the equal texts, beside which all others would be too small to see."""
-    found = np.array([drop.similarity for drop in subject.duplicates]) + _ROUNDING
-    equal = int((found >= 1).sum())
-    nearest = [similarity_at(distance, subject.namespace.bits) for distance in subject.nearest]
+    found = Counter(drop.similarity + _ROUNDING for drop in subject.duplicates)
+    equal = sum(count for similarity, count in found.items() if similarity >= 1)
+    nearest = Counter[float]()
+    for counts in subject.nearest.values():
+        for distance, count in counts.items():
+            near = similarity_at(distance, subject.namespace.bits)
+            nearest[min(1, near + _ROUNDING)] += count
     edges = np.linspace(_LEAST, 1, round((1 - _LEAST) / _WIDTH) + 1)
-    kept, _ = np.histogram(
-        np.minimum(1, np.array(nearest) + _ROUNDING), edges, weights=[*subject.nearest.values()]
-    )
+    below = Counter({similarity: count for similarity, count in found.items() if similarity < 1})
     return Histogram(
         "Similarity to the nearest item",
         f"The dashed line is the threshold, {subject.threshold:.2g}. Not drawn: {equal:,} of "
-        f"{len(found):,} {plural(len(found), 'duplicate')}, with the text of their original",
+        f"{found.total():,} {plural(found.total(), 'duplicate')}, with the text of their original",
         "similarity from",
         ("kept, estimated", "dropped"),
-        _binned(
-            [f"{edge:.2f}" for edge in edges[:-1].tolist()],
-            kept,
-            np.histogram(found[found < 1], edges)[0],
-        ),
+        _binned(edges, [f"{edge:.2f}" for edge in edges.tolist()], nearest, below),
         [f"{0.5 + tick / 10:.1f}" for tick in range(6)],
         max(0.0, (subject.threshold - _LEAST) / _WIDTH),
     )
 
 
-def _binned(labels: Sequence[str], *counts: np.ndarray) -> list[tuple[str, int, int]]:
-    one, other = (counted.astype(int).tolist() for counted in counts)
-    return list(zip(labels, one, other, strict=True))
+def _binned(
+    edges: NDArray[np.float64], labels: Sequence[str], *counts: Mapping[Any, int]
+) -> list[tuple[str, int, int]]:
+    """How many of both kinds are in each bin."""
+    one, other = (
+        np.histogram([*counted], edges, weights=[*counted.values()])[0].astype(int).tolist()
+        for counted in counts
+    )
+    return list(zip(labels[:-1], one, other, strict=True))
 
 
 def shares(counted: Counter[str]) -> list[tuple[str, int, str]]:
@@ -141,6 +140,7 @@ _NUMBER = re.compile(r"\d+")
 _IDENTIFIER = re.compile(r"[0-9a-fA-F]{8,}(-[0-9a-fA-F]{4,})*")
 
 
+@lru_cache(maxsize=1 << 17)
 def url_pattern(url: str) -> str:
     """What URLs of one kind share: site, path without numbers, names of the query."""
     try:

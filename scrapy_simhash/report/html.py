@@ -14,6 +14,7 @@ from functools import cache
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
@@ -24,9 +25,10 @@ from scrapy_simhash.history.patterns import LEAST, repeating
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report import figures
 from scrapy_simhash.report.difference import LONGEST
+from scrapy_simhash.report.findings import findings, steps
 from scrapy_simhash.report.packing import pack
 from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import in_sentences, in_words
+from scrapy_simhash.report.verdict import headline, remarks
 from scrapy_simhash.visible import format_time, shortened
 
 
@@ -45,39 +47,49 @@ def _render(subject: Subject) -> str:
     environment.filters["code"] = _code
     environment.filters["href"] = _href
     style, script = _template("report.css"), _template("report.js")
-    packed = pack(subject)
-    verdict, *remarks = in_sentences(subject)
+    views = subject.views()
+    opened = views[0].run if len(views) > 1 else None
+    packed = pack(subject, opened)
     irrelevant, nothing_new = repeating(subject.patterns)
-    duplicates = subject.duplicates
-    return environment.from_string(
-        _template("report.html")
-    ).render(
+    return environment.from_string(_template("report.html")).render(
         policy=_policy(style, script),
         # Files of this package; neither contains a closing tag.
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         subject=subject,
         database=str(subject.database),
-        run=subject.runs[0] if subject.run is not None else None,
+        views=[_view(view) for view in views],
         written=datetime.now(UTC).timestamp(),
-        verdict=verdict,
-        remarks=remarks,
-        figures=figures.key_figures(subject),
-        histograms=list(figures.histograms(subject)),
-        sites=figures.shares(Counter(site(drop.url) or "(no site)" for drop in duplicates)),
-        patterns=figures.shares(Counter(figures.url_pattern(drop.url) for drop in duplicates)),
-        groups=largest_groups(subject.database, subject.namespace, subject.run, limit=figures.TOP),
         irrelevant=irrelevant,
         nothing_new=nothing_new,
         top=figures.TOP,
         least=LEAST,
-        kept=[(count, name, in_words(name)) for name, count in subject.kept.counts[: figures.TOP]],
         total=sum(subject.counts.values()),
         details=packed.details,
-        table=packed.table,
+        rows=packed.rows,
         blocks=packed.blocks,
         longest=LONGEST,
     )
+
+
+def _view(subject: Subject) -> dict[str, Any]:
+    """What is shown of one run, or of all together."""
+    duplicates = subject.duplicates
+    groups = largest_groups(subject.database, subject.namespace, subject.run, limit=figures.TOP)
+    return {
+        "subject": subject,
+        "id": "all" if subject.run is None else str(subject.run),
+        "row": None if subject.run is None else subject.runs[0],
+        "headline": headline(subject),
+        "remarks": list(remarks(subject)),
+        "steps": list(steps(subject)),
+        "findings": list(findings(subject)),
+        "figures": figures.key_figures(subject),
+        "histograms": list(figures.histograms(subject)),
+        "groups": groups,
+        "sites": figures.shares(Counter(site(drop.url) or "(no site)" for drop in duplicates)),
+        "patterns": figures.shares(Counter(figures.url_pattern(drop.url) for drop in duplicates)),
+    }
 
 
 def _code(text: str) -> Markup:

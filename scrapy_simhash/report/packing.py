@@ -1,4 +1,4 @@
-"""The rows of a report's table, and the fields and texts of each, packed for its script."""
+"""The rows of a report's tables, and the fields and texts of each, packed for its script."""
 
 from __future__ import annotations
 
@@ -6,223 +6,295 @@ import base64
 import json
 import shlex
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from scrapy_simhash.history.drops import numbers_with_items
 from scrapy_simhash.history.fields import Field, read_fields
-from scrapy_simhash.history.pages import read_texts
+from scrapy_simhash.history.pages import NOTHING, Content, Place, read_contents
+from scrapy_simhash.item.facts import PAGE
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.difference import LONGEST, difference
+from scrapy_simhash.report.findings import how
 from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import ACTIONS
-from scrapy_simhash.visible import format_time, shortened, visible
+from scrapy_simhash.report.verdict import ACTIONS, field_label
+from scrapy_simhash.simhash.measure import jaccard
+from scrapy_simhash.simhash.scheme import Scheme, load_scheme
+from scrapy_simhash.visible import shortened, visible
 
 #: The details of so many rows are unpacked together.
 BLOCK = 40
 
-# Limits of one file: rows with details, their packed size in bytes, runs to filter by.
-MOST_DETAILS, MOST_BYTES, _MOST_RUNS = 5_000, 8_000_000, 100
+# Limits of one file: rows with details, and their packed size in bytes.
+MOST_DETAILS, MOST_BYTES = 5_000, 8_000_000
 
-# At most so many rows with details are kept items; the others are duplicates.
+# At most so many rows with details are kept items, and as many changes; others are duplicates.
 _MOST_KEPT = 1_000
 
-# Characters shown of a field's value.
-_VALUE = 2_000
+# Characters shown of a field's value, and of one in the table.
+_VALUE, _SHORT = 2_000, 80
 
 # Fields that name an item, the preferred ones first.
 _TITLES = ("title", "headline", "name", "heading")
 
+# Details that are read at once.
+_READ = 200
+
 
 class Packed(NamedTuple):
-    """The table, the details in blocks of up to `BLOCK` rows, and how many rows have details."""
+    """The rows of both tables, the details in blocks, and how many decisions have details."""
 
-    table: str
+    rows: str
     blocks: list[str]
     details: int
 
 
-class _Row(NamedTuple):
-    """An item that was dropped, or kept although it is similar to a stored one."""
+@dataclass(slots=True)
+class _Row:
+    """An item that was dropped, kept although it is similar to a stored one, or changed.
 
+    Of a field that differs there are its name, the stored value and the item's own, if known. The
+    number is that of the duplicate, as a string, if it can be restored: JavaScript has no integers
+    of 63 bits. `mine` and `stored` are the places of both texts.
+    """
+
+    key: str
     url: str
-    claim: int  # the number of the stored item
+    claim: int
     original: str
     first_seen: float | None
-    texts: tuple[int, int]  # the key of its own text in `read_texts`
-    similarity: float
-    about: Literal["", "about ", "at least "]  # "" if the similarity is exact
-    distance: int | None  # in bits
-    created: float
+    similarity: float | None
+    about: Literal["", "about ", "at least "]
+    seen: float
     action: str
     run: int
-    number: int  # of the duplicate; 0 for a kept item
-    can_be_restored: bool
-    differing: Sequence[str]  # fields, as far as they are known
+    mine: Place
+    stored: Place
+    fields: Sequence[Sequence[str | None]] = ()
+    number: str = ""
+    distance: int | None = None
+    how: str = ""
     title: str = ""
-    original_title: str | None = None  # None if unknown
+    original_title: str | None = None
+    detail: int = -1
 
 
-def pack(subject: Subject) -> Packed:
+def pack(subject: Subject, opened: int | None) -> Packed:
     """Pack everything that the script shows."""
-    rows = [*_dropped(subject), *_kept(subject)]
-    # The least similar pairs are the ones to look at.
-    ordered = sorted(
-        range(len(rows)), key=lambda place: (rows[place].number > 0, rows[place].similarity)
-    )
-    kept = sum(not row.number for row in rows)
-    chosen = [*ordered[: min(kept, _MOST_KEPT)], *ordered[kept:]][:MOST_DETAILS]
-    blocks, places = _pack_details(subject, rows, chosen)
-    return Packed(_pack_table(subject, rows, places), blocks, len(places))
+
+    def first(rows: list[_Row], most: int | None = None) -> list[_Row]:
+        """The least similar pairs are the ones to look at, those of the opened run before all."""
+        return sorted(rows, key=lambda row: (row.run != opened, row.similarity or 0))[:most]
+
+    dropped, kept, changes = list(_dropped(subject)), list(_kept(subject)), list(_changes(subject))
+    chosen = [*first(kept, _MOST_KEPT), *first(changes, _MOST_KEPT), *first(dropped)]
+    blocks = _pack_details(subject, chosen[:MOST_DETAILS])
+    name = shlex.quote(shortened(subject.namespace.name))
+    decisions = [*dropped, *kept]
+    originals: dict[int, list[Any]] = {}
+    table = {
+        "rows": [_listed(row, originals) for row in decisions],
+        "changes": [_listed(row, originals) for row in changes],
+        "originals": [original[1:] for original in originals.values()],
+        "block": BLOCK,
+        "command": "" if subject.is_trial else f"scrapy simhash restore --namespace {name} --id ",
+    }
+    return Packed(_packed(table), blocks, sum(row.detail >= 0 for row in decisions))
 
 
 def _dropped(subject: Subject) -> Iterator[_Row]:
     actions = ACTIONS | {"drop": "would be dropped"} if subject.is_trial else ACTIONS
-    with_items = numbers_with_items(subject.database, subject.namespace, subject.run)
     for drop in subject.drops:
         action = actions.get(drop.action) or shortened(drop.action, 40)
         yield _Row(
+            str(drop.id),
             drop.url or drop.key,
             drop.claim,
             drop.original or f"item {drop.claim}, deleted",
             drop.first_seen,
-            (drop.claim, drop.id),
             drop.similarity,
             "about " if drop.estimated else "",
-            drop.distance,
             drop.created,
             action + (", orphan" if drop.orphaned else ""),
             drop.run,
-            drop.id,
-            drop.id in with_items,
-            (),
+            (drop.claim, drop.id),
+            (drop.claim, 0),
+            number=str(drop.id) if drop.id in subject.with_items else "",
+            distance=drop.distance,
+            how=how(drop),
         )
 
 
 def _kept(subject: Subject) -> Iterator[_Row]:
     for pair in subject.kept.pairs:
+        beside = pair.beside or 0  # null only in a damaged database
+        is_known = pair.similarity is not None
         yield _Row(
+            f"k{pair.claim}",
             pair.url or f"item {pair.claim}",
-            pair.beside or 0,  # null only in a damaged database
-            pair.other or f"item {pair.beside}, deleted",
+            beside,
+            pair.other or f"item {beside}, deleted",
             None,
-            (pair.claim, 0),
-            subject.threshold,
-            "at least ",
-            None,
+            pair.similarity if is_known else subject.threshold,
+            "" if not pair.estimated else "about " if is_known else "at least ",
             pair.created,
             "kept",
             pair.run,
-            0,
-            False,
-            [pair.differs],
+            (pair.claim, 0),
+            (beside, 0),
+            [(field_label(pair.differs), None, None)],
         )
 
 
-def _named(row: _Row, fields: Sequence[Field]) -> _Row:
-    """The row of an item with these fields."""
-    if not fields:
-        return row
-    title = _title(fields)
-    shown = "" if title is None else shortened(title.value, 200)
-    return row._replace(
-        title=shown,
-        original_title=shown if title is not None and title.mark == "same" else None,
-        differing=[field.name for field in fields if field.mark in {"differs", "missing"}],
-    )
-
-
-def _title(fields: Sequence[Field]) -> Field | None:
-    found = {field.name.lower(): field for field in reversed(fields) if field.value}
-    return next((found[name] for name in _TITLES if name in found), None)
-
-
-def _pack_table(subject: Subject, rows: Iterable[_Row], places: Mapping[int, int]) -> str:
-    # By the number of the stored item: place in the list, number, URL, time, title if known.
-    originals: dict[int, list[Any]] = {}
-    listed = []
-    for number, row in enumerate(rows):
-        original = originals.get(row.claim)
-        if original is None:
-            first_seen = None if row.first_seen is None else int(row.first_seen)
-            original = [len(originals), str(row.claim), shortened(row.original, 500), first_seen]
-            originals[row.claim] = original
-        if row.original_title is not None and len(original) == 4:
-            original.append(row.original_title)
-        listed.append(
-            [
-                shortened(row.url, 500),
-                row.title,
-                original[0],
-                round(row.similarity, 4),
-                row.about,
-                int(row.created),
-                row.action,
-                row.run,
-                places.get(number, -1),
-                [shortened(name, 80) for name in row.differing],
-                # A string, as JavaScript has no integers of 63 bits.
-                str(row.number) if row.can_be_restored else "",
-                shortened(site(row.url) or "(no site)", 80),
-                row.distance,
-            ]
+def _changes(subject: Subject) -> Iterator[_Row]:
+    for number, change in enumerate(subject.changes):
+        mine, stored = (0, 0), (0, 0)
+        if change.texts is not None:
+            stored, mine = change.texts
+        yield _Row(
+            f"c{number}",
+            change.url,
+            stored[0],
+            change.origin or change.url,
+            None,
+            change.similarity,
+            "",
+            change.created,
+            change.status,
+            change.run,
+            mine,
+            stored,
+            _own_fields(change.fields),
+            how="" if change.origin is None else shortened(change.origin, 500),
         )
-    name = shlex.quote(shortened(subject.namespace.name))
-    command = "" if subject.is_trial else f"scrapy simhash restore --namespace {name} --id "
-    return _packed(
-        {
-            "rows": listed,
-            "originals": [original[1:] for original in originals.values()],
-            "runs": [
-                (row.id, f"{row.id}: {shortened(row.spider, 60)}, {format_time(row.opened)}")
-                for row in subject.runs[:_MOST_RUNS]
-            ],
-            "block": BLOCK,
-            "command": command,
-        }
-    )
 
 
-def _pack_details(
-    subject: Subject, rows: list[_Row], chosen: Sequence[int]
-) -> tuple[list[str], dict[int, int]]:
-    """Blocks of details, and for each row that has some their place in the blocks.
+def _own_fields(changed: Mapping[str, Sequence[str | None]]) -> list[tuple[str | None, ...]]:
+    """The fields, without facts of the page that repeat a field of the item."""
+    own = [values for name, values in changed.items() if not name.startswith(PAGE)]
+    return [
+        (name, *values)
+        for name, values in changed.items()
+        if not name.startswith(PAGE) or values not in own
+    ]
 
-    Rows whose items are read for it get their titles: to unpack every item would take long.
+
+def _listed(row: _Row, originals: dict[int, list[Any]]) -> list[Any]:
+    """The row as the script knows it, with the number of its original among all."""
+    original = originals.get(row.claim)
+    if original is None:
+        first_seen = None if row.first_seen is None else int(row.first_seen)
+        original = [len(originals), str(row.claim), shortened(row.original, 500), first_seen]
+        originals[row.claim] = original
+    if row.original_title is not None and len(original) == 4:
+        original.append(row.original_title)
+    fields = [
+        [shortened(name or "", _SHORT), *(one and shortened(one, _SHORT) for one in values)]
+        for name, *values in row.fields
+    ]
+    return [
+        row.key,
+        shortened(row.url, 500),
+        row.title,
+        original[0],
+        None if row.similarity is None else round(row.similarity, 4),
+        row.about,
+        int(row.seen),
+        row.action,
+        row.run,
+        row.detail,
+        fields,
+        row.number,
+        shortened(site(row.url) or "(no site)", 80),
+        row.distance,
+        row.how,
+    ]
+
+
+def _pack_details(subject: Subject, chosen: Sequence[_Row]) -> list[str]:
+    """Blocks of details. Rows with some get titles, values and exact similarities.
+
+    To unpack every item would take long.
     """
     blocks: list[str] = []
-    places: dict[int, int] = {}
     left = MOST_BYTES
-    for start in range(0, len(chosen), BLOCK):
-        if left <= 0:
-            break
-        some = chosen[start : start + BLOCK]
-        wanted = [key for place in some for key in ((rows[place].claim, 0), rows[place].texts)]
-        kept = read_texts(subject.database, subject.namespace, wanted)
-        numbers = [rows[place].number for place in some if rows[place].number]
-        items = read_fields(subject.database, subject.namespace, numbers)
-        texts: dict[str, str] = {}
-        details: dict[int, Any] = {}
-        for place in some:
-            found = items.get(rows[place].number, [])
-            row = rows[place] = _named(rows[place], found)
-            first, second = kept.get((row.claim, 0)), kept.get(row.texts)
-            changes = None
-            if first is not None and second is not None:
-                first, second = (visible(one[:LONGEST])[:LONGEST] for one in (first, second))
-                texts[str(row.claim)] = first
-                changes = difference(first, second)
-            fields = [
-                (shortened(field.name, 80), shortened(field.value, _VALUE), field.mark)
-                for field in found
+    database, namespace = subject.database, subject.namespace
+    default = load_scheme()
+    scheme = default if namespace.scheme.startswith(default.id) else None
+    for start in range(0, len(chosen), _READ):
+        rows = chosen[start : start + _READ]
+        pairs = [(row.mine, row.stored) for row in rows]
+        contents = read_contents(database, namespace, {place for pair in pairs for place in pair})
+        details = list(zip(rows, read_fields(database, namespace, pairs, contents), strict=True))
+        for first in range(0, len(rows), BLOCK):
+            if left <= 0:
+                return blocks
+            some = details[first : first + BLOCK]
+            block = _block(some, contents, scheme, len(blocks) * BLOCK)
+            if block["details"]:
+                blocks.append(_packed(block))
+                left -= len(blocks[-1])
+    return blocks
+
+
+def _block(
+    given: Sequence[tuple[_Row, list[Field]]],
+    contents: Mapping[Place, Content],
+    scheme: Scheme | None,
+    start: int,
+) -> dict[str, Any]:
+    """The details of rows, by their number, and the texts of the stored items."""
+    texts: dict[str, str] = {}
+    details: dict[int, Any] = {}
+    for row, fields in given:
+        _describe(row, fields)
+        old, new = (contents.get(place, NOTHING).text for place in (row.stored, row.mine))
+        name, changes = "{}.{}".format(*row.stored), None
+        if old and new:
+            if scheme and (row.about or row.similarity is None):
+                row.similarity, row.about = _similarity(scheme, old, new), ""
+            old, new = (visible(text[:LONGEST])[:LONGEST] for text in (old, new))
+            texts[name] = old
+            changes = difference(old, new)
+        if changes is not None or fields:
+            row.detail = start + len(details)
+            shown = [
+                (
+                    shortened(field.name, _SHORT),
+                    shortened(field.value, _VALUE),
+                    field.stored and shortened(field.stored, _VALUE),
+                    field.mark,
+                )
+                for field in fields
             ]
-            if changes is not None or fields:
-                places[place] = len(blocks) * BLOCK + len(details)
-                details[places[place]] = [str(row.claim), changes, fields]
-        if details:
-            blocks.append(_packed({"texts": texts, "details": details}))
-            left -= len(blocks[-1])
-    return blocks, places
+            details[row.detail] = [name, changes, shown]
+    return {"texts": texts, "details": details}
+
+
+def _describe(row: _Row, fields: Sequence[Field]) -> None:
+    """Add the titles of both items, and the values of fields that differ."""
+    by_name = {field.name.lower(): field for field in reversed(fields) if field.value}
+    if title := next((by_name[name] for name in _TITLES if name in by_name), None):
+        row.title = shortened(title.value, 200)
+        stored = title.value if title.mark == "same" else title.stored
+        row.original_title = stored and shortened(stored, 200)
+    if row.action == "kept":
+        ((name, *_),) = row.fields
+        row.fields = [
+            (name, field.stored, field.value or None) for field in fields if field.name == name
+        ] or row.fields
+    elif not row.fields:
+        row.fields = [
+            (field.name, field.stored, field.value or None)
+            for field in fields
+            if field.mark in {"differs", "missing"}
+        ]
+
+
+def _similarity(scheme: Scheme, *texts: str) -> float:
+    one, other = (scheme.sketch(text).shingles for text in texts)
+    assert one is not None and other is not None  # noqa: PT018, S101 - it has shingles
+    return jaccard(one, other)
 
 
 def _packed(value: Any) -> str:

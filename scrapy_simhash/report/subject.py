@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.advice import Advice, advise
-from scrapy_simhash.history.drops import SAME, Drop, count_drops, read_drops
-from scrapy_simhash.history.kept import KeptBeside, kept_beside, nearest_kept
+from scrapy_simhash.history.advice import LEAST, Advice, advise
+from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_window
+from scrapy_simhash.history.drops import SAME, Drop, count_drops, numbers_with_items, read_drops
+from scrapy_simhash.history.kept import KeptBeside, kept_beside, kept_times, nearest_kept
 from scrapy_simhash.history.namespaces import NotFound, RunRow, choose_namespace, read_runs
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.query import NamespaceRow
@@ -18,26 +21,31 @@ from scrapy_simhash.simhash.measure import candidate_limit, similarity_at
 #: One file shows the newest duplicates up to this number, and learns from as many URLs.
 MOST_ROWS = 100_000
 
+# Runs to choose from, beside all together; changes of each that are listed, and new items.
+_MOST_RUNS, _MOST_CHANGES, _MOST_NEW = 10, 5_000, 2_000
+
 
 class Subject(NamedTuple):
-    """What a report is about.
+    """What a report is about: all runs, or one of them.
 
     Attributes:
         database: the index.
         namespace: the one in question.
-        run: the number of the run; None for all runs.
+        run: the number of the run, which the report opens with; None for all runs.
         runs: that run, or all runs, the newest first.
         drops: the newest duplicates that are remembered, the oldest first.
-        counts: the number of all duplicates that are remembered, by action.
+        counted: the number of all duplicates that are remembered, by run and action.
+        with_items: the numbers of the duplicates whose item can be restored.
         limit: the largest distance at which documents are compared.
         similarity: from which they are near-duplicates; None where the distance alone decides.
-        nearest: the number of stored items by the distance of their nearest other one.
+        times: the number of stored items by run and second.
+        nearest: the number of stored items by run and the distance of their nearest other one.
         kept: items that were stored although their text is similar to another one's.
         patterns: parts of URLs, of all runs, those that repeat most first.
-        stats: the summed stats of the runs, without their prefix.
         is_trial: whether nothing is stored, as in `scrapy simhash try`.
         learned: the fields that are not compared on some hosts.
         advice: what to change.
+        changes: what is new, changed, and so on, of the newest runs.
     """
 
     database: Database
@@ -45,16 +53,40 @@ class Subject(NamedTuple):
     run: int | None
     runs: Sequence[RunRow]
     drops: Sequence[Drop]
-    counts: Mapping[str, int]
+    counted: Mapping[int, Counter[str]]
+    with_items: Collection[int]
     limit: int
     similarity: float | None
-    nearest: Mapping[int, int]
+    times: Mapping[int, Mapping[int, int]]
+    nearest: Mapping[int, Mapping[int, int]]
     kept: KeptBeside
     patterns: Sequence[Pattern]
-    stats: Mapping[str, float]
     is_trial: bool
     learned: Sequence[LearnedField]
     advice: Sequence[Advice]
+    changes: Sequence[Change]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The number of all duplicates that are remembered, by action."""
+        return sum(self.counted.values(), Counter[str]())
+
+    @property
+    def stats(self) -> dict[str, float]:
+        """The summed stats of the runs, without their prefix."""
+        return sum_stats(row.stats for row in self.runs)
+
+    def change_counts(self) -> dict[str, int]:
+        """How much is new, changed, and so on; nothing if all is new."""
+        # What was removed is known when the stats are written already.
+        listed = Counter(change.status for change in self.changes)
+        stats = self.stats
+        found = {
+            name: int(stats.get(f"changes/{name}", listed[name]))
+            for name in ("new", "changed", "moved", "unchanged", "removed", "back")
+        }
+        found = {name: count for name, count in found.items() if count}
+        return found if found.keys() > {"new"} or "new" not in found else {}
 
     @property
     def duplicates(self) -> list[Drop]:
@@ -67,6 +99,36 @@ class Subject(NamedTuple):
         if self.similarity is None:
             return similarity_at(self.limit, self.namespace.bits)
         return self.similarity
+
+    def views(self) -> list[Self]:
+        """What the report shows: the run that it opens with, other runs, and all together."""
+        if len(self.runs) < 2:
+            return [self]
+        numbers = _shown(self.runs, self.run)
+        return [*map(self._only, numbers), self._replace(run=None)]
+
+    def _only(self, run: int) -> Self:
+        """What belongs to one run."""
+        kept = self.kept.of(run)
+        is_often = max((count for _, count in kept.counts), default=0) >= LEAST
+        return self._replace(
+            run=run,
+            runs=[row for row in self.runs if row.id == run],
+            drops=[drop for drop in self.drops if drop.run == run],
+            counted={run: self.counted.get(run, Counter())},
+            times={run: self.times.get(run, {})},
+            nearest={run: self.nearest.get(run, {})},
+            kept=kept,
+            advice=advise(self.database, self.namespace, run) if is_often else [],
+            changes=[change for change in self.changes if change.run == run],
+        )
+
+
+def _shown(runs: Sequence[RunRow], run: int | None) -> list[int]:
+    """The run to open with, by default the newest, and other new ones."""
+    newest = [row.id for row in runs[:_MOST_RUNS]]
+    first = newest[0] if run is None else run
+    return [first, *(number for number in newest if number != first)]
 
 
 def read_subject(
@@ -83,7 +145,7 @@ def read_subject(
     Args:
         database: the index.
         name: of the namespace; not needed if the database has only one.
-        run: all runs otherwise.
+        run: the one that the report opens with; by default the newest.
         limit: derived from the similarity or, without one, from the farthest duplicate.
         similarity: None where the distance alone decides.
         is_trial: see `Subject`.
@@ -94,31 +156,49 @@ def read_subject(
     """
     namespace = choose_namespace(database, name)
     runs = read_runs(database, namespace)
-    if run is not None:
-        runs = [row for row in runs if row.id == run]
-        if not runs:
-            raise NotFound(f"the namespace {namespace.name!r} has no items of run {run}")
-    drops = read_drops(database, namespace, run, limit=MOST_ROWS)
+    if run is not None and run not in {row.id for row in runs}:
+        raise NotFound(f"the namespace {namespace.name!r} has no items of run {run}")
+    drops = read_drops(database, namespace, limit=MOST_ROWS)
     if limit is None:
         farthest = max((drop.distance for drop in drops), default=0)
         limit = farthest if similarity is None else candidate_limit(similarity)
+    kept = kept_beside(database, namespace)
     return Subject(
         database,
         namespace,
         run,
         runs,
         drops,
-        count_drops(database, namespace, run),
+        count_drops(database, namespace),
+        numbers_with_items(database, namespace),
         limit,
         similarity,
-        nearest_kept(database, namespace, run),
-        kept_beside(database, namespace, run),
+        kept_times(database, namespace),
+        nearest_kept(database, namespace),
+        kept,
         read_patterns(database, namespace, limit=MOST_ROWS),
-        sum_stats(row.stats for row in runs),
         is_trial,
         read_learned(database, namespace.id),
-        advise(database, namespace, run),
+        advise(database, namespace) if kept.pairs else [],
+        _changes(database, namespace, [row for row in runs if row.id in _shown(runs, run)]),
     )
+
+
+def _changes(database: Database, namespace: NamespaceRow, runs: Iterable[RunRow]) -> list[Change]:
+    """What happened in each of these runs; of the first visit of a site, where all is new, none."""
+    found: list[Change] = []
+    for row in runs:
+        try:
+            window = read_window(database, namespace, since=None, run=row.id)
+        except NotFound:  # what it had stored was released
+            continue
+        listed = [*islice(read_changes(database, namespace, window, STATUSES[1:]), _MOST_CHANGES)]
+        counted = {name for name in row.stats if "/changes/" in name}
+        if counted > {"simhash/changes/new"}:
+            listed += islice(read_changes(database, namespace, window, STATUSES[:1]), _MOST_NEW)
+        # What was new in this run may have a later version, with that run's number.
+        found += (change._replace(run=row.id) for change in listed)
+    return found
 
 
 def sum_stats(stats: Iterable[Mapping[str, Any]]) -> dict[str, float]:

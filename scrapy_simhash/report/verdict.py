@@ -48,17 +48,22 @@ def in_words(differs: str) -> str:
     return _DIFFERS.get(differs) or f"`{shortened(differs, 80)}` differs"
 
 
+def field_label(differs: str) -> str:
+    """The field that keeps two items apart, or what else does."""
+    return _DIFFERS.get(differs) or shortened(differs, 80)
+
+
 def in_sentences(subject: Subject) -> list[str]:
     """The number of checked items, of duplicates, and of items that were kept, with the reasons."""
-    return [*_sentences(subject), *(f"{one}." for one in subject.learned[:_NAMED])]
+    return [headline(subject), *remarks(subject), *_reasons(subject)]
 
 
-def _sentences(subject: Subject) -> Iterator[str]:
+def headline(subject: Subject) -> str:
+    """What was checked, and how much of it was repeated."""
     counts, stats = subject.counts, subject.stats
     checked = int(stats.get("checked", 0))
-    same = counts.get(SAME, 0)
     reported = counts.get("report", 0)
-    dropped = sum(counts.values()) - same - reported
+    dropped = counts.total() - counts.get(SAME, 0) - reported
     what = "items and pages" if stats.get("pages/skipped") else plural(checked, "item")
     seen = f"{checked:,} {what} checked" if checked else "No crawl has finished yet"
     if subject.is_trial:
@@ -67,37 +72,63 @@ def _sentences(subject: Subject) -> Iterator[str]:
         parts = [_duplicates(dropped, checked, "dropped")] if dropped or not reported else []
     if reported:
         parts.append(_duplicates(reported, checked, "found and stored anyway"))
-    yield f"{seen}: {', '.join(parts)}. {_sites(subject)}".rstrip()
-    if same:
+    return f"{seen}: {', '.join(parts)}. {_sites(subject)}".rstrip()
+
+
+def remarks(subject: Subject) -> Iterator[str]:
+    """What was lost, which is nothing if all went well, and what else is to be known."""
+    counts, stats = subject.counts, subject.stats
+    dropped = counts.total() - counts.get("report", 0)
+    if same := counts.get(SAME, 0):
         yield f"{same:,} more dropped because they had not changed since an earlier visit."
-    elif dropped and not subject.is_trial:
-        yield "Nothing else was dropped."
-    if better := int(stats.get("duplicates/better", 0)):
-        are = "duplicate is better than its" if better == 1 else "duplicates are better than their"
-        # The index of a trial is deleted, so no command can read it.
-        best = "" if subject.is_trial else ": see `scrapy simhash restore --better`"
-        yield f"{better:,} {are} original{best}."
-    if similar := sum(count for _, count in subject.kept.counts):
-        reasons = [(count, in_words(name)) for name, count in subject.kept.counts]
-        yield f"{similar:,} kept although the text is similar to another's{_because(reasons)}."
-    if skipped := sum(count for count, _ in _skipped(stats)):
-        how = "not compared" if subject.is_trial else "stored without comparison"
-        yield f"{skipped:,} {how}{skipped_in_words(stats)}."
-    if unchecked := int(stats.get("failed_open", 0)):
-        yield f"{unchecked:,} stored unchecked because the index did not answer."
     if orphans := sum(row.orphans for row in subject.runs):
         yield (
             f"{orphans:,} dropped for an original that was not stored in the end: "
             f"`scrapy simhash restore --orphans` returns {'it' if orphans == 1 else 'them'}."
         )
+    elif dropped and subject.is_trial:
+        yield "Nothing would be lost: the original of each would be stored."
+    elif dropped:
+        yield f"Nothing was lost: the original of each is stored{_restorable(subject)}."
+    if better := int(stats.get("duplicates/better", 0)):
+        are = "duplicate is better than its" if better == 1 else "duplicates are better than their"
+        # The index of a trial is deleted, so no command can read it.
+        best = "" if subject.is_trial else ": see `scrapy simhash restore --better`"
+        yield f"{better:,} {are} original{best}."
+    if unchecked := int(stats.get("failed_open", 0)):
+        yield f"{unchecked:,} stored unchecked because the index did not answer."
+    if counted := subject.change_counts():
+        listed = ", ".join(f"{count:,} {name}" for name, count in counted.items())
+        yield f"Compared with earlier crawls: {listed}."
+    yield from (f"{one}." for one in subject.learned[:_NAMED])
+
+
+def _restorable(subject: Subject) -> str:
+    """How many dropped items can be restored."""
+    dropped = [drop for drop in subject.drops if drop.action != "report"]
+    count = sum(drop.id in subject.with_items for drop in dropped)
+    if not count:
+        return ""
+    which = "each dropped item" if count == len(dropped) else f"{count:,} of the dropped items"
+    return f", and `scrapy simhash restore` returns {which}"
+
+
+def _reasons(subject: Subject) -> Iterator[str]:
+    """Why items were kept although they are similar, and not compared."""
+    if similar := sum(count for _, count in subject.kept.counts):
+        reasons = [(count, in_words(name)) for name, count in subject.kept.counts]
+        yield f"{similar:,} kept although the text is similar to another's{_because(reasons)}."
+    if count := sum(count for count, _ in skipped(subject.stats)):
+        which = "not compared" if subject.is_trial else "stored without comparison"
+        yield f"{count:,} {which}{skipped_in_words(subject.stats)}."
 
 
 def skipped_in_words(stats: Mapping[str, float]) -> str:
     """Why items were not compared, as ", because the text is too short"."""
-    return _because(_skipped(stats))
+    return _because(skipped(stats))
 
 
-def _skipped(stats: Mapping[str, float]) -> list[tuple[int, str]]:
+def skipped(stats: Mapping[str, float]) -> list[tuple[int, str]]:
     """How many items were not compared, and why, the most frequent reason first."""
     prefix = "skipped/"
     found = [

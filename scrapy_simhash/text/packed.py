@@ -60,17 +60,22 @@ def pack_text(text: str, values: Mapping[str, str] = MappingProxyType({})) -> by
 
 def unpack_text(packed: bytes) -> str | None:
     """The text that `pack_text` packed; None if the bytes are damaged."""
-    try:
-        return unpack_bytes(packed).decode("utf-8", "replace").rpartition(_END)[0]
-    except ValueError:
-        return None
+    return unpack_content(packed)[0]
 
 
 def unpack_values(packed: bytes) -> dict[str, str]:
     """The values that `pack_text` packed; none if the bytes are damaged."""
+    return unpack_content(packed)[1]
+
+
+def unpack_content(packed: bytes) -> tuple[str | None, dict[str, str]]:
+    """Both; None and no values if the bytes are damaged."""
     try:
-        written = unpack_bytes(packed).decode("utf-8", "replace").rpartition(_END)[2]
+        text, _, written = unpack_bytes(packed).decode("utf-8", "replace").rpartition(_END)
+    except ValueError:
+        return None, {}
+    try:
         values = json.loads(written or "{}")
     except ValueError:
-        return {}
-    return values if isinstance(values, dict) else {}
+        values = None
+    return text, values if isinstance(values, dict) else {}

@@ -6,8 +6,10 @@ import pytest
 from loopback import prose
 
 from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.history.drops import read_drops
 from scrapy_simhash.history.fields import read_fields
 from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.pages import read_contents
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
@@ -22,10 +24,18 @@ def facts(stated):
     return Facts.of({name: fold(name_of(name), value) for name, value in stated.items()})
 
 
-def marks(index, number):
+def fields(index, number):
+    """The fields of a duplicate by name."""
     namespace = choose_namespace(index.database, None)
-    found = read_fields(index.database, namespace, [number])[number]
-    return {field.name: field.mark for field in found}
+    (drop,) = [one for one in read_drops(index.database, namespace) if one.id == number]
+    pair = ((drop.claim, drop.id), (drop.claim, 0))
+    contents = read_contents(index.database, namespace, pair)
+    (found,) = read_fields(index.database, namespace, [pair], contents)
+    return {field.name: field for field in found}
+
+
+def marks(index, number):
+    return {name: field.mark for name, field in fields(index, number).items()}
 
 
 @pytest.fixture

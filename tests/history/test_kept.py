@@ -67,7 +67,9 @@ def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
         claim(index, number, facts_of(price=f"{number} EUR"))
     namespace = chosen(index)
     assert len(kept_beside(index.database, namespace, limit=2).pairs) == 2
-    assert kept_beside(index.database, namespace, index.run.id + 1) == ([], [])
+    kept = kept_beside(index.database, namespace)
+    assert kept.of(index.run.id) == kept
+    assert (kept.of(index.run.id + 1).counts, kept.of(index.run.id + 1).pairs) == ([], [])
 
 
 def test_the_other_one_may_be_gone(index) -> None:

@@ -269,15 +269,14 @@ def test_items_kept_although_their_text_is_similar_are_listed_with_the_reason(ad
             index.confirm(*index.execute(claims=[document]))
     page = written(address, tmp_path, similarity=0.9)
     text = page.read_text("utf-8")
-    assert "Kept although the text is similar" in text
-    assert "<li>18 because <bdi><code>price</code> differs</bdi>" in text
+    found = findings_in(text)
+    assert ("kept", "<code>price</code> differs", "18") in found
     assert HARMFUL not in text
     rows = [row for row in rows_of(page) if row["action"] == "kept"]
     assert len(rows) == 29
-    assert {(row["similarity"], row["about"], row["id"]) for row in rows} == {
-        (0.9, "at least ", "")
-    }
-    assert [row["fields"] for row in rows].count(["price"]) == 18
+    # The texts are equal, whatever else differs.
+    assert {(row["similarity"], row["about"], row["id"]) for row in rows} == {(1, "", "")}
+    assert [row["fields"] for row in rows].count([["price", None, None]]) == 18
 
 
 @pytest.fixture
@@ -294,6 +293,12 @@ def repeating(address, tmp_path):
     with Index(address) as index:
         meet(index, pages)
     return written(address, tmp_path, similarity=0.9)
+
+
+def findings_in(text):
+    """The outcome, the kind and the number of items of each finding."""
+    found = re.findall(r"<tr><td>([^<]*)</td><th[^>]*><bdi>(.*?)</bdi></th><td>([^<]*)</td>", text)
+    return [tuple(one) for one in found]
 
 
 def cells(text, heading):
@@ -338,13 +343,13 @@ def test_hostile_urls_that_repeat_are_text(address, tmp_path):
 def test_repeating_urls_have_no_section_without_any(address, tmp_path):
     with Index(address) as index:
         meet(index, [(f"http://a.test/few/?sid={session}", "few") for session in range(20)])
-    assert "only repeat" not in written(address, tmp_path).read_text("utf-8")
+    assert 'id="parts"' not in written(address, tmp_path).read_text("utf-8")
 
 
-def test_kept_items_have_no_section_without_any(address, tmp_path):
+def test_nothing_found_has_no_section(address, tmp_path):
     with Index(address) as index:
         index.confirm(index.claim(prose(1), key="1"))
-    assert "Kept although" not in written(address, tmp_path).read_text("utf-8")
+    assert "What was found" not in written(address, tmp_path).read_text("utf-8")
 
 
 def packed_in(path, name="rows"):
@@ -355,13 +360,13 @@ def packed_in(path, name="rows"):
 
 #: What is in a row, as the script names it.
 SCRIPT = resources.files("scrapy_simhash.report") / "templates" / "report.js"
-(NAMES,) = re.findall('const NAMES = "(.*)"', SCRIPT.read_text("utf-8"))
+(NAMES,) = re.findall(r'const NAMES =\s+"(.*)".split', SCRIPT.read_text("utf-8"))
 
 
-def rows_of(path):
-    """The rows of the table as dictionaries, with the names of the script."""
+def rows_of(path, name="rows"):
+    """The rows of a table as dictionaries, with the names of the script."""
     packed = packed_in(path)
-    rows = [dict(zip(NAMES.split(), row, strict=True)) for row in packed["rows"]]
+    rows = [dict(zip(NAMES.split(), row, strict=True)) for row in packed[name]]
     for row in rows:
         row["original"] = packed["originals"][row["original"]]
     return rows
@@ -484,7 +489,7 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
         assert page.locator("#body td[data-name=Item]").all_inner_texts() == urls[::-1]
         assert page.get_attribute("th[data-column=title]", "aria-sort") == "descending"
 
-        page.fill("#query", "/zh2")
+        page.fill("#q", "/zh2")
         expect(rows).to_have_count(1)
         assert page.inner_text("#status") == "1 of 3 decisions"
         page.locator("#body button").focus()
@@ -496,7 +501,7 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
         page.keyboard.press("Enter")
         assert page.locator(".texts").count() == 0
 
-        page.fill("#query", "/b")
+        page.fill("#q", "/b")
         expect(page.locator("#body td[data-name=Item]")).to_contain_text("/b")
         page.locator("#body button").click()
         page.wait_for_selector(".texts")
@@ -504,9 +509,9 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
         page.locator(".fold").first.click()
         assert page.locator(".text").nth(1).inner_text().count("CHANGED") == 1
 
-        page.locator("button.group").first.click()
+        page.locator("a.show[href*=group]:visible").first.click()
         assert re.search("2 of 3 decisions, similar to http://.*/a$", page.inner_text("#status"))
-        assert page.input_value("#query") == ""
+        assert page.input_value("#q") == ""
         assert page.evaluate("document.activeElement.id") == "decisions"
         page.click("#all")
         assert page.inner_text("#status") == "3 decisions"
@@ -517,32 +522,27 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
 @in_browser
 def test_hostile_text_is_inert(hostile):
     def steps(page):
-        rows = page.locator("#body > tr")
-        assert page.inner_text("#status") == f"{2 * len(HOSTILE)} decisions"
-        shown = rows.count()
-        for number in range(shown):
+        count = 2 * len(HOSTILE)
+        assert page.inner_text("#status") == f"{count} decisions"
+        for number in range(count):
             rows = page.locator("#body > tr:has(button[aria-expanded=false])")
             rows.first.locator("button").click()
             expect(page.locator(".texts")).to_have_count(number + 1)
-        page.click("#next")
-        for number in range(2 * len(HOSTILE) - shown):
-            rows = page.locator("#body > tr:has(button[aria-expanded=false])")
-            rows.first.locator("button").click()
-            expect(page.locator(".texts")).to_have_count(number + 1)
-        for button in page.locator("button.group, button.field").all():
-            button.click()
+        for one in page.locator("a.show").all():
+            one.click()
         assert page.evaluate("window.harmed") is None
         assert page.locator("img, iframe, #body script").count() == 0
-        for link in page.locator("a:not(.skip)").all():
+        for link in page.locator("a:not(.skip, .show)").all():
             assert link.get_attribute("href").startswith("http://")
             assert link.get_attribute("rel") == "noreferrer noopener"
         page.evaluate("location.hash = '#</script><img src=x onerror=window.harmed=1>'")
         assert page.evaluate("window.harmed") is None
+        harmful = "q=<img src=x onerror=window.harmed=1>&sort=constructor&page=-1e9&open=__proto__"
+        page.evaluate("(given) => { location.hash = `#${given}&run=<b>`; }", harmful)
+        expect(page.locator("#status")).to_have_text(f"2 of {count} decisions")
         page.click("#all")
-        page.click("th[data-column=title] button")
+        expect(page.locator("#status")).to_have_text(f"{count} decisions")
         shown = page.inner_text("#table")
-        page.click("#next")
-        shown += page.inner_text("#table")
         assert "{{7*7}}${7*7}<!--" in shown
         assert not set("\x1b\u202e\u2028") & set(shown)
         assert len(page.inner_text("body")) < 100_000
@@ -611,7 +611,7 @@ def test_it_can_be_printed(hostile, tmp_path):
 
     def steps(page):
         page.emulate_media(media="print")
-        assert not page.is_visible("#query")
+        assert not page.is_visible("#q")
         assert page.is_visible("#table")
         return page.evaluate("getComputedStyle(document.querySelector('.scroll')).overflowX")
 
@@ -628,26 +628,23 @@ FIELDS = {"url": "http://b.test/1", "title": '=Snow, "deep"', "price": "5 EUR", 
 def crawled(address, tmp_path):
     """Two runs with a duplicate each, one with its item, and a page that was kept."""
 
-    def facts(**fields):
-        return Facts.of({name: fold(name_of(name), value) for name, value in fields.items()})
+    def stated(index, text, url, **fields):
+        folded = {name: fold(name_of(name), value) for name, value in fields.items()}
+        document = index.document(text, key=url, url=url, facts=Facts.of(folded))
+        document.values = fields
+        return document
 
-    text = prose(1, 200)
+    text, title = prose(1, 200), FIELDS["title"]
     with Index(address, namespace="it's") as index:
-        stated = facts(title=FIELDS["title"], price="4 EUR")
-        first = index.document(text, key="a", url="http://a.test/1", facts=stated)
+        first = stated(index, text, "http://a.test/1", title=title, price="4 EUR")
         index.confirm(*index.execute(claims=[first]))
-        match = index.execute(claims=[index.document(text, key="b", url="b", facts=stated)])[
-            0
-        ].match
-        copy = index.document(
-            changed(text, 1),
-            key="b",
-            url=FIELDS["url"],
-            facts=facts(title=FIELDS["title"], price=FIELDS["price"], award="yes"),
-        )
+        again = stated(index, text, "b", title=title, price="4 EUR")
+        (verdict,) = index.execute(claims=[again])
+        match, price = verdict.match, FIELDS["price"]
+        copy = stated(index, changed(text, 1), FIELDS["url"], title=title, price=price, award="yes")
         kept = [Duplicate(copy, match, "drop", *pack(FIELDS | {"award": "yes"}))]
         index.execute(duplicates=kept)
-        other = index.document(text, key="k", url="http://a.test/2", facts=facts(price="9 EUR"))
+        other = stated(index, changed(text, 2), "http://a.test/2", title=title, price="9 EUR")
         (verdict,) = index.execute(claims=[other])
         assert verdict.differs == "price"
         index.confirm(verdict)
@@ -661,26 +658,24 @@ def crawled(address, tmp_path):
 def test_rows_can_be_filtered_and_saved(crawled, tmp_path):
     def steps(page):
         status = page.locator("#status")
-        assert page.inner_text("#status") == "3 decisions"
+        page.select_option("#run", "all")
+        expect(status).to_have_text("3 decisions")
         for id_, label, count in (
             ("#action", "kept (1)", 1),
             ("#site", "b.test (1)", 1),
             ("#field", "price (2)", 2),
-            ("#run", None, 2),
         ):
-            index = None if label else 1
-            page.select_option(id_, label=label, index=index)
+            page.select_option(id_, label=label)
             expect(status).to_have_text(f"{count} of 3 decisions")
             page.click("#all")
             expect(status).to_have_text("3 decisions")
-        # Dropped items are more similar than kept ones are at least.
-        page.fill("#least", "0.91")
+        page.fill("#least", "1")
         expect(status).to_have_text("2 of 3 decisions")
         page.fill("#least", "")
-        page.fill("#most", "0.91")
+        page.fill("#most", "0.995")
         expect(status).to_have_text("1 of 3 decisions")
         page.click("#all")
-        page.fill("#query", "SNOW")
+        page.fill("#q", "B.TEST")
         expect(status).to_have_text("1 of 3 decisions")
         files = []
         for button in ("#csv", "#json"):
@@ -688,8 +683,11 @@ def test_rows_can_be_filtered_and_saved(crawled, tmp_path):
                 page.click(button)
             files.append(tmp_path / waiting.value.suggested_filename)
             waiting.value.save_as(files[-1])
-        page.click("button.field")
-        expect(status).to_have_text("2 of 3 decisions")
+        page.click("a.show[href*=field]:visible")
+        expect(status).to_have_text("1 of 3 decisions")
+        page.go_back()
+        expect(status).to_have_text("1 of 3 decisions")
+        assert page.input_value("#q") == "B.TEST"
         return files
 
     table, document = visit(crawled, steps)
@@ -698,38 +696,183 @@ def test_rows_can_be_filtered_and_saved(crawled, tmp_path):
     (entry,) = json.loads(document.read_text("utf-8"))
     assert entry["title"] == FIELDS["title"]
     assert entry["id"] == row["id"]
-    assert (entry["original"], entry["differs"]) == ("http://a.test/1", ["price", "award"])
+    assert row["differs"] == "price: 4 EUR -> 5 EUR; award: none -> yes"
+    assert entry["original"] == "http://a.test/1"
+    assert entry["differs"] == [
+        {"field": "price", "stored": "4 EUR", "own": "5 EUR"},
+        {"field": "award", "stored": None, "own": "yes"},
+    ]
 
 
 @in_browser
 def test_a_row_shows_its_fields_beside_the_stored_ones_and_how_to_restore_it(crawled):
     def steps(page):
-        page.fill("#query", "b.test")
+        page.evaluate("location.hash = '#run=all&q=b.test'")
         expect(page.locator("#body > tr")).to_have_count(1)
-        # Equal hashes tell that the stored item has the same title.
         assert page.locator("#body .title").all_inner_texts() == [FIELDS["title"]] * 2
+        assert page.inner_text("#body .values").split("\n") == [
+            "price: 4 EUR → 5 EUR",
+            "award: none → yes",
+        ]
         page.click("#body button")
         page.wait_for_selector(".texts")
         marks = {
-            line.locator("th").inner_text(): line.locator("td").last.inner_text()
+            line.locator("th").inner_text(): line.locator("td").all_inner_texts()
             for line in page.locator(".wide-cell table tbody tr").all()
         }
         assert list(marks) == ["price", "award", "url", "title", "text"]
-        assert [marks[name] for name in ("price", "award", "title")] == [
-            "another value",
-            "no such field",
-            "the same",
-        ]
+        assert marks["price"] == ["4 EUR", "5 EUR"]
+        assert marks["award"] == ["no such field", "yes"]
+        assert marks["title"] == [FIELDS["title"]] * 2
+        assert marks["url"] == ["not kept", FIELDS["url"]]
         assert page.locator(".texts ins").all_inner_texts() == ["other0 "]
-        command = page.inner_text(".restore code")
-        page.locator(".restore button").click()
-        expect(page.locator(".restore span")).to_have_text(re.compile("copied|selected"))
+        command = page.inner_text("#body .restore code")
+        page.locator("#body .restore button").click()
+        expect(page.locator("#body .restore span")).to_have_text(re.compile("copied|selected"))
         return command
 
     command = shlex.split(visit(crawled, steps))
     assert command[:5] == ["scrapy", "simhash", "restore", "--namespace", "it's"]
-    (number,) = [row["id"] for row in rows_of(crawled) if row["title"]]
+    (number,) = [row["id"] for row in rows_of(crawled) if row["title"] and row["id"]]
     assert command[5:] == ["--id", number, "-o", "back.jsonl"]
+
+
+def test_a_kept_item_has_both_values_and_its_true_similarity(crawled):
+    (row,) = [row for row in rows_of(crawled) if row["action"] == "kept"]
+    assert row["fields"] == [["price", "4 EUR", "9 EUR"]]
+    text = prose(1, 200)
+    exact = [load_scheme().sketch(one).shingles for one in (text, changed(text, 2))]
+    assert (row["about"], row["similarity"]) == ("", pytest.approx(jaccard(*exact), abs=1e-4))
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_without_texts_similarities_are_estimates(address, tmp_path, is_known):
+    with Index(address, text_budget=1 << 20 if is_known else 0) as index:
+        for number, price in enumerate(("4 EUR", "5 EUR")):
+            facts = Facts.of({"price": fold(name_of("price"), price)})
+            text = changed(prose(1, 400), 4 * number)
+            document = index.document(text, key=price, facts=facts)
+            index.confirm(*index.execute(claims=[document]))
+    (row,) = rows_of(written(address, tmp_path, similarity=0.9))
+    assert row["about"] == ("" if is_known else "about ")
+    assert row["similarity"] == pytest.approx(0.96, abs=0.04)
+
+
+@in_browser
+def test_the_newest_run_is_shown_and_others_can_be_chosen(crawled):
+    def steps(page):
+        status, picker = page.locator("#status"), page.locator("#run")
+        assert len(picker.locator("option").all()) == 3
+        expect(status).to_have_text("1 decision")
+        assert "1 duplicate dropped" in page.inner_text(".verdict:visible")
+        first = picker.locator("option").nth(1).get_attribute("value")
+        picker.select_option(first)
+        expect(status).to_have_text("2 decisions")
+        assert page.evaluate("location.hash") == f"#run={first}"
+        picker.select_option("all")
+        expect(status).to_have_text("3 decisions")
+        assert "2 duplicates dropped" in page.inner_text(".verdict:visible")
+        page.go_back()
+        expect(status).to_have_text("2 decisions")
+
+    visit(crawled, steps)
+
+
+def test_the_report_of_a_run_opens_with_it(crawled, address, tmp_path):
+    first, second = (int(row["run"]) for row in rows_of(crawled)[:2])
+    assert first < second
+    for run, shown in ((None, second), (first, first)):
+        page = Elements(written(address, tmp_path, similarity=0.9, run=run))
+        views = [given["data-run"] for tag, given in page.found if "data-run" in given]
+        assert views[0] == str(shown)
+
+
+@pytest.fixture
+def many(address, tmp_path):
+    """More duplicates than two pages have, of two originals."""
+    with Index(address) as index:
+        meet(index, [(f"http://a.test/{number}/{number % 2}", number % 2) for number in range(130)])
+    return written(address, tmp_path, similarity=0.9)
+
+
+@in_browser
+def test_the_address_leads_back_to_what_was_shown(many):
+    def steps(page):
+        rows = page.locator("#body > tr:not(:has(.wide-cell))")
+        expect(rows).to_have_count(50)
+        page.fill("#q", "/1")
+        page.click("th[data-column=title] button")
+        page.click("th[data-column=title] button")
+        page.click("#next")
+        expect(page.locator("#place")).to_contain_text("51 to ")
+        page.locator("#body button").nth(2).click()
+        page.wait_for_selector(".texts")
+        seen = [page.inner_text(one) for one in ("#status", "#place", "#body")]
+        address = page.evaluate("location.href")
+        page.goto("about:blank")
+        page.goto(address)
+        page.wait_for_selector(".texts")
+        assert [page.inner_text(one) for one in ("#status", "#place", "#body")] == seen
+        assert page.input_value("#q") == "/1"
+        assert page.get_attribute("th[data-column=title]", "aria-sort") == "descending"
+        # A row that is on another page now is found by its key.
+        key = page.evaluate("new URLSearchParams(location.hash.slice(1)).get('open')")
+        page.goto("about:blank")
+        page.goto(f"{many.as_uri()}#open={key}")
+        page.wait_for_selector(".texts")
+        page.click("#all")
+        page.select_option("#size", "100")
+        expect(rows).to_have_count(100)
+        assert "size=100" in page.evaluate("location.hash")
+
+    path = many.as_uri()
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(in_page, path, steps).result()
+
+
+def in_page(address, steps):
+    with playwright.sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(address)
+        steps(page)
+        browser.close()
+
+
+@in_browser
+def test_a_finding_leads_to_its_rows(many):
+    def steps(page):
+        page.click("a.show:visible >> nth=0")
+        expect(page.locator("#status")).to_have_text("128 decisions")
+        assert page.input_value("#how") == "in another folder of the site"
+        assert page.evaluate("document.activeElement.id") == "decisions"
+
+    visit(many, steps)
+
+
+@in_browser
+def test_a_phone_shows_rows_before_filters(many):
+    def steps(page):
+        assert not page.is_visible("#q")
+        page.click("details.filters summary")
+        page.fill("#q", "nothing")
+        expect(page.locator("#status")).to_have_text("0 of 128 decisions")
+
+    visit(many, steps, viewport={"width": 390, "height": 800})
+
+
+@in_browser
+def test_all_rows_are_printed_as_a_table(many):
+    def steps(page):
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("#body > tr").count() == 128
+        row = page.locator("#body > tr").first
+        assert row.evaluate("(line) => getComputedStyle(line).display") == "table-row"
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("#body > tr").count() == 50
+
+    visit(many, steps, viewport={"width": 600, "height": 800})
 
 
 @in_browser
@@ -737,24 +880,34 @@ def test_each_control_has_a_name_and_headings_follow_each_other(crawled):
     def steps(page):
         page.click("#body button")
         page.wait_for_selector(".wide-cell p")
-        # Controls without a name, ids used twice, and levels of headings.
-        return page.evaluate("""() => ({
+        # Regions with one name, controls without a name, ids used twice, and levels of headings.
+        return page.evaluate("""((byId) => ({
           nameless: [...document.querySelectorAll("input, select, button")]
             .filter((e) => !e.ariaLabel && !e.textContent.trim() && !e.labels?.length).length,
           twice: [...document.querySelectorAll("[id]")]
             .filter((e) => document.querySelectorAll(`[id="${e.id}"]`).length > 1).length,
+          regions: [...document.querySelectorAll("section, [role=region]")]
+            .filter((e) => !e.closest("[hidden]"))
+            .map((e) => e.ariaLabel ?? byId(e.getAttribute("aria-labelledby"))?.textContent),
           levels: [...document.querySelectorAll("h1, h2, h3, h4")].map((e) => +e.tagName[1]),
-        })""")
+        }))((id) => document.getElementById(id))""")
 
     found = visit(crawled, steps)
     assert (found["nameless"], found["twice"]) == (0, 0)
+    assert all(found["regions"])
+    assert len(set(found["regions"])) == len(found["regions"])
     assert found["levels"][:2] == [1, 2]
 
 
-def test_the_verdict_is_in_words(crawled):
+def test_the_first_screen_has_the_result_and_what_was_found(crawled):
     text = " ".join(crawled.read_text("utf-8").split())
+    assert "1 duplicate dropped. It comes from another site than its original." in text
     assert "2 duplicates dropped. All come from another site than their original." in text
-    assert (
-        "1 kept although the text is similar to another&#39;s, because <code>price</code> differs"
-        in text
-    )
+    assert "Nothing was lost: the original of each is stored" in text
+    assert findings_in(text) == [
+        ("repeated", "on another site", "1"),
+        ("repeated", "on another site", "1"),
+        ("kept", "<code>price</code> differs", "1"),
+        ("repeated", "on another site", "2"),
+        ("kept", "<code>price</code> differs", "1"),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -10,15 +11,22 @@ from scrapy_simhash.history.drops import SAME
 from scrapy_simhash.report.verdict import in_sentences
 
 
-def subject(stats, counts=None, *, kept=(), sites=(), orphans=0, is_trial=False):
+def subject(stats, counts=None, *, kept=(), sites=(), orphans=0, is_trial=False, items=True):
+    drops = [
+        SimpleNamespace(id=number, url=url, original=original, action="drop")
+        for number, (url, original) in enumerate(sites)
+    ]
     return SimpleNamespace(
         stats=stats,
-        counts=counts or {},
+        counts=Counter(counts or {}),
         is_trial=is_trial,
         kept=SimpleNamespace(counts=list(kept)),
         runs=[SimpleNamespace(orphans=orphans)],
         learned=[],
-        duplicates=[SimpleNamespace(url=url, original=original) for url, original in sites],
+        drops=drops,
+        duplicates=drops,
+        with_items={drop.id for drop in drops} if items else {0},
+        change_counts=lambda: {"new": 2, "removed": 1} if "changes/new" in stats else {},
     )
 
 
@@ -37,7 +45,24 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                     "10 items checked: 3 duplicates dropped (30.0%). 2 duplicates come from the "
                     "same site as their original, 1 from another."
                 ),
-                "Nothing else was dropped.",
+                (
+                    "Nothing was lost: the original of each is stored, and `scrapy simhash "
+                    "restore` returns each dropped item."
+                ),
+            ],
+        ),
+        (
+            subject({"checked": 9, "changes/new": 2}, {"drop": 2}, sites=[HERE] * 2, items=False),
+            [
+                (
+                    "9 items checked: 2 duplicates dropped (22.2%). All come from the same site as "
+                    "their original."
+                ),
+                (
+                    "Nothing was lost: the original of each is stored, and `scrapy simhash "
+                    "restore` returns 1 of the dropped items."
+                ),
+                "Compared with earlier crawls: 2 new, 1 removed.",
             ],
         ),
         (
@@ -48,6 +73,10 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                     "than its original."
                 ),
                 "4 more dropped because they had not changed since an earlier visit.",
+                (
+                    "Nothing was lost: the original of each is stored, and `scrapy simhash "
+                    "restore` returns each dropped item."
+                ),
             ],
         ),
         (
@@ -63,13 +92,14 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             subject({"checked": 4, "pages/skipped": 2}, {"skip": 2}),
             [
                 "4 items and pages checked: 2 duplicates dropped (50.0%).",
-                "Nothing else was dropped.",
+                "Nothing was lost: the original of each is stored.",
             ],
         ),
         (
             subject({"checked": 4, "duplicates/better": 1}, {"drop": 2}, is_trial=True),
             [
                 "4 items checked: 2 duplicates would be dropped (50.0%).",
+                "Nothing would be lost: the original of each would be stored.",
                 "1 duplicate is better than its original.",
             ],
         ),
@@ -82,6 +112,11 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             [
                 "9 items checked: no duplicates dropped.",
                 (
+                    "1 dropped for an original that was not stored in the end: "
+                    "`scrapy simhash restore --orphans` returns it."
+                ),
+                "3 stored unchecked because the index did not answer.",
+                (
                     "9 kept although the text is similar to another's: 4 because `price` differs, "
                     "1 because `a` differs, 1 because `b` differs, 1 because `c` differs, "
                     "1 because `d` differs, 1 for other reasons."
@@ -89,11 +124,6 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                 (
                     "3 stored without comparison: 2 because the text is too short, 1 because "
                     "neither the item nor its page has text."
-                ),
-                "3 stored unchecked because the index did not answer.",
-                (
-                    "1 dropped for an original that was not stored in the end: "
-                    "`scrapy simhash restore --orphans` returns it."
                 ),
             ],
         ),

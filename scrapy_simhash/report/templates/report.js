@@ -1,8 +1,10 @@
 "use strict";
 (async () => {
   const byId = (id) => document.getElementById(id);
-  const status = byId("status");
-  const SIZE = matchMedia("(max-width: 45rem)").matches ? 10 : 20;
+  const NARROW = matchMedia("(max-width: 45rem)");
+
+  // Rows that are printed: more would take a browser minutes.
+  const PRINTED = 1000;
 
   // Crawled text goes into the page as text, never as markup.
   const make = (name, content, properties = {}) => {
@@ -15,6 +17,24 @@
     made.addEventListener("click", act);
     return made;
   };
+  // `this` is code.
+  const coded = (text) => {
+    const made = make("bdi");
+    text.split("`").forEach((part, place) => made.append(place % 2 ? make("code", part) : part));
+    return made;
+  };
+
+  const copy = async (code, told) => {
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      told.textContent = "copied";
+    } catch {
+      getSelection().selectAllChildren(code);
+      told.textContent = "selected";
+    }
+  };
+  for (const one of document.querySelectorAll("button.copy"))
+    one.addEventListener("click", () => copy(one.parentElement.querySelector("code"), one.nextElementSibling));
 
   const unpack = async (id) => {
     const bytes = Uint8Array.from(atob(byId(id).textContent), (c) => c.charCodeAt(0));
@@ -23,86 +43,40 @@
   };
 
   if (typeof DecompressionStream === "undefined") {
-    status.textContent = "This browser is too old to unpack the table.";
+    byId("status").textContent = "This browser is too old to unpack the table.";
     return;
   }
   const packed = await unpack("rows");
-  const { runs, block, command } = packed;
+  const { block, command } = packed;
   const originals = packed.originals.map(([item, url, first, title]) => ({ item, url, first, title }));
-  const NAMES = "url title original similarity about seen action run detail fields id site distance";
-  const rows = packed.rows.map((values) => {
+  const NAMES =
+    "key url title original similarity about seen action run detail fields id site distance how".split(" ");
+  const named = (values) => {
     const row = {};
-    NAMES.split(" ").forEach((name, place) => (row[name] = values[place]));
+    NAMES.forEach((name, place) => (row[name] = values[place]));
     row.original = originals[row.original];
+    row.names = row.fields.map(([name]) => name).join(", ");
     return row;
-  });
+  };
 
   const time = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
   const number = (value) => value.toLocaleString("en");
-  const similarity = (row) => `${row.about}${row.similarity.toFixed(2)}`;
-  const differing = (row) => row.fields.join(", ");
+  // Rounded down, so that only equal texts have 1.00.
+  const similarity = (row) =>
+    row.similarity === null ? "" : `${row.about}${(Math.floor(row.similarity * 100 + 1e-6) / 100).toFixed(2)}`;
 
-  // The filters and the order
+  // The state is the fragment of the address: run, filters, order, page and the opened row
 
-  const columns = {
-    title: (row) => row.title || row.url,
-    original: (row) => row.original.url,
-    similarity: (row) => row.similarity,
-    fields: differing,
-    seen: (row) => row.seen,
-    action: (row) => row.action,
-  };
-  const state = { column: "similarity", direction: 1, group: null, start: 0 };
-  let found = rows;
-
-  const names = new Map(runs);
-  const choices = {
-    action: (row) => [row.action],
-    site: (row) => [row.site],
-    field: (row) => row.fields,
-    run: (row) => (names.has(row.run) ? [names.get(row.run)] : []),
-  };
-  for (const [id, of] of Object.entries(choices)) {
-    const counts = new Map();
-    for (const row of rows) for (const one of of(row)) counts.set(one, (counts.get(one) ?? 0) + 1);
-    const ordered = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 500);
-    const option = ([value, count]) => make("option", `${value} (${number(count)})`, { value });
-    byId(id).replaceChildren(make("option", "all", { value: "" }), ...ordered.map(option));
-    byId(id).parentElement.hidden = counts.size < (id === "field" ? 1 : 2);
-  }
-
-  const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-  const choose = () => {
-    const query = byId("query").value.trim().toLowerCase();
-    const least = Number(byId("least").value || 0);
-    const most = Number(byId("most").value || 1);
-    const wanted = Object.entries(choices)
-      .filter(([id]) => byId(id).value)
-      .map(([id, of]) => [byId(id).value, of]);
-    const has = (text) => text.toLowerCase().includes(query);
-    found = rows.filter(
-      (row) =>
-        (state.group === null || row.original === state.group) &&
-        row.similarity >= least &&
-        row.similarity <= most &&
-        wanted.every(([value, of]) => of(row).includes(value)) &&
-        (!query || has(row.url) || has(row.title) || has(row.original.url)),
-    );
-    const value = columns[state.column];
-    found.sort((a, b) => state.direction * compare(value(a), value(b)) || a.seen - b.seen);
-    state.start = 0;
-    draw();
+  const picker = byId("run");
+  let state = new URLSearchParams();
+  const run = () => (picker ? (state.get("run") ?? picker.options[0].value) : "all");
+  const remember = (name, value) => {
+    if (value === "" || value === null) state.delete(name);
+    else state.set(name, value);
+    history.replaceState(null, "", String(state) ? `#${state}` : location.pathname);
   };
 
-  const show = (changes) => {
-    byId("all").click();
-    Object.assign(state, changes);
-    choose();
-    byId("decisions").scrollIntoView();
-    byId("decisions").focus();
-  };
-
-  // A row and its details
+  // Cells
 
   const link = (url) => {
     const text = make("bdi", url);
@@ -110,13 +84,33 @@
     if (!/^https?:\/\/[^\\]+$/i.test(url) || url.endsWith("…")) return text;
     return make("a", text, { href: url, rel: "noreferrer noopener" });
   };
-
   const titled = (title, url) => {
     const both = document.createDocumentFragment();
     if (title) both.append(make("bdi", title, { className: "title" }), document.createElement("br"));
     both.append(link(url));
     return both;
   };
+  const cut = (value) => (value.length > 120 ? `${value.slice(0, 120).replace(/\S{0,40}$/u, "")}…` : value);
+  const values = (row) => {
+    const made = document.createDocumentFragment();
+    for (const [name, stored, own] of row.fields.slice(0, 4)) {
+      const line = make("div", make("bdi", name));
+      if (stored !== null || own !== null) {
+        line.append(": ", make("del", make("bdi", stored ?? "none")), " → ");
+        line.append(make("ins", make("bdi", own ?? "none")));
+      }
+      made.append(line);
+    }
+    if (row.fields.length > 4) made.append(`and ${row.fields.length - 4} more`);
+    return made;
+  };
+  const outcome = (row) => {
+    const made = make("div", row.action);
+    if (row.how) made.append(document.createElement("br"), make("small", coded(row.how)));
+    return made;
+  };
+
+  // The comparison of a row
 
   // Long text that is the same on both sides is folded.
   const unchanged = (text, ...sides) => {
@@ -134,18 +128,16 @@
       return fold;
     });
   };
-
   const side = (title, url, text) => {
-    const heading = make("h4", `${title}: `);
+    const heading = make("h3", `${title}: `);
     heading.append(make("bdi", url));
     text.setAttribute("role", "region");
-    text.setAttribute("aria-label", title);
+    text.setAttribute("aria-label", `${title}: ${url}`);
     const made = make("div", heading);
     made.append(text);
     return made;
   };
-
-  const difference = (row, original, steps) => {
+  const difference = (row, original, steps, names) => {
     // Python counts characters, JavaScript units of UTF-16.
     const first = Array.from(original);
     const part = (from, length) => first.slice(from, from + length).join("");
@@ -160,63 +152,39 @@
       at += removed;
     }
     const pair = make("div", undefined, { className: "texts" });
-    pair.append(
-      side("Stored item", row.original.url, before),
-      side("This item", row.url, after),
-    );
+    pair.append(side(names[0], row.original.url, before), side(names[1], row.url, after));
     return pair;
   };
 
-  const MARKS = {
+  // In place of a stored value that is not kept.
+  const UNKNOWN = {
     same: "the same",
     differs: "another value",
     missing: "no such field",
-    "": "not compared as a field",
+    "": "not kept",
   };
-  const table = (heads, lines) => {
+  const fieldsTable = (fields, names) => {
+    const differs = ([, , , mark]) => mark === "differs" || mark === "missing";
     const head = make("tr");
-    head.append(...heads.map((name) => make("th", name, { scope: "col" })));
+    head.append(...["field", ...names].map((name) => make("th", name, { scope: "col" })));
     const body = make("tbody");
-    body.append(...lines);
+    for (const field of [...fields.filter(differs), ...fields.filter((one) => !differs(one))]) {
+      const [name, own, stored, mark] = field;
+      const line = make("tr", make("th", make("bdi", name), { scope: "row" }));
+      const known = stored !== null ? make("bdi", cut(stored)) : make("span", UNKNOWN[mark], { className: "muted" });
+      const cells = [known, make("bdi", cut(own))];
+      if (differs(field)) [cells[0], cells[1]] = [make("del", known), make("ins", cells[1])];
+      line.append(...cells.map((content) => make("td", content)));
+      body.append(line);
+    }
     const made = make("table", make("thead", head));
     made.append(body);
     return made;
   };
-  const fieldsTable = (values) => {
-    const differs = ([, , mark]) => mark === "differs" || mark === "missing";
-    return table(
-      ["field", "this item", "stored item"],
-      [...values.filter(differs), ...values.filter((one) => !differs(one))].map(([name, value, mark]) => {
-        const line = make("tr", make("th", make("bdi", name), { scope: "row" }));
-        const shown = value.length > 120 ? `${value.slice(0, 120).replace(/\S{0,40}$/u, "")}…` : value;
-        const words = differs([name, value, mark]) ? make("ins", MARKS[mark]) : MARKS[mark];
-        line.append(make("td", make("bdi", shown)), make("td", words));
-        return line;
-      }),
-    );
-  };
-
-  const restore = (row) => {
-    const text = `${command}${row.id} -o back.jsonl`;
-    const code = make("code", text);
-    const copied = make("span", "", { role: "status" });
-    const copy = async () => {
-      try {
-        await navigator.clipboard.writeText(text);
-        copied.textContent = "copied";
-      } catch {
-        getSelection().selectAllChildren(code);
-        copied.textContent = "selected";
-      }
-    };
-    const line = make("p", "To restore it: ", { className: "restore" });
-    line.append(code, " ", button("Copy", copy), " ", copied);
-    return line;
-  };
 
   const blocks = new Map();
-  const open = async (row, cell) => {
-    const facts = [`similarity ${similarity(row)}`];
+  const compared = async (row, cell, names) => {
+    const facts = row.similarity === null ? [] : [`similarity ${similarity(row)}`];
     if (row.distance !== null) facts.push(`${row.distance} ${row.distance === 1 ? "bit" : "bits"} apart`);
     facts.push(`run ${row.run}`, `seen ${time(row.seen)} UTC`);
     if (row.original.first !== null) facts.push(`original stored ${time(row.original.first)} UTC`);
@@ -227,145 +195,322 @@
       const id = `block${Math.floor(row.detail / block)}`;
       if (!blocks.has(id)) blocks.set(id, unpack(id));
       const { texts, details } = await blocks.get(id);
-      const [item, steps, values] = details[row.detail];
-      if (values.length) cell.append(fieldsTable(values));
+      const [text, steps, fields] = details[row.detail];
+      if (fields.length) cell.append(fieldsTable(fields, names));
       if (steps === null) cell.append(make("p", "The index has no texts of both."));
       else if (steps.length === 1 && !steps[0][1] && !steps[0][2])
         cell.append(make("p", "The texts are equal."));
-      if (steps !== null) cell.append(difference(row, texts[item], steps));
+      if (steps !== null) cell.append(difference(row, texts[text], steps, names));
     }
-    if (command && row.id) cell.append(restore(row));
-    const group = rows.filter((one) => one.original === row.original).length;
-    if (group > 1)
-      cell.append(button(`Show all ${number(group)} similar to it`, () => show({ group: row.original })));
   };
-
-  const toggle = async (opener, row, line) => {
-    const isOpen = opener.getAttribute("aria-expanded") === "true";
-    opener.setAttribute("aria-expanded", String(!isOpen));
-    if (isOpen) {
-      line.nextSibling.remove();
-      return;
-    }
-    const cell = make("td", undefined, { colSpan: 7, className: "wide-cell" });
-    line.after(make("tr", cell));
-    await open(row, cell);
-  };
-
-  const drawn = (row) => {
-    const line = make("tr");
-    const opener = button("Compare", () => toggle(opener, row, line));
-    opener.setAttribute("aria-expanded", "false");
-    const name = (row.title || row.url).slice(0, 200);
-    opener.setAttribute("aria-label", `Compare ${name} with the stored item`);
-    const cell = (head, content, className = "") => {
-      const made = make("td", content, { className });
-      made.dataset.name = head;
-      return made;
-    };
-    line.append(
-      make("td", opener),
-      cell("Item", titled(row.title, row.url), "url"),
-      cell("Similar to", titled(row.original.title, row.original.url), "url"),
-      cell("Similarity", similarity(row)),
-      cell("Differs in", make("bdi", differing(row))),
-      cell("Seen", time(row.seen)),
-      cell("Outcome", row.action),
-    );
+  const restore = (row) => {
+    const code = make("code", `${command}${row.id} -o back.jsonl`);
+    const told = make("span", "", { role: "status" });
+    const line = make("p", "To restore it: ", { className: "restore" });
+    line.append(code, " ", button("Copy", () => copy(code, told)), " ", told);
     return line;
   };
 
-  const draw = () => {
-    for (const header of document.querySelectorAll("#table th[data-column]")) {
-      if (header.dataset.column !== state.column) header.removeAttribute("aria-sort");
-      else header.setAttribute("aria-sort", state.direction > 0 ? "ascending" : "descending");
+  // A table with filters, order and pages
+
+  const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+  const order = {
+    title: (row) => row.title || row.url,
+    original: (row) => row.original.url,
+    similarity: (row) => row.similarity ?? 2,
+    fields: (row) => row.names,
+    seen: (row) => row.seen,
+    action: (row) => row.action,
+  };
+
+  const makeTable = ({ prefix, rows, thing, sort, choices, cells, names, more }) => {
+    const at = (id) => byId(`${prefix}${id}`);
+    const headers = [...byId(`${prefix}table`).querySelectorAll("th[data-column]")];
+    const inputs = [...byId(`${prefix}filters`).querySelectorAll("input, select")];
+    const get = (name) => state.get(prefix + name) ?? "";
+    const set = (name, value) => remember(prefix + name, value);
+    const size = () => (state.get("size") === "100" ? 100 : 50);
+    let mine = rows;
+    let found = rows;
+
+    // The choices of a filter, of the rows of the run.
+    const fill = () => {
+      mine = run() === "all" ? rows : rows.filter((row) => String(row.run) === run());
+      for (const [id, of] of Object.entries(choices)) {
+        const counts = new Map();
+        for (const row of mine) for (const one of of(row)) counts.set(one, (counts.get(one) ?? 0) + 1);
+        const ordered = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 500);
+        const label = (value) => value.replaceAll("`", "");
+        const option = ([value, count]) => make("option", `${label(value)} (${number(count)})`, { value });
+        at(id).replaceChildren(make("option", "all", { value: "" }), ...ordered.map(option));
+        at(id).parentElement.hidden = counts.size < (id === "field" ? 1 : 2);
+      }
+      for (const input of inputs) input.value = get(input.id.slice(prefix.length));
+    };
+
+    const choose = () => {
+      const query = get("q").trim().toLowerCase();
+      const least = Number(get("least") || 0);
+      const most = Number(get("most") || 1);
+      const group = get("group");
+      const wanted = Object.entries(choices)
+        .filter(([id]) => get(id))
+        .map(([id, of]) => [get(id), of]);
+      const has = (text) => text.toLowerCase().includes(query);
+      found = mine.filter(
+        (row) =>
+          (!group || row.original.item === group) &&
+          (row.similarity ?? 0) >= least &&
+          (row.similarity ?? 0) <= most &&
+          wanted.every(([value, of]) => of(row).includes(value)) &&
+          (!query || has(row.url) || has(row.title) || has(row.original.url)),
+      );
+      const [column, direction] = [(get("sort") || sort).replace("-", ""), (get("sort") || sort)[0] === "-" ? -1 : 1];
+      const value = order[column] ?? order.similarity;
+      found.sort((a, b) => direction * compare(value(a), value(b)) || a.seen - b.seen);
+      for (const header of headers) {
+        if (header.dataset.column !== column) header.removeAttribute("aria-sort");
+        else header.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+      }
+    };
+
+    const open = async (opener, row, line) => {
+      opener.setAttribute("aria-expanded", "true");
+      const cell = make("td", undefined, { colSpan: headers.length + 1, className: "wide-cell" });
+      line.after(make("tr", cell));
+      await compared(row, cell, names);
+      more?.(row, cell, mine);
+    };
+    const toggle = async (opener, row, line) => {
+      const isOpen = opener.getAttribute("aria-expanded") === "true";
+      set("open", isOpen ? "" : row.key);
+      if (!isOpen) return open(opener, row, line);
+      opener.setAttribute("aria-expanded", "false");
+      line.nextSibling.remove();
+    };
+    const drawn = (row) => {
+      const line = make("tr");
+      const first = make("td", undefined, { className: "opener" });
+      if (prefix === "" || row.detail >= 0) {
+        const opener = button("Compare", () => toggle(opener, row, line));
+        opener.setAttribute("aria-expanded", "false");
+        const name = (row.title || row.url).slice(0, 200);
+        opener.setAttribute("aria-label", `Compare ${name} with the stored item`);
+        first.append(opener);
+      }
+      line.append(first);
+      for (const [head, content, className = ""] of cells(row)) {
+        const made = make("td", content, { className });
+        made.dataset.name = head;
+        line.append(made);
+      }
+      return line;
+    };
+
+    const draw = (shown = size()) => {
+      const opened = found.findIndex((row) => row.key === get("open"));
+      const asked = (Number(get("page")) || 1) - 1;
+      const last = Math.max(0, Math.ceil(found.length / shown) - 1);
+      const page = Math.min(last, Math.max(0, asked));
+      const start = page * shown;
+      const part = found.slice(start, start + shown);
+      at("body").replaceChildren(...part.map(drawn));
+      if (opened >= start && opened < start + part.length) {
+        const line = at("body").children[opened - start];
+        const opener = line.querySelector("button");
+        if (opener) open(opener, found[opened], line);
+      }
+      at("place").textContent = found.length ? `${number(start + 1)} to ${number(start + part.length)}` : "";
+      const all = `${number(mine.length)} ${thing}${mine.length === 1 ? "" : "s"}`;
+      const original = originals.find((one) => one.item === get("group"));
+      const group = original ? `, similar to ${original.url}` : "";
+      at("status").textContent = found.length === mine.length ? all : `${number(found.length)} of ${all}${group}`;
+      at("back").disabled = page === 0;
+      at("next").disabled = page === last;
+    };
+    const show = () => {
+      set("page", "");
+      set("open", "");
+      choose();
+      draw();
+    };
+
+    const turn = (step) => {
+      const page = Math.max(1, (Number(get("page")) || 1) + step);
+      set("page", page > 1 ? String(page) : "");
+      set("open", "");
+      draw();
+      byId(`${prefix}table`).scrollIntoView();
+    };
+    at("back").addEventListener("click", () => turn(-1));
+    at("next").addEventListener("click", () => turn(1));
+    for (const header of headers) {
+      header.firstElementChild.addEventListener("click", () => {
+        const { column } = header.dataset;
+        const next = (get("sort") || sort) === column ? `-${column}` : column;
+        set("sort", next === sort ? "" : next);
+        show();
+      });
     }
-    byId("body").replaceChildren(...found.slice(state.start, state.start + SIZE).map(drawn));
-    const end = Math.min(state.start + SIZE, found.length);
-    byId("place").textContent = found.length ? `${number(state.start + 1)} to ${number(end)}` : "";
-    const all = `${number(rows.length)} ${rows.length === 1 ? "decision" : "decisions"}`;
-    const group = state.group === null ? "" : `, similar to ${state.group.url}`;
-    status.textContent = found.length === rows.length ? all : `${number(found.length)} of ${all}${group}`;
-    byId("back").disabled = state.start === 0;
-    byId("next").disabled = end >= found.length;
+    let waiting = 0;
+    byId(`${prefix}filters`).addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => {
+        for (const input of inputs) set(input.id.slice(prefix.length), input.value);
+        show();
+      }, 150);
+    });
+    at("csv").addEventListener("click", () => save(`${thing}s.csv`, "text/csv", csv(found)));
+    at("json").addEventListener("click", () =>
+      save(`${thing}s.json`, "application/json", JSON.stringify(found.map(exported), null, 1)),
+    );
+    addEventListener("beforeprint", () => draw(Math.max(size(), Math.min(PRINTED, found.length))));
+    addEventListener("afterprint", () => draw());
+    return {
+      load: () => {
+        fill();
+        choose();
+        // A link to a row leads to its page.
+        const opened = found.findIndex((row) => row.key === get("open"));
+        if (opened >= 0 && !get("page")) set("page", String(Math.floor(opened / size()) + 1));
+        draw();
+      },
+      clear: () => {
+        for (const input of inputs) set(input.id.slice(prefix.length), "");
+        for (const name of ["group", "page", "open"]) set(name, "");
+      },
+    };
   };
 
   // The shown rows as a file
 
-  const HEADS = "url title original similarity exact distance differs seen run site outcome id";
-  const exported = () =>
-    found.map((row) => ({
-      url: row.url,
-      title: row.title,
-      original: row.original.url,
-      similarity: row.similarity,
-      exact: row.about === "",
-      distance: row.distance,
-      differs: row.fields,
-      seen: `${time(row.seen).replace(" ", "T")}Z`,
-      run: row.run,
-      site: row.site,
-      outcome: row.action,
-      id: row.id,
-    }));
+  const exported = (row) => ({
+    url: row.url,
+    title: row.title,
+    original: row.original.url,
+    similarity: row.similarity,
+    exact: row.about === "",
+    distance: row.distance,
+    differs: row.fields.map(([field, stored, own]) => ({ field, stored, own })),
+    seen: `${time(row.seen).replace(" ", "T")}Z`,
+    run: row.run,
+    site: row.site,
+    outcome: row.action,
+    how: row.how,
+    id: row.id,
+  });
   const quoted = (value) => {
-    const text = Array.isArray(value) ? value.join(" ") : String(value ?? "");
+    const change = ({ field, stored, own }) =>
+      (stored ?? own ?? null) === null ? field : `${field}: ${stored ?? "none"} -> ${own ?? "none"}`;
+    const text = Array.isArray(value) ? value.map(change).join("; ") : String(value ?? "");
     // Spreadsheets would run some crawled texts as formulas.
     return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
   };
-  const csv = () => {
-    const names = HEADS.split(" ");
-    const lines = exported().map((row) => names.map((name) => quoted(row[name])).join(","));
-    return `\ufeff${[names.join(","), ...lines].join("\r\n")}\r\n`;
+  const csv = (found) => {
+    const heads = "url title original similarity exact distance differs seen run site outcome how id".split(" ");
+    const lines = found.map(exported).map((row) => heads.map((name) => quoted(row[name])).join(","));
+    return `\ufeff${[heads.join(","), ...lines].join("\r\n")}\r\n`;
   };
   const save = (name, type, text) => {
     const href = URL.createObjectURL(new Blob([text], { type }));
     make("a", undefined, { href, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(href), 60_000);
   };
-  byId("csv").addEventListener("click", () => save("decisions.csv", "text/csv", csv()));
-  byId("json").addEventListener("click", () =>
-    save("decisions.json", "application/json", JSON.stringify(exported(), null, 1)),
-  );
 
-  // Buttons
+  // Both tables
 
-  const turn = (step) => {
-    state.start += step;
-    draw();
-    byId("decisions").scrollIntoView();
-  };
-  byId("back").addEventListener("click", () => turn(-SIZE));
-  byId("next").addEventListener("click", () => turn(SIZE));
-  for (const header of document.querySelectorAll("#table th[data-column]")) {
-    header.firstElementChild.addEventListener("click", () => {
-      const { column } = header.dataset;
-      state.direction = state.column === column ? -state.direction : 1;
-      state.column = column;
-      choose();
-    });
+  const tables = [
+    makeTable({
+      prefix: "",
+      rows: packed.rows.map(named),
+      thing: "decision",
+      sort: "similarity",
+      choices: {
+        action: (row) => [row.action],
+        how: (row) => (row.how ? [row.how] : []),
+        site: (row) => [row.site],
+        field: (row) => row.fields.map(([name]) => name),
+      },
+      cells: (row) => [
+        ["Item", titled(row.title, row.url), "url"],
+        ["Similar to", titled(row.original.title, row.original.url), "url"],
+        ["Similarity", similarity(row)],
+        ["Differs in", values(row), "values"],
+        ["Seen", time(row.seen)],
+        ["Outcome", outcome(row), "outcome"],
+      ],
+      names: ["Stored item", "This item"],
+      more: (row, cell, mine) => {
+        if (command && row.id) cell.append(restore(row));
+        const group = mine.filter((one) => one.original === row.original).length;
+        const all = () => go(`#run=${run()}&group=${row.original.item}`);
+        if (group > 1) cell.append(button(`Show all ${number(group)} similar to it`, all));
+      },
+    }),
+  ];
+  if (byId("changes-table"))
+    tables.push(
+      makeTable({
+        prefix: "changes-",
+        rows: packed.changes.map(named),
+        thing: "change",
+        sort: "similarity",
+        choices: {
+          action: (row) => [row.action],
+          field: (row) => row.fields.map(([name]) => name),
+        },
+        cells: (row) => [
+          ["Status", row.action],
+          ["Item", titled(row.title, row.url), "url"],
+          ["From what to what", moved(row), "values"],
+          ["Similarity", similarity(row)],
+          ["Seen", time(row.seen)],
+        ],
+        names: ["Before", "Now"],
+      }),
+    );
+  function moved(row) {
+    const made = values(row);
+    if (row.how) made.prepend(make("div", make("bdi", `from ${row.how}`)));
+    return made;
   }
-  let waiting = 0;
-  byId("filters").addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(choose, 150);
+
+  const load = () => {
+    if (location.hash === "" || location.hash.includes("=")) state = new URLSearchParams(location.hash.slice(1));
+    if (picker) {
+      if (![...picker.options].some((option) => option.value === run())) state.delete("run");
+      picker.value = run();
+      for (const view of document.querySelectorAll("[data-run]")) view.hidden = view.dataset.run !== run();
+    }
+    byId("size").value = state.get("size") === "100" ? "100" : "50";
+    for (const one of tables) one.load();
+  };
+  const go = (fragment) => {
+    history.pushState(null, "", fragment);
+    load();
+    const target = byId(fragment.includes("changes-") ? "changed" : "decisions");
+    target.scrollIntoView();
+    target.focus();
+  };
+  for (const one of document.querySelectorAll("a.show"))
+    one.addEventListener("click", (event) => {
+      event.preventDefault();
+      go(one.getAttribute("href"));
+    });
+  picker?.addEventListener("change", () => {
+    history.pushState(null, "", `#run=${picker.value}`);
+    load();
+  });
+  byId("size").addEventListener("change", () => {
+    remember("size", byId("size").value === "100" ? "100" : "");
+    for (const name of ["page", "changes-page"]) remember(name, "");
+    load();
   });
   byId("all").addEventListener("click", () => {
-    for (const input of document.querySelectorAll("#filters input, #filters select")) input.value = "";
-    state.group = null;
-    choose();
+    tables[0].clear();
+    load();
   });
-  for (const opener of document.querySelectorAll("button.group")) {
-    const group = originals.find((original) => original.item === opener.value);
-    opener.disabled = group === undefined;
-    opener.addEventListener("click", () => show({ group }));
-  }
-  for (const opener of document.querySelectorAll("button.field")) {
-    opener.addEventListener("click", () => {
-      show({});
-      byId("field").value = opener.value;
-      choose();
-    });
-  }
-  choose();
+  addEventListener("popstate", load);
+  if (NARROW.matches) document.querySelector("details.filters").open = false;
+  load();
 })();

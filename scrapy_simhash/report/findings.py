@@ -1,0 +1,142 @@
+"""What a crawl repeated and kept, as a list of findings, and what to change."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
+
+from scrapy_simhash.history.advice import Example
+from scrapy_simhash.history.drops import SAME, Drop
+from scrapy_simhash.history.patterns import repeating
+from scrapy_simhash.item.urls import same_site, split_url
+from scrapy_simhash.report.subject import Subject
+from scrapy_simhash.report.verdict import field_label, in_words, skipped
+from scrapy_simhash.visible import plural, shortened
+
+# Findings of each kind; the rest is in the table of decisions.
+_MOST = 8
+
+
+class Finding(NamedTuple):
+    """A kind of items.
+
+    Attributes:
+        outcome: what became of them.
+        what: what they have in common, with `code`.
+        items: their number.
+        share: of all items that were checked.
+        filters: shows them in the table of decisions, as the fragment of a URL; "" if it can't.
+        example: one of their URLs, and the URL of the stored item; None for items not compared.
+    """
+
+    outcome: str
+    what: str
+    items: int
+    share: str
+    filters: str
+    example: tuple[str, str] | None
+
+
+class Step(NamedTuple):
+    """Something to change or to do: a line to copy, its effect, and examples of two items."""
+
+    line: str
+    effect: str
+    examples: Sequence[Example]
+
+
+def findings(subject: Subject) -> Iterator[Finding]:
+    """What was repeated, kept and not compared, the most frequent first in each of these."""
+    checked = max(1, int(subject.stats.get("checked", 0)))
+    run = "all" if subject.run is None else str(subject.run)
+
+    def found(outcome: str, what: str, count: int, **more: str) -> Finding:
+        filters = urlencode({"run": run, **more}, quote_via=quote) if more else ""
+        share = min(1, count / checked)
+        shown = f"{share:.1%}" if share >= 0.001 else "<0.1%"
+        return Finding(outcome, what, count, shown, filters, None)
+
+    repeats = Counter(map(how, subject.drops))
+    examples = {how(drop): (drop.url, drop.original or "") for drop in subject.drops}
+    outcome = "repeated"
+    for what, count in repeats.most_common(_MOST):
+        yield found(outcome, what, count, how=what)._replace(example=examples[what])
+    pairs = {pair.differs: (pair.url, pair.other or "") for pair in reversed(subject.kept.pairs)}
+    for name, count in subject.kept.counts[:_MOST]:
+        finding = found("kept", in_words(name), count, action="kept", field=field_label(name))
+        yield finding._replace(example=pairs.get(name))
+    fields = Counter(tuple(one.fields) for one in subject.changes if one.status == "changed")
+    for names, count in fields.most_common(_MOST) if len(fields) > 1 else ():
+        filters = {"changes-action": "changed"} | ({"changes-field": names[0]} if names else {})
+        listed = " and ".join(f"`{shortened(name, 40)}`" for name in names[:3])
+        what = f"in {listed}{' …' if len(names) > 3 else ''}" if names else "in the text alone"
+        yield found("changed", what, count, **filters)
+    for count, reason in skipped(subject.stats)[:_MOST]:
+        yield found("not compared", reason, count)
+
+
+def how(drop: Drop) -> str:
+    """What the URL of a duplicate has in common with that of its original."""
+    if drop.action == SAME:
+        return "unchanged since an earlier visit"
+    return "an original that is gone" if drop.original is None else _how(drop.url, drop.original)
+
+
+@lru_cache(maxsize=1 << 17)
+def _how(url: str, original: str) -> str:
+    if url == original:
+        return "listed again under the same URL"
+    if not same_site(url, original):
+        return "on another site"
+    try:
+        new, old = split_url(url), split_url(original)
+    except ValueError:
+        return "elsewhere on the site"
+    if new.path.rstrip("/") != old.path.rstrip("/"):
+        is_folder = new.path.rpartition("/")[2] == old.path.rpartition("/")[2] != ""
+        return "in another folder of the site" if is_folder else "elsewhere on the site"
+    given = {*new.query.split("&")} ^ {*old.query.split("&")}
+    if names := sorted({part.partition("=")[0] for part in given} - {""}):
+        listed = ", ".join(f"`{shortened(name, 40)}`" for name in names[:3])
+        return f"the same path, another {listed}{' …' if len(names) > 3 else ''}"
+    is_host = new.netloc != old.netloc
+    return "the same path on another host" if is_host else "the same URL, written otherwise"
+
+
+def steps(subject: Subject) -> Iterator[Step]:
+    """What to change, or to do, the most important first."""
+    name = shlex.quote(shortened(subject.namespace.name))
+    command = f"scrapy simhash {{}} --namespace {name} {{}}"
+    orphans = sum(row.orphans for row in subject.runs)
+    if orphans and not subject.is_trial:
+        they = "it" if orphans == 1 else "them"
+        yield Step(
+            command.format("restore", "--orphans -o orphans.jsonl"),
+            f"{orphans:,} {plural(orphans, 'item')} dropped for an original that was not stored in "
+            f"the end: this returns {they}.",
+            (),
+        )
+    for advice in subject.advice:
+        yield Step(advice.setting, f"{advice.effect}.", advice.examples)
+    parts = [one for one in repeating(subject.patterns)[0] if "?" in one.part]
+    if parts and not subject.is_trial:
+        saved = sum(one.repeats for one in parts)
+        listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
+        yield Step(
+            command.format("patterns", "--rules rules.json"),
+            f"Up to {saved:,} {plural(saved, 'download')} that only repeated pages would be saved "
+            f"by rules for duplicate-url-discarder: {listed}{' …' if len(parts) > 3 else ''}.",
+            (),
+        )
+    better = int(subject.stats.get("duplicates/better", 0))
+    if better and not subject.is_trial:
+        yield Step(
+            command.format("restore", "--better -o better.jsonl"),
+            f"{better:,} dropped {plural(better, 'item')} better than the stored one, by "
+            "`SIMHASH_PREFER`: this returns the best of each group.",
+            (),
+        )
