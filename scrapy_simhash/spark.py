@@ -262,7 +262,7 @@ class _Deciding:
         table = table.sort_by("number")
         numbers = np.asarray(table["number"])
         sketches = self._sketches(table)
-        made = decide_corpus(sketches, self.plan, sketches.order)
+        made = decide_corpus(sketches, self.plan, sketches.order())
         has_none = made.matches < 0
         differs = [made.reasons[reason] or None for reason in made.differs]
         match = pa.array(numbers[made.matches], mask=has_none)

@@ -39,6 +39,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "files of one format, a folder or a pattern; - for standard input",
     )
     parser.add_argument(
+        "--against",
+        metavar="OLD",
+        nargs="+",
+        default=[],
+        help="also drop what these files have already, and write nothing of them; of any format, "
+        "WARC only for WARC",
+    )
+    parser.add_argument(
         "-o",
         "--output",
         required=True,
@@ -101,23 +109,35 @@ def _add_compared(parser: ArgumentParser) -> None:
 def run(project: Project, options: Namespace) -> int:
     """Run the command. The exit code is 3 if lines could not be read."""
     with ExitStack() as stack:
-        given, spooled = options.input, None
-        if "-" in given:
+        spooled: Path | None = None
+        if "-" in (*options.input, *options.against):
             spooled = stack.enter_context(_standard_input(options.format))
-            given = [str(spooled) if one == "-" else one for one in given]
-        sources = [open_source(path) for one in given for path in find_files(one)]
+        reference, sources = (
+            [open_source(path) for one in given for path in _files(one, spooled)]
+            for given in (options.against, options.input)
+        )
         targets = _targets(options)
-        _check_files(sources, targets)
+        _check_files(sources, reference, targets)
         if targets.stream is not None:
             stack.enter_context(redirect_stdout(sys.stderr))
-        sketcher = _sketcher(project, options, sources)
+        sketcher = _sketcher(project, options, [*reference, *sources])
         with _shown() as advance:
-            counts = dedupe_corpus(sketcher, targets, workers=options.workers, advance=advance)
+            counts = dedupe_corpus(
+                sketcher,
+                targets,
+                workers=options.workers,
+                references=len(reference),
+                advance=advance,
+            )
         if targets.stream is not None:
             targets.stream.flush()
         problems = [_renamed(problem, spooled) for problem in counts.problems]
         _print(counts._replace(problems=problems), options)
-    return 3 if counts.rejected else 0
+    return 3 if counts.rejected or counts.unreadable else 0
+
+
+def _files(given: str, spooled: Path | None) -> Sequence[Path]:
+    return [spooled] if given == "-" and spooled else find_files(given)
 
 
 @contextmanager
@@ -153,15 +173,19 @@ def _targets(options: Namespace) -> Targets:
 def _print(counts: Counts, options: Namespace) -> None:
     for problem in counts.problems:
         print(f"scrapy simhash dedupe: {visible(problem)}", file=sys.stderr)
-    if (others := counts.rejected - len(counts.problems)) > 0:
+    if (others := counts.rejected + counts.unreadable - len(counts.problems)) > 0:
         lines = plural(others, "line")
         print(f"scrapy simhash dedupe: {others:,} more {lines} can't be read", file=sys.stderr)
     if options.json:
-        print_json(counts._asdict())
+        left_out = () if options.against else ("reference", "known", "unreadable")
+        shown = counts._asdict().items()
+        print_json({name: value for name, value in shown if name not in left_out})
         return
+    known = f" ({counts.known:,} found in OLD, among {counts.reference:,})"
     print(
         f"{counts.read:,} {plural(counts.read, 'item')} read, {counts.kept:,} kept, "
         f"{counts.dropped:,} dropped"
+        + (known if options.against else "")
         + (f", {counts.unchecked:,} kept without a check" if counts.unchecked else "")
         + (f", {counts.rejected:,} rejected" if counts.rejected else "")
     )
@@ -174,7 +198,7 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
     secret = secret_of(settings.secret or identity_of(sources))
     plan = project.plan(secret, facts=options.facts)
     reader: ItemReader | PageReader
-    if isinstance(sources[0], WarcFile):
+    if isinstance(sources[-1], WarcFile):
         reader = PageReader(
             plan.scheme, plan.secret, settings.extractor, settings.min_features, settings.max_text
         )
@@ -215,14 +239,16 @@ def _shown() -> Iterator[Callable[[str, int], None]]:
         yield lambda phase, done: progress.update(task, completed=done, description=phase)
 
 
-def _check_files(sources: Sequence[Source], targets: Targets) -> None:
+def _check_files(sources: Sequence[Source], reference: Sequence[Source], targets: Targets) -> None:
     """Refuse inputs that can't be read together, and outputs that can't be written."""
-    for source in sources:
+    for source in (*reference, *sources):
         if not source.path.is_file():
             problem = "is not a regular file" if source.path.exists() else "does not exist"
             raise CommandError(f"{source.path} {problem}")
+    for source in sources:
         if source.form != sources[0].form:
             raise CommandError(f"{source.path} and {sources[0].path} have different formats")
+    _check_reference(sources, reference)
     paths = targets.paths()
     if len({path.resolve() for path in paths}) < len(paths):
         raise CommandError("-o, --dropped, --groups and --rejects must be different files")
@@ -231,5 +257,15 @@ def _check_files(sources: Sequence[Source], targets: Targets) -> None:
         if not is_copy and not is_table(path):
             raise CommandError(f"{path}: the name must end in .jsonl, .csv or .parquet")
     for path in paths:
-        if any(path.exists() and path.samefile(source.path) for source in sources):
+        if any(path.exists() and path.samefile(source.path) for source in (*reference, *sources)):
             raise CommandError(f"{path} is an input file")
+
+
+def _check_reference(sources: Sequence[Source], reference: Sequence[Source]) -> None:
+    for source in reference:
+        if isinstance(source, WarcFile) is not isinstance(sources[0], WarcFile):
+            raise CommandError(
+                f"{source.path} and {sources[0].path}: WARC can only be compared with WARC"
+            )
+        if any(source.path.samefile(one.path) for one in sources):
+            raise CommandError(f"{source.path} is given as an input and with --against")

@@ -39,14 +39,10 @@ class Candidates(NamedTuple):
     shared: NDArray[np.bool_]
 
 
-def find_candidates(sketches: Sketches, order: NDArray[np.uint32], plan: Plan) -> Candidates:
-    """Find the documents to compare.
-
-    Args:
-        sketches: of the documents.
-        order: numbers of the documents, in the order of the decisions.
-        plan: how documents are compared.
-    """
+def find_candidates(
+    sketches: Sketches, order: NDArray[np.uint32], plan: Plan, reference: int
+) -> Candidates:
+    """Find the documents to compare; the first ones, the reference, not with each other."""
     slots = plan.keys.slots
     compared_by = sketches.rows["compared_by"][order]
     texts = np.flatnonzero((compared_by >= 0) & (compared_by != EXACT)).astype(np.uint32)
@@ -62,6 +58,7 @@ def find_candidates(sketches: Sketches, order: NDArray[np.uint32], plan: Plan) -
             continue
         places = texts if slot < slots else whole_items
         pairs = _pairs(sketches.keys[:, slot][order[places]], places, shared[:, slot])
+        pairs = pairs[pairs >> np.uint64(32) >= reference]
         if slot < slots:
             near = [
                 chunk[_distances(fingerprints, order, chunk) <= plan.rule.limit]

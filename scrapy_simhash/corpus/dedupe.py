@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -42,16 +43,23 @@ _COLUMNS = {
 }
 
 
+# With a reference, also the file and the address of that item. Its items have negative numbers.
+_REFERENCE_COLUMNS = {"match_file": "string", "match_url": "string"}
+
+
 class Counts(NamedTuple):
     """Numbers of items.
 
     Attributes:
-        read: all items.
+        read: all items but those of the reference.
         kept: those written to the output.
         dropped: near-duplicates.
         unchecked: kept without a check, because they are empty, too short or nested too deeply.
         rejected: records that are no items, such as lines of invalid JSON.
         problems: what is wrong with the first 10 of them, and where they are.
+        reference: items of the reference.
+        known: near-duplicates of one of these.
+        unreadable: records of the reference that are no items.
     """
 
     read: int
@@ -60,6 +68,9 @@ class Counts(NamedTuple):
     unchecked: int
     rejected: int
     problems: Sequence[str]
+    reference: int = 0
+    known: int = 0
+    unreadable: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +102,7 @@ def dedupe_corpus(
     targets: Targets,
     *,
     workers: int | None = 1,
+    references: int = 0,
     advance: Advance = lambda phase, done: None,
 ) -> Counts:
     """Write the items that are not near-duplicates of a preferred or earlier one.
@@ -98,9 +110,11 @@ def dedupe_corpus(
     The targets appear when all of them are complete.
 
     Args:
-        sketcher: makes the sketches; with the files to read, all of one form.
+        sketcher: makes the sketches; with the files to read. Those to copy are all of one form.
         targets: new files.
         workers: how many make sketches; None for as many as pay.
+        references: how many of the files, the first ones, are the reference: their items are
+            compared with, and never written.
         advance: called now and then with the phase and the number of items done.
 
     Raises:
@@ -114,39 +128,33 @@ def dedupe_corpus(
             streams[targets.kept] = targets.stream
         folder = targets.kept.parent if targets.stream is None else Path(gettempdir())
         store = stack.enter_context(closing(SketchStore(folder)))
-        portions = stack.enter_context(closing(_portions(sketcher.sources)))
+        starts: list[int] = []
+        portions = stack.enter_context(closing(_portions(sketcher.sources, starts, references)))
         for part in stack.enter_context(closing(sketch_all(sketcher, portions, workers))):
             store.append(part)
             advance("Sketching", store.count)
-        sketches = store.read(sketcher.plan, len(sketcher.criteria))
-        deciding = partial(advance, "Deciding")
-        decisions = decide_corpus(sketches, sketcher.plan, sketches.order, deciding)
-        compared_by = sketches.rows["compared_by"]
-        rejected = compared_by == UNREADABLE
-        kept = decisions.kept & ~rejected
-        advance("Writing", len(kept))
-        sources = sketcher.sources
-        _copy(sources, targets.kept, streams[targets.kept], kept, others=True)
-        if (path := targets.dropped) is not None:
-            _copy(sources, path, streams[path], ~decisions.kept, others=False)
-        if (path := targets.rejects) is not None:
-            sources[0].write(sources, iter(rejected.tolist()), path, streams[path], others=False)
-        if (path := targets.groups) is not None:
-            rows = partial(_group_rows, sketches, decisions, ~rejected)
-            write_table(rows, path, streams[path], types=_COLUMNS, for_people=True)
-        return Counts(
-            len(kept),
-            kept=int(kept.sum()),
-            dropped=int((~decisions.kept).sum()),
-            unchecked=int((compared_by == NOTHING).sum()),
-            rejected=int(rejected.sum()),
-            problems=store.problems,
+        corpus = _Corpus(
+            sketches := store.read(sketcher.plan, len(sketcher.criteria)),
+            decide_corpus(
+                sketches,
+                sketcher.plan,
+                sketches.order(starts[references]),
+                partial(advance, "Deciding"),
+                starts[references],
+            ),
+            sketcher.sources[:references],
+            starts,
         )
+        advance("Writing", len(sketches))
+        _write(corpus, sketcher.sources[references:], targets, streams)
+        return corpus.counts(store.problems)
 
 
-def _portions(sources: Sequence[Source]) -> Generator[Portion]:
+def _portions(sources: Sequence[Source], starts: list[int], references: int) -> Generator[Portion]:
+    """The records of files; `starts` gets the number of the first one of each, and of all."""
     number = 0
     for place, source in enumerate(sources):
+        starts.append(number)
         left = _FREE + _RATIO * source.path.stat().st_size
         with closing(source.chunks()) as chunks:
             for chunk in chunks:
@@ -154,8 +162,92 @@ def _portions(sources: Sequence[Source]) -> Generator[Portion]:
                 if left < 0:
                     raise FeedError(f"{source.path}: unpacks to 1 GiB and 1,000 times its size")
                 if chunk.length:
-                    yield Portion(place, number, chunk)
+                    is_first = number == 0 or (place >= references and number == starts[references])
+                    yield Portion(place, number, chunk, is_first)
                     number += chunk.length
+    starts.append(number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Corpus:
+    """The decisions on the records of a reference and behind it, of those to copy.
+
+    Attributes:
+        sketches, decisions: of all of them.
+        references: the files of the reference.
+        starts: the number of the first record of each file.
+    """
+
+    sketches: Sketches
+    decisions: Decisions
+    references: Sequence[Source]
+    starts: Sequence[int]
+
+    @property
+    def first(self) -> int:
+        """The number of the first record that may be copied."""
+        return self.starts[len(self.references)]
+
+    @property
+    def rejected(self) -> NDArray[np.bool_]:
+        """The records that are no items, those of the reference first."""
+        are_rejected: NDArray[np.bool_] = self.sketches.rows["compared_by"] == UNREADABLE
+        return are_rejected
+
+    def counts(self, problems: Sequence[str]) -> Counts:
+        first, rejected = self.first, self.rejected
+        kept = self.decisions.kept[first:]
+        is_known = (self.decisions.matches >= 0) & (self.decisions.matches < first)
+        return Counts(
+            len(kept),
+            kept=int((kept & ~rejected[first:]).sum()),
+            dropped=int((~kept).sum()),
+            unchecked=int((self.sketches.rows["compared_by"][first:] == NOTHING).sum()),
+            rejected=int(rejected[first:].sum()),
+            problems=problems,
+            reference=int((~rejected[:first]).sum()),
+            known=int((is_known & ~self.decisions.kept).sum()),
+            unreadable=int(rejected[:first].sum()),
+        )
+
+    def groups(self) -> Iterator[dict[str, Any]]:
+        """The rows of the table of groups."""
+        decisions = self.decisions
+        for number in (self.first + np.flatnonzero(~self.rejected[self.first :])).tolist():
+            is_kept, match = bool(decisions.kept[number]), int(decisions.matches[number])
+            similarity = float(decisions.similarities[number])
+            row = {
+                "group": self._shown(number if is_kept else match),
+                "member": self._shown(number),
+                "kept": is_kept,
+                "similarity": None if np.isnan(similarity) else round(similarity, 4),
+                "match": None if match < 0 else self._shown(match),
+                "differs": decisions.reasons[decisions.differs[number]] or None,
+                "url": self.sketches.url(number) or None,
+            }
+            if self.references:
+                is_known = 0 <= match < self.first
+                file = self.references[bisect(self.starts, match) - 1].path if is_known else None
+                row["match_file"] = None if file is None else str(file)
+                row["match_url"] = (self.sketches.url(match) or None) if match >= 0 else None
+            yield row
+
+    def _shown(self, number: int) -> int:
+        return number - self.first + 1 if number >= self.first else -1 - number
+
+
+def _write(
+    corpus: _Corpus, sources: Sequence[Source], targets: Targets, streams: Mapping[Path, BinaryIO]
+) -> None:
+    kept, rejected = corpus.decisions.kept[corpus.first :], corpus.rejected[corpus.first :]
+    _copy(sources, targets.kept, streams[targets.kept], kept & ~rejected, others=True)
+    if (path := targets.dropped) is not None:
+        _copy(sources, path, streams[path], ~kept, others=False)
+    if (path := targets.rejects) is not None:
+        sources[0].write(sources, iter(rejected.tolist()), path, streams[path], others=False)
+    if (path := targets.groups) is not None:
+        types = _COLUMNS | (_REFERENCE_COLUMNS if corpus.references else {})
+        write_table(corpus.groups, path, streams[path], types=types, for_people=True)
 
 
 def _copy(
@@ -186,20 +278,3 @@ def _items(sources: Sequence[Source], wanted: NDArray[np.bool_]) -> Iterator[Map
 def _check_unchanged(sources: Sequence[Source], left: Iterator[bool]) -> None:
     if next(left, None) is not None:
         raise FeedError(f"{sources[-1].path} was changed while it was read")
-
-
-def _group_rows(
-    sketches: Sketches, decisions: Decisions, readable: NDArray[np.bool_]
-) -> Iterator[dict[str, Any]]:
-    for number in np.flatnonzero(readable).tolist():
-        is_kept, match = bool(decisions.kept[number]), int(decisions.matches[number])
-        similarity = float(decisions.similarities[number])
-        yield {
-            "group": (number if is_kept else match) + 1,
-            "member": number + 1,
-            "kept": is_kept,
-            "similarity": None if np.isnan(similarity) else round(similarity, 4),
-            "match": None if match < 0 else match + 1,
-            "differs": decisions.reasons[decisions.differs[number]] or None,
-            "url": sketches.url(number) or None,
-        }

@@ -59,6 +59,7 @@ def decide_corpus(
     plan: Plan,
     order: NDArray[np.uint32] | None = None,
     advance: Callable[[int], None] = lambda place: None,
+    reference: int = 0,
 ) -> Decisions:
     """Decide on a corpus.
 
@@ -67,11 +68,12 @@ def decide_corpus(
         plan: how they are compared.
         order: their numbers in the order of the decisions; None for ascending.
         advance: called now and then with the number of documents done.
+        reference: how many of the first documents are kept, whatever they are.
     """
     count = len(sketches)
     if order is None:
         order = np.arange(count, dtype=np.uint32)
-    greedy = _Greedy(sketches, plan, order)
+    greedy = _Greedy(sketches, plan, order, reference)
     decisions = Decisions(
         np.ones(count, np.bool_),
         np.full(count, -1, np.int64),
@@ -108,11 +110,14 @@ class _Greedy:
         places: of documents that may be near-duplicates, ascending. All others have no candidates.
     """
 
-    def __init__(self, sketches: Sketches, plan: Plan, order: NDArray[np.uint32]) -> None:
+    def __init__(
+        self, sketches: Sketches, plan: Plan, order: NDArray[np.uint32], reference: int
+    ) -> None:
         self._sketches = sketches
         self._plan = plan
         self._order = order
-        later, self._earlier, self._shared = find_candidates(sketches, order, plan)
+        self._reference = reference
+        later, self._earlier, self._shared = find_candidates(sketches, order, plan, reference)
         self._fingerprints = sketches.fingerprints
         self._is_listed = _listed_together(sketches)[order]
         self._shares: NDArray[np.bool_] = np.any(self._shared, axis=1)
@@ -133,6 +138,9 @@ class _Greedy:
         """Decide on the document at `places[turn]`."""
         place = int(self.places[turn])
         keys = self._keys(place)
+        if place < self._reference:
+            self._keep(place, keys)
+            return _ALONE
         paired = self._earlier[self._starts[turn] : self._stops[turn]]
         candidates = set(paired[self._kept[paired]].tolist())
         candidates.update(self._near(place, keys), self._equal(keys))

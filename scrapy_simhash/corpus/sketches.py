@@ -308,17 +308,17 @@ class Sketches:
         start, length = int(mine["text"]), int(mine["length"])
         return self._texts[start : start + length].decode("utf-8", "replace") if length else None
 
-    @property
-    def order(self) -> NDArray[np.uint32]:
+    def order(self, reference: int = 0) -> NDArray[np.uint32]:
         """The numbers of the documents, preferred ones first; see `item.quality`.
 
-        The first document of a group is the one that is kept.
+        The first document of a group is the one that is kept; the reference comes before all.
         """
         ranks = self.rows["rank"]
-        if not ranks.shape[1]:
-            return np.arange(len(ranks), dtype=np.uint32)
-        # lexsort is stable, and sorts by the last key first.
-        return np.lexsort(ranks.T[::-1]).astype(np.uint32)
+        order = np.arange(len(ranks), dtype=np.uint32)
+        if ranks.shape[1]:
+            # lexsort is stable, and sorts by the last key first.
+            order[reference:] = reference + np.lexsort(ranks[reference:].T[::-1])
+        return order
 
     def url(self, number: int) -> str:
         """The address of a document."""

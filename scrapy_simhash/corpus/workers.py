@@ -40,11 +40,13 @@ class Portion(NamedTuple):
         source: number of their source.
         number: of the first record in the corpus.
         chunk: the records.
+        is_first: whether they are the first of the corpus, or behind the reference.
     """
 
     source: int
     number: int
     chunk: Chunk
+    is_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class Sketcher:
         part, items = self._read(
             source, records, range(portion.number, portion.number + chunk.length)
         )
-        if portion.number == 0 and isinstance(self.reader, ItemReader):
+        if portion.is_first and isinstance(self.reader, ItemReader):
             self.reader.check(items)
         return part
 
@@ -99,7 +101,7 @@ class Sketcher:
             (block.number + line, block.content[start:end]) for _, line, start, end in places
         ]
         part, items = self._read(source, records, [portion.number + place[0] for place in places])
-        if portion.number == 0 and not len(found.rows) and isinstance(self.reader, ItemReader):
+        if portion.is_first and not len(found.rows) and isinstance(self.reader, ItemReader):
             self.reader.check(items)
         plain.learn(items)
         return plain.joined(found, part, self.criteria)

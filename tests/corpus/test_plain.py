@@ -36,12 +36,12 @@ def sketchers(path, fields=("text",), prefer=(), least=8, most=10**6, **more):
     return Sketcher(*made), Sketcher(*made, plain)
 
 
-def sketched(sketcher, content, number=7):
+def sketched(sketcher, content, number=7, *, is_first=False):
     """All that is kept of each document, and the problems."""
     content += b"\n"
     lines = [line for line in content.split(b"\n") if line and not line.isspace()]
     chunk = Chunk(len(lines), Block(11, 0, len(content), content), len(content))
-    part = sketcher.part(Portion(0, number, chunk))
+    part = sketcher.part(Portion(0, number, chunk, is_first))
     sketches = Sketches.of(part)
     documents = [
         (
@@ -282,8 +282,8 @@ def test_names_that_no_item_has_are_still_refused(tmp_path):
     content = lines_of({"title": PROSE}, {"body": PROSE})
     for sketcher in sketchers(tmp_path):
         with pytest.raises(FeedError, match="no item has a field text"):
-            sketched(sketcher, content, 0)
-        assert sketched(sketcher, lines_of(PLAIN[0]) + content, 0)
+            sketched(sketcher, content, is_first=True)
+        assert sketched(sketcher, lines_of(PLAIN[0]) + content, is_first=True)
 
 
 @pytest.mark.parametrize(

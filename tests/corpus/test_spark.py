@@ -59,7 +59,7 @@ def test_rows_are_decided_on_as_on_one_machine(session, count, prefer):
     plan = Plan.make(Shingles(), SECRET)
     criteria = criteria_of(prefer.split(",")) if prefer else ()
     sketches = sketches_of(documents_of(plan, given), plan, criteria)
-    made = decide_corpus(sketches, plan, sketches.order)
+    made = decide_corpus(sketches, plan, sketches.order())
 
     df = deduplicate(frame(session, given), "id", prefer=prefer, secret=GIVEN)
     rows = sorted(df.collect(), key=lambda row: row.id)
