@@ -26,8 +26,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--learned",
-        action="store_true",
-        help="only forget which fields differ between two visits of one page",
+        nargs="?",
+        const="",
+        metavar="FIELD",
+        help="only forget that this field differs between two visits of one page; without a name,"
+        " that any does",
     )
 
 
@@ -37,11 +40,16 @@ def run(project: Project, options: Namespace) -> None:
         _confirm(options, f"Delete everything in {shown_url(project.database_url)}?")
         project.drop_tables()
         name, size, done = None, None, "Everything was deleted"
-    elif options.learned:
+    elif options.learned is not None:
         with project.namespace() as (database, namespace):
-            name, size = namespace.name, len(read_learned(database, namespace.id))
+            known = [one.name for one in read_learned(database, namespace.id)]
+            if options.learned and options.learned not in known:
+                learned = ", ".join(sorted({*known})) or "no field"
+                raise CommandError(f"--learned {options.learned}: learned is {learned}")
+            name = namespace.name
+            size = known.count(options.learned) if options.learned else len(known)
             done = f"{size:,} learned {plural(size, 'field')} forgotten"
-            forget_learned(database, namespace.id)
+            forget_learned(database, namespace.id, options.learned)
     else:
         with project.namespace() as (database, namespace):
             name, size = namespace.name, namespace.size

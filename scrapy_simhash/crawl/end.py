@@ -104,7 +104,8 @@ class CrawlEnd:
     def _log_learned(self) -> None:
         newest = sorted(self.worker.figures.learned, key=lambda one: -(one.since or 0))
         for one in newest[:_LOGGED]:
-            command = self._command(f"reset --learned --namespace {quote(self._namespace)}")
+            name, namespace = quote(shortened(one.name, 80)), quote(self._namespace)
+            command = self._command(f"reset --learned {name} --namespace {namespace}")
             logger.info("%s. To forget it: %s", one, command)
 
     @property

@@ -48,8 +48,8 @@ def reset_namespace(database: Database, name: str) -> None:
     database.transact(reset)
 
 
-def forget_learned(database: Database, namespace: int) -> None:
-    """Forget the learned fields of a namespace, given by its number; all are compared again.
+def forget_learned(database: Database, namespace: int, field: str = "") -> None:
+    """Forget a learned field of a namespace, given by its number, or all; they are compared again.
 
     Raises:
         IndexUnavailable: the database did not answer in time.
@@ -60,10 +60,11 @@ def forget_learned(database: Database, namespace: int) -> None:
             # Crawls that run now read the rows that were changed.
             number = writer.numbers.stop - 1
             nothing = {"differed": 0, "agreed": 0, "examples": "[]", "since": None}
-            row = schema.learned
-            connection.execute(
-                update(row).where(row.c.namespace == namespace).values(**nothing, changed=number)
-            )
+            table = schema.learned
+            chosen = update(table).where(table.c.namespace == namespace)
+            if field:
+                chosen = chosen.where(table.c.name == field)
+            connection.execute(chosen.values(**nothing, changed=number))
 
     database.transact(forget)
 

@@ -67,7 +67,9 @@ async def test_three_days_of_a_shop(settings, caplog, call, tmp_path):
     assert SENTENCE in " ".join(call("stats", *at)[1].split())
     # With the two that were only stored because nothing was learned then; not one of day 2.
     assert dropped_at(call, at) == 10
-    assert "1 learned field forgotten" in call("reset", "--learned", *at)[1]
+    code, _, errors = call("reset", "--learned", "color", *at)
+    assert (code, "learned is readers" in errors) == (2, True)
+    assert "1 learned field forgotten" in call("reset", "--learned", "readers", *at)[1]
     assert not json.loads(call("stats", "--json", *at)[1])["namespaces"][0]["learned"]
     assert dropped_at(call, at) == 0
 

@@ -265,6 +265,17 @@ def test_processes_share_what_is_learned(engine: str, tmp_path: Any) -> None:
 
 
 @on_all_engines
+def test_one_field_is_forgotten(db: Database) -> None:
+    index = Index(db)
+    for _ in range(2):
+        visit(index, likes=next(tick))
+    forget_learned(db, index.id, "likes")
+    assert names(index) == ["readers"]
+    forget_learned(db, index.id)
+    assert names(index) == []
+
+
+@on_all_engines
 def test_what_is_learned_is_forgotten_with_the_namespace(db: Database) -> None:
     from scrapy_simhash.index.upkeep import reset_namespace
 

@@ -3,6 +3,7 @@
     python -m tests.noisy --set tuned
     python -m tests.noisy --kinds wordpress,drupal --spiders AL --wrong --why
     python -m tests.noisy --setting SIMILARITY=.8
+    python -m tests.noisy --set all --different   # things that are alike, and all different
 
 Every kind of site is crawled by every spider: items and pages go through the plugin's own code into
 an index of their own, in the order in which the kind gives them, and what is kept is stored. Each
@@ -187,6 +188,12 @@ def _claim(
             yield Outcome(page, None, verdict.differs or ("same" if verdict.match else ""))
 
 
+def has_copies(kind: Kind) -> bool:
+    """Whether several pages of a crawl show the same thing."""
+    first = {(page.url, page.card): page.thing for page in kind.pages(8)}
+    return len({*first.values()}) < len(first)
+
+
 def measure(
     kind: Kind, spiders: Iterable[str], settings: Mapping[str, Any], things: int | None = None
 ) -> list[Measured]:
@@ -196,7 +203,12 @@ def measure(
 
 
 def summed(measured: Iterable[Measured]) -> Tally:
-    return Tally(*map(sum, zip(*(one.tally for one in measured), strict=True)))
+    return Tally(*map(sum, zip(Tally(), *(one.tally for one in measured), strict=True)))
+
+
+def alike_of(measured: Iterable[Measured], spider: str) -> Iterator[Measured]:
+    """The kinds without copies, as one spider crawled them: their things are only alike."""
+    return (one for one in measured if one.spider == spider and not one.tally.copies)
 
 
 def _cell(tally: Tally) -> str:
@@ -207,7 +219,7 @@ def _cell(tally: Tally) -> str:
 
 
 def table(measured: Sequence[Measured], spiders: Sequence[str]) -> list[str]:
-    """A row for each kind, and rows for all copies and for all things."""
+    """A row for each kind, and rows for all copies, all things, and those that are only alike."""
     rows = []
     for name, group in groupby(measured, lambda one: one.kind):
         tallies = {one.spider: one.tally for one in group}
@@ -220,6 +232,10 @@ def table(measured: Sequence[Measured], spiders: Sequence[str]) -> list[str]:
     recalls = ["" if one.recall is None else f"{one.recall:.3f}" for one in totals]
     rows.append(["recall of all copies", first.copies, "", *recalls])
     rows.append(["things lost", "", first.things, *(one.lost for one in totals)])
+    different = [summed(alike_of(measured, spider)) for spider in spiders]
+    if any(one.things for one in different):
+        shares = (f"{one.wrong / one.things:.2%}" for one in different)
+        rows.append(["different things dropped", "", different[0].things, *shares])
     heads = ["kind", "copies", "things", *spiders]
     cells = [[str(cell) for cell in row] for row in (heads, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -275,6 +291,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--spiders", default="".join(SPIDERS), help="letters, such as ABZ")
     parser.add_argument("--setting", type=_setting, action="append", default=[])
     parser.add_argument("--things", type=int, help="of each kind, instead of its usual count")
+    parser.add_argument("--different", action="store_true", help="only kinds without copies")
+    parser.add_argument("--totals", action="store_true", help="print no row for each kind")
     parser.add_argument("--wrong", action="store_true", help="print wrong pairs")
     parser.add_argument("--why", action="store_true", help="print why copies were kept")
     parser.add_argument("--processes", type=int, default=2)
@@ -285,7 +303,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         chosen = [
             kind
             for kind in kinds
-            if not wanted or any(part in kind.name.lower() for part in wanted)
+            if (not wanted or any(part in kind.name.lower() for part in wanted))
+            and not (options.different and has_copies(kind))
         ]
         if not chosen:
             continue
@@ -295,5 +314,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 for kind in chosen
             ]
             measured = [one for job in jobs for one in job.result()]
-        print(f"## {name}\n\n" + "\n".join(table(measured, options.spiders)) + "\n")
+        rows = table(measured, options.spiders)
+        if options.totals:
+            rows = rows[:2] + rows[2 + len(chosen) :]
+        print(f"## {name}\n\n" + "\n".join(rows) + "\n")
         print("\n".join(report(measured, wrong=options.wrong, why=options.why)))

@@ -6,7 +6,17 @@ from random import Random
 
 import pytest
 
-from tests.noisy.run import Measured, Outcome, Tally, find_kinds, measure, report, summed, table
+from tests.noisy.run import (
+    Measured,
+    Outcome,
+    Tally,
+    find_kinds,
+    has_copies,
+    measure,
+    report,
+    summed,
+    table,
+)
 from tests.noisy.site import Kind, Page, copies_last
 from tests.noisy.spiders import SPIDERS
 from tests.noisy.words import Words, paras
@@ -64,9 +74,19 @@ class TestTally:
 
     def test_a_table_has_a_row_for_each_kind_and_two_for_all(self):
         measured = measure(Kind("twins", twins), "AB", {}, 3)
+        line = "-" * len("recall of all copies")
         assert [row.split()[1] for row in table(measured, "AB")] == [
-            *("kind", "-" * len("recall of all copies"), "twins", "recall", "things"),
+            *("kind", line, "twins", "recall", "things"),
         ]
+
+    def test_of_things_that_are_only_alike_the_share_that_was_dropped_is_told(self):
+        one, two, three = page("1"), page("2"), page("3")
+        alike = Measured("alike", "A", [Outcome(one, None, ""), Outcome(two, one, ".9")])
+        copy = Outcome(page("3b", "3"), three, "1")
+        twins = Measured("twins", "A", [Outcome(three, None, ""), copy])
+        *_, row = table([alike, twins], "A")
+        assert row.split("|")[1].strip() == "different things dropped"
+        assert row.split("|")[-2].strip() == "50.00%"
 
 
 class TestMeasure:
@@ -90,6 +110,11 @@ class TestMeasure:
 
 
 class TestKinds:
+    def test_kinds_without_copies(self):
+        assert has_copies(Kind("twins", twins))
+        alike = [name for name, kind in KINDS.items() if not has_copies(kind)]
+        assert alike == [name for name in KINDS if "all different" in name]
+
     @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
     def test_a_kind_is_the_same_each_time_and_its_pages_have_addresses(self, kind):
         pages = kind.pages(4)
