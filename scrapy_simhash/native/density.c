@@ -10,6 +10,7 @@
 #define NEARLY 0.85
 #define NOTE 400
 #define MARKED_SHARE 0.4
+#define FOOTER_SHARE 0.6
 #define STORY 400
 #define LITTLE 200
 #define LITTLE_SHARE 0.15
@@ -99,7 +100,8 @@ static int find_boilerplate(Page *page)
         Py_ssize_t plain = stop->plain - start->plain;
         int is_menu = 2 * (stop->links - start->links) > stop->width - start->width;
         Py_ssize_t whole = span->mark && plain < NOTE ? last->width : last->plain;
-        int is_small = (double)plain < MARKED_SHARE * (double)whole;
+        double share = span->mark == FOOTER ? FOOTER_SHARE : MARKED_SHARE;
+        int is_small = (double)plain < share * (double)whole;
         span->is_boilerplate = (span->mark || is_menu) && is_small;
         span->is_large = !is_small && is_comments(page, span);
         has_large |= span->is_large;

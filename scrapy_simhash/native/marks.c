@@ -5,6 +5,7 @@
 #define NAME_LENGTH 256 /* characters that count */
 #define STYLE_LENGTH 1024
 #define WORD 16 /* more than the longest word has */
+#define POSTS "widget Blog" /* of Blogger */
 
 int read_table(Table *table, const Py_buffer *packed)
 {
@@ -78,7 +79,8 @@ static int mark_of_name(const Table *words, const char *name)
         if (words->numbers[slot] == COMMENT)
             return COMMENTS;
         if (words->numbers[slot] != SLUG) {
-            found = MARKED;
+            int mark = words->numbers[slot] == AT_END ? FOOTER : MARKED;
+            found = mark > found ? mark : found;
             continue;
         }
         int begins = start == name || !is_of_word(start[-1]);
@@ -124,7 +126,7 @@ int mark_of(const Table *words, const char *names[2], const char *style, int is_
 {
     int found = UNMARKED;
     for (int at = 0; at < 2; at++) {
-        int mark = names[at] ? mark_of_name(words, names[at]) : UNMARKED;
+        int mark = names[at] && strcmp(names[at], POSTS) ? mark_of_name(words, names[at]) : UNMARKED;
         if (mark && is_docbook && !strcmp(names[at], "sidebar"))
             return UNMARKED;
         found = mark > found ? mark : found;

@@ -140,7 +140,8 @@ static void cut(Walk *walk, const Node *root, Actions *actions)
                 start = around.start;
             }
         } else if (action == LINK) {
-            links += starts ? 1 : -1;
+            if (attribute_of(node, "href") || !attribute_of(node, "name"))
+                links += starts ? 1 : -1;
         } else if (action == SPACE) {
             walk->line.pending = 1;
         } else if (action == SKIP && starts) {

@@ -63,8 +63,8 @@ int add_to_line(Line *line, Buffer *text, const char *content);
 
 /* As in text/blocks.py; kinds of blocks follow BLOCK. */
 enum { INLINE, SPACE, LINK, SKIP, BLOCK, BESIDE, LEAF, PARAGRAPH, HEADING };
-enum { CHROME, SLUG, COMMENT };
-enum { UNMARKED, MARKED, COMMENTS };
+enum { CHROME, SLUG, COMMENT, AT_END };
+enum { UNMARKED, MARKED, FOOTER, COMMENTS };
 
 /* A block. */
 typedef struct {

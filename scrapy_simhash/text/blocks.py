@@ -80,19 +80,25 @@ _WIDE = re.compile(
     "\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff]+"
 )
 # What an element is marked as.
-UNMARKED, MARKED, COMMENTS = range(3)
+UNMARKED, MARKED, FOOTER, COMMENTS = range(4)
 # Words in a class or id that mark boilerplate, if common on the web.
 _CHROME = {
     *("about", "ad", "ads", "advert", "advertisement", "advertisements", "adverts", "banner"),
-    *("breadcrumb", "breadcrumbs", "consent", "cookie", "cookies", "copyright", "credit"),
-    *("disclaimer", "footer", "gdpr", "login", "masthead"),
-    *("menu", "modal", "nav", "navbar", "navigation", "newsletter", "outbrain", "pager"),
-    *("pagination", "popup", "promo", "recommend", "recommendation", "recommendations"),
-    *("recommended", "related", "share", "sharing", "sidebar", "signup", "social"),
-    *("sponsor", "sponsored", "subscribe", "subscription", "taboola", "tags", "toolbar"),
+    *("bio", "blogroll", "breadcrumb", "breadcrumbs", "consent", "cookie", "cookies", "credit"),
+    *("disclaimer", "gallery", "gdpr", "login", "masthead", "menu", "modal", "nav", "navbar"),
+    *("navigation", "newsletter", "outbrain", "pager", "pagination", "popup", "postmeta"),
+    *("privacy", "promo", "recommend", "recommendation", "recommendations", "recommended"),
+    *("related", "share", "sharing", "sidebar", "signup", "slideshow", "social", "sponsor"),
+    *("sponsored", "sponsors", "subscribe", "subscription", "taboola", "tags", "toolbar"),
     *("tooltip", "trackback", "trackbacks", "trending", "widget"),
 }
-_COMMENTS = {"comment", "comments"}
+_FOOTERS = {"copyright", "footer"}
+_COMMENTS = {
+    *("comment", "commentarea", "commentblock", "commentbody", "commentbox", "commentlist"),
+    *("commentpost", "comments", "commenttext", "commentthread", "readercomments", "usercomments"),
+}
+# Blogger's name of the posts; it has other widgets.
+_POSTS = "widget Blog"
 # WordPress adds the names of categories and tags, as one word, to the class of an article.
 _SLUGS = "category", "tag"
 _WORDS = re.compile(rf"\b(?:{'|'.join(_SLUGS)})-\S+|[a-z]+", re.ASCII | re.IGNORECASE)
@@ -100,7 +106,8 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.ASCII | r
 # Characters that count of a class or id, and of a style.
 _NAME_LENGTH, _STYLE_LENGTH = 256, 1024
 #: For the compiled core: the actions of tags on a page, on a page with little text, and inside
-#: skipped elements; and the words of names, 1 for those that begin a slug, 2 for comments.
+#: skipped elements; and the words of names, 1 for those that begin a slug, 2 for comments,
+#: 3 for footers.
 RULES = (
     *(actions.packed for actions in (CONTENT, RESCUE, VISIBLE)),
     packed(
@@ -108,6 +115,7 @@ RULES = (
             **dict.fromkeys(sorted(_CHROME), 0),
             **dict.fromkeys(_SLUGS, 1),
             **dict.fromkeys(sorted(_COMMENTS), 2),
+            **dict.fromkeys(sorted(_FOOTERS), 3),
         }
     ),
 )
@@ -162,7 +170,9 @@ def walk(  # noqa: C901 (one loop: see the docstring)
                     spans.append((start, len(blocks), marked, kind < LEAF))
                 kind, start = stack.pop()
         elif action == LINK:
-            links += 1 if starts else -1
+            # A place to link to is no link, and often left open.
+            if element.get("href") is not None or element.get("name") is None:
+                links += 1 if starts else -1
         elif action == SPACE:
             parts.append(" ")
         elif action == SKIP and starts:
@@ -192,6 +202,8 @@ def _mark_of_name(name: str) -> int:
     words = set(map(str.lower, _WORDS.findall(name)))
     if not _COMMENTS.isdisjoint(words):
         return COMMENTS
+    if not _FOOTERS.isdisjoint(words):
+        return FOOTER
     return UNMARKED if _CHROME.isdisjoint(words) else MARKED
 
 
@@ -199,7 +211,7 @@ def mark_of(element: HtmlElement) -> int:
     """What the name or the style of an element marks it as."""
     found = UNMARKED
     for name in (element.get("class"), element.get("id")):
-        if name and (mark := _mark_of_name(name[:_NAME_LENGTH])):
+        if name and name != _POSTS and (mark := _mark_of_name(name[:_NAME_LENGTH])):
             if name == "sidebar" and _is_docbook(element):
                 return UNMARKED
             found = max(found, mark)

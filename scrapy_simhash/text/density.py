@@ -25,6 +25,7 @@ from scrapy_simhash.text.blocks import (
     BLOCK,
     COMMENTS,
     CONTENT,
+    FOOTER,
     HEADING,
     PARAGRAPH,
     RESCUE,
@@ -45,7 +46,10 @@ _WORST, _BEST = -150, 1000  # limits of a block's score
 _MOST = 0.75  # share of the best score that the element of an article needs
 _NEARLY = 0.85  # share of the largest sum that the smallest element needs
 _NOTE = 400  # with so little text beside a list of links, the links count as text
-_MARKED_SHARE = 0.4  # a larger share of the page's text is no boilerplate, whatever its name
+_MARKED_SHARE, _FOOTER_SHARE = (
+    0.4,
+    0.6,
+)  # a larger share of the page's text is no boilerplate, whatever its name
 _STORY = 400  # prose before comments that makes them comments on it: about 64 words
 _LITTLE, _LITTLE_SHARE = 200, 0.15  # less, or a smaller share of the page, is no article
 _SHORT, _SHORT_SHARE = 500, 0.5  # a shorter text with a smaller share is a piece of the article
@@ -216,7 +220,7 @@ def _boilerplate(
         is_menu = 2 * (links[stop] - links[start]) > widths[stop] - widths[start]
         # A footer is one even if there is no other text; a whole page is not a menu.
         page = widths[-1] if mark and text < _NOTE else sums[-1]
-        if text >= _MARKED_SHARE * page:
+        if text >= (_FOOTER_SHARE if mark == FOOTER else _MARKED_SHARE) * page:
             if _is_comments(len(blocks), span):
                 large.append(span)
         elif mark or is_menu:

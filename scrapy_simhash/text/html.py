@@ -40,6 +40,9 @@ _NEXT_TAG = re.compile(
 # What looks like tags inside tags is read again, up to so many times the text.
 _READ = 3
 _END_OF_SCRIPT = partial(re.compile("</script", re.ASCII | re.IGNORECASE).search)
+_TITLE = re.compile(r"<title\b[^>]*+>[^<]*+", re.IGNORECASE)
+_END_OF_TITLE = re.compile(r"</title[\s/>]", re.IGNORECASE)
+_HEAD = 1 << 16  # characters in which a title is looked for
 # How many lookalikes are distinguished from tags, each by parsing the text before it.
 _LOOKALIKES = 4
 _PROBE = "simhash-probe"
@@ -53,6 +56,10 @@ def parse_html(source: bytes | str) -> HtmlElement | None:
         that are nested deeper than about 2,000 levels.
     """
     text = source if isinstance(source, str) else decode(source)
+    title = _TITLE.search(text, 0, _HEAD)
+    if title and not _END_OF_TITLE.search(text, title.end()):
+        # It would swallow the page, and does in browsers; what was damaged may still be read.
+        text = f"{text[: title.end()]}</title>{text[title.end() :]}"
     # NUL would end the text; a declared encoding no longer holds; UTF-8 has no lone surrogates.
     body = text.replace("\0", "").encode("utf-8", "replace")
     root: HtmlElement | None = etree.fromstring(body, HTMLParser(encoding="utf-8", huge_tree=True))

@@ -55,11 +55,13 @@ names = st.sampled_from(
 values = st.sampled_from(
     [
         *("", "menu", "nav left", "sidebar", "titlepage", "tag-nav", "display:none", "ÄÖ 中"),
-        *("a" * 400, "comments", "nav comment"),
+        *("a" * 400, "comments", "nav comment", "footer", "nav footer", "widget Blog"),
     ]
 )
 attributes = st.lists(
-    st.tuples(st.sampled_from(["class", "id", "style", "CLASS", "x:class", "title"]), values),
+    st.tuples(
+        st.sampled_from(["class", "id", "style", "CLASS", "x:class", "name", "href"]), values
+    ),
     max_size=3,
 ).map(lambda pairs: "".join(f' {name}="{value}"' for name, value in pairs))
 texts = st.one_of(
@@ -124,7 +126,7 @@ def point_is_allowed(character):
 
 
 words = st.sampled_from(
-    ["nav", "Ads", "Comment", "tag", "category", "tags", "recommendations", "storynav"]
+    ["nav", "Ads", "Comment", "tag", "category", "tags", "recommendations", "storynav", "Footer"]
 )
 named = st.lists(st.one_of(words, st.text("-_ 1x.\t\u2003é中\u212aK", max_size=4)), max_size=9)
 styles = st.lists(

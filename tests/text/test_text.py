@@ -98,7 +98,8 @@ def test_text_without_markup_is_its_own_main_text() -> None:
 
 
 MARKS = ["comments", "related-posts", "share_bar", "SIDEBAR x", "a ad b"]
-MARKS += ["about-author", "photo-credit", "trackbacks", "trending"]
+MARKS += ["about-author", "photo-credit", "trackbacks", "trending", "photo gallery", "author-bio"]
+MARKS += ["privacy-overview", "commentlist", "footer"]
 
 
 @pytest.mark.parametrize("name", MARKS)
@@ -122,6 +123,35 @@ def test_hidden_element_is_left_out() -> None:
 def test_marked_element_with_most_of_the_text_is_kept() -> None:
     page = f'<body><div class="modal sidebar">{paragraphs(ENGLISH)}</div><p>{OTHER[0]}</p></body>'
     assert page_text(page).splitlines()[:4] == ENGLISH
+
+
+@pytest.mark.parametrize(("name", "is_left_out"), [("footer", True), ("sidebar", False)])
+def test_footer_may_have_nearly_as_much_text_as_the_article(name: str, is_left_out: bool) -> None:
+    extra = f'<div class="{name}"><p>{" ".join(OTHER[:3])}</p></div>'
+    text = page_text(f"<body><div>{paragraphs(ENGLISH)}</div>{extra}")
+    assert (OTHER[0] not in text) == is_left_out
+
+
+def test_a_post_is_no_widget_in_the_template_of_blogger() -> None:
+    boxes = "".join(f'<div class="widget Text"><p>{sentence}</p></div>' for sentence in OTHER)
+    post = f'<div class="widget Blog" id="Blog1">{paragraphs(ENGLISH[:2])}</div>'
+    assert page_text(f"<body>{post}{boxes}</body>") == "\n".join(ENGLISH[:2])
+
+
+def test_a_place_to_link_to_is_no_link_even_if_it_is_left_open() -> None:
+    page = f"<body><a name=top>{paragraphs(ENGLISH)}</body>"
+    assert page_text(page) == "\n".join(ENGLISH)
+    menu = "<a href=/>Home</a> <a onclick=go()>All of the news</a>"
+    assert page_text(f"{page}<p>{menu}</p>") == "\n".join(ENGLISH)
+
+
+@pytest.mark.parametrize("end", ["", "</titl", "</titlevalue>"])
+def test_title_that_is_left_open_does_not_swallow_the_page(end: str) -> None:
+    page = f"<html><head><TITLE>Ferry{end}<meta name=a></head><body>{paragraphs(ENGLISH)}</body>"
+    assert page_text(page) == "\n".join(ENGLISH)
+    root = parse_html(page)
+    assert root is not None
+    assert root.findtext(".//title") == "Ferry"
 
 
 ESSAY = [f"{sentence} {n}" for n in range(20) for sentence in OTHER]
