@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch, SchemeMismatch, SettingError
 
 if TYPE_CHECKING:
-    from scrapy_simhash.crawl.components import Addon, SimhashPipeline, SimhashSpiderMiddleware
+    from scrapy_simhash.crawl.components import (
+        Addon,
+        SimhashLogStats,
+        SimhashPipeline,
+        SimhashSpiderMiddleware,
+    )
     from scrapy_simhash.crawl.errors import NearDuplicateItem
-    from scrapy_simhash.crawl.logstats import SimhashLogStats
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.verdict import Match, Verdict
     from scrapy_simhash.simhash.measure import distance, similarity
@@ -47,7 +51,7 @@ _HOMES = {
     "Index": "index.index",
     "Match": "index.verdict",
     "NearDuplicateItem": "crawl.errors",
-    "SimhashLogStats": "crawl.logstats",
+    "SimhashLogStats": "crawl.components",
     "SimhashPipeline": "crawl.components",
     "SimhashSpiderMiddleware": "crawl.components",
     "Verdict": "index.verdict",

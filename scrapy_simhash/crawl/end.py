@@ -90,7 +90,7 @@ class CrawlEnd:
             more[0],
             self._command(more[1]),
         )
-        if (kept := Counter(stats.kept_apart())) and run:
+        if (kept := Counter(stats.below("kept/other_facts/"))) and run:
             named = [f"{name} {count}" for name, count in kept.most_common(_LOGGED)]
             logger.info(
                 "Kept although another item is similar: %d, as these fields differ: %s%s. To see "
@@ -125,7 +125,7 @@ class CrawlEnd:
                 figures.orphans,
                 self._command(f"restore --orphans --run {figures.run}"),
             )
-        changes = self.stats.changes()
+        changes = self.stats.below("changes/")
         known = changes.get("unchanged", 0) + changes.get("moved", 0)
         if known and self.settings.known == "drop" and replaces_feeds(self.crawler):
             logger.warning(
@@ -183,7 +183,7 @@ class CrawlEnd:
     def _log_changes(self, removed: int) -> None:
         """What is new, changed, and so on; nothing for a first crawl."""
         self.stats.count_removed(removed)
-        found = self.stats.changes()
+        found = self.stats.below("changes/")
         counts = [(found[name], name) for name in _STATUSES if found.get(name)]
         if set(found) > {"new"} or (found and "new" not in found):
             shown = ", ".join(f"{count:,} {name}" for count, name in counts)
@@ -193,7 +193,7 @@ class CrawlEnd:
                 shown,
                 self._command(f"changes --run {run} --namespace {namespace}"),
             )
-        for name, count in self.stats.changed_alone().items():
+        for name, count in self.stats.below("changed_alone/").items():
             is_told = name.startswith((PAGE, "(")) or name_of(name).marks & {*TELLING, "title"}
             if count >= _MANY and count * 2 > found["changed"] and not is_told:
                 logger.info(
@@ -204,7 +204,7 @@ class CrawlEnd:
 
     def _is_advised(self) -> bool:
         """Whether a field kept enough items apart for advice."""
-        if not (counts := self.stats.kept_apart()):
+        if not (counts := self.stats.below("kept/other_facts/")):
             return False
         from scrapy_simhash.history.advice import LEAST  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The stats of a crawl. Every name of a stat is made here.
+"""The stats of a crawl.
 
 An error while counting is logged once and costs no item.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from scrapy.statscollectors import StatsCollector
 
@@ -22,22 +23,6 @@ from scrapy_simhash.simhash.measure import FEW_FEATURES
 
 logger = logging.getLogger(__name__)
 
-#: Those that are counted one by one; the methods below have the others.
-_Counter = Literal[
-    "checked",
-    "unique",
-    "duplicates",
-    "duplicates/better",
-    "same",
-    "failed_open",
-    "feeds/not_exported",
-    "feeds/not_wanted",
-    "pages/skipped",
-    "pages/skipped_after_callback",
-    "quarantine/failed",
-    "quarantine/too_large",
-    "in_flight_waits",
-]
 #: What the index counts, with the name of the field of its counts.
 _COUNTED = {
     "index/candidates": "candidates",
@@ -47,7 +32,6 @@ _COUNTED = {
     "quarantine/pushed_out": "items",
     "quarantine/orphans_pushed_out": "orphans",
 }
-_Seconds = Literal["text_seconds", "fingerprint_seconds"]
 
 
 class CrawlStats:
@@ -58,9 +42,9 @@ class CrawlStats:
         # Looking it up takes Scrapy longer than counting.
         self._increase = collector.inc_value
         self._has_failed = False
-        self._spent: dict[_Seconds, float] = {"text_seconds": 0.0, "fingerprint_seconds": 0.0}
+        self._spent: defaultdict[str, float] = defaultdict(float)
 
-    def count(self, name: _Counter) -> None:
+    def count(self, name: str) -> None:
         """Add one to a counter."""
         self._add((name,))
 
@@ -84,13 +68,13 @@ class CrawlStats:
             self._add(("claims/refreshed",))
 
     @contextmanager
-    def spent(self, name: _Seconds) -> Iterator[None]:
+    def spent(self, name: str) -> Iterator[None]:
         """Add the time spent inside, unless an error is raised there."""
         started = time.perf_counter()
         yield
-        spent = self._spent[name] = self._spent[name] + time.perf_counter() - started
+        self._spent[name] += time.perf_counter() - started
         # In microseconds: rounding a number takes longer than counting.
-        self._set({name: int(spent * 1e6) / 1e6})
+        self._set({name: int(self._spent[name] * 1e6) / 1e6})
 
     def finish(self, figures: Figures, open_claims: int) -> None:
         """Set what is known at the end only."""
@@ -112,15 +96,7 @@ class CrawlStats:
         if removed:
             self._set({"changes/removed": removed})
 
-    def changes(self) -> dict[str, int]:
-        """How many items there are of each status."""
-        return self._below("changes/")
-
-    def changed_alone(self) -> dict[str, int]:
-        """How many items changed in nothing but one field, by the field."""
-        return self._below("changed_alone/")
-
-    def get(self, name: _Counter) -> int:
+    def get(self, name: str) -> int:
         """The value of a counter so far."""
         value: int = self._collector.get_value(f"simhash/{name}", 0)
         return value
@@ -136,20 +112,17 @@ class CrawlStats:
         parts = {
             "better than what is stored": self.get("duplicates/better"),
             "the same page again": self.get("same"),
-            "not comparable": sum(self._below("skipped/").values()),
+            "not comparable": sum(self.below("skipped/").values()),
             "not checked (see the ERROR line)": self.get("failed_open"),
         }
         return "".join(f", {count} {what}" for what, count in parts.items() if count)
 
-    def kept_apart(self) -> dict[str, int]:
-        """How many items were kept although a text was near, by the field that differs."""
-        return self._below("kept/other_facts/")
-
     def all(self) -> dict[str, Any]:
         """The stats of this package, under their full names."""
-        return {f"simhash/{name}": value for name, value in self._below("").items()}
+        return {f"simhash/{name}": value for name, value in self.below("").items()}
 
-    def _below(self, prefix: str) -> dict[str, Any]:
+    def below(self, prefix: str) -> dict[str, int]:
+        """The stats whose names begin with a prefix, without it."""
         prefix = f"simhash/{prefix}"
         # Other components may use names that are not strings.
         return {

@@ -23,8 +23,11 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash import Index, NearDuplicateItem, SettingError
-from scrapy_simhash.crawl.components import SimhashPipeline, SimhashSpiderMiddleware
-from scrapy_simhash.crawl.logstats import SimhashLogStats
+from scrapy_simhash.crawl.components import (
+    SimhashLogStats,
+    SimhashPipeline,
+    SimhashSpiderMiddleware,
+)
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.simhash.scheme import load_scheme
 

@@ -12,7 +12,7 @@ async def test_the_log_counts_what_was_kept_and_dropped(tmp_path, caplog):
     caplog.set_level(logging.INFO, "scrapy_simhash.crawl")
     options = {
         "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
-        "EXTENSIONS": {"scrapy_simhash.crawl.logstats.SimhashLogStats": 0},
+        "EXTENSIONS": {"scrapy_simhash.crawl.components.SimhashLogStats": 0},
         "LOGSTATS_INTERVAL": 0.05,
         "DOWNLOAD_DELAY": 0.1,
     }
@@ -23,9 +23,9 @@ async def test_the_log_counts_what_was_kept_and_dropped(tmp_path, caplog):
     pages = {"/a": headed(b"May"), "/b": headed(b"May"), "/e": headed(b"June")}
     with serve({**pages, "/c": article(2), "/d": b""}) as site:
         await crawl(PageSpider, options, [f"{site}/{name}" for name in "abcde"])
-    names = [f"scrapy_simhash.crawl.{name}" for name in ("logstats", "end")]
+    names = [f"scrapy_simhash.crawl.{name}" for name in ("components", "end")]
     often, last = ([r.getMessage() for r in caplog.records if r.name == one] for one in names)
-    assert "/min)" in often[0]
+    assert "/min)" in often[-1]
     assert last[0] == (
         "5 checked, 4 kept, 1 dropped: 3 unique, 1 near-duplicate, 1 not comparable. "
         "To list them: scrapy simhash drops --run 1"
