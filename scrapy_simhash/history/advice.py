@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
 
 from sqlalchemy import func, select
 
@@ -35,6 +34,9 @@ _MOST, _CHUNK = 20_000, 500
 
 # Different values among all values of a field: fewer are a property such as a size.
 _DISTINCT = 0.5
+
+# Parameters that tell where a link stood.
+_REFERRAL = re.compile(r"(?:from|ref|referr?er|spm|via)=[^&]*", re.IGNORECASE)
 
 # The share of addresses that may have a value of the field by chance.
 _BY_CHANCE = 0.1
@@ -167,14 +169,17 @@ def _proven(row: Any, mine: Mapping[str, str], theirs: Mapping[str, str]) -> Exa
 
 
 def _is_one_page(one: str, other: str) -> bool:
-    """Whether two addresses have one path, and no parameter with two values."""
-    if one == other:
-        return False  # items of one list
-    (path, _, query), (other_path, _, other_query) = (
-        place(url).partition("?") for url in (one, other)
-    )
-    mine, theirs = dict(parse_qsl(query)), dict(parse_qsl(other_query))
-    return path == other_path and all(theirs.get(name, mine[name]) == mine[name] for name in mine)
+    """Whether two addresses differ only in what is known to lead to one page.
+
+    Any other parameter may choose a variant, in whose field there is nothing else to be seen.
+    """
+    # Equal ones are those of items of one list.
+    return one != other and _where(one) == _where(other)
+
+
+def _where(url: str) -> tuple[str, list[str]]:
+    path, _, query = place(url).partition("?")
+    return path, [one for one in query.split("&") if one and not _REFERRAL.fullmatch(one)]
 
 
 def _tells_nothing(example: Example) -> bool:

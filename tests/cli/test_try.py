@@ -94,7 +94,7 @@ class Ranked(Shop):
 
     async def start(self):
         for number in range(int(self.count)):
-            yield Request(f"{self.site}/5?view{number}=1")
+            yield Request(f"{self.site}/5?ref={number}")
 
     def parse(self, response):
         nonce = md5(response.url.partition("?")[2].encode()).hexdigest()

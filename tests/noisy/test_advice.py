@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from scrapy_simhash.history.advice import Advice, advise
@@ -85,3 +87,29 @@ def test_nothing_is_lost_by_advice(kind, spider, strange):
         _, after = advised(pages, spider, IGNORE_FIELDS=[*advice.fields])
         lost = [Measured(kind.name, spider, one).tally.lost for one in (before, after)]
         assert lost[1] <= lost[0], str(advice)
+
+
+def variants(random, count, *, query):
+    """Two models of each product, at addresses of their own, that differ in nothing but a number.
+
+    A model may have only a letter in its address, and a number that no name explains: the area of a
+    flat, the weight of a chair.
+    """
+    for number in range(count):
+        words = Words(random)
+        text, heading = words.paragraphs(100, 200), words.title()
+        for model in ("", query.format(random.choice("abc"))):
+            html = (
+                f"<html><title>{heading}</title><article><h1>{heading}</h1>"
+                f"{''.join(f'<p>{one}</p>' for one in text)}</article>"
+                f"<i>{random.randrange(10**6)}</i></html>"
+            )
+            selectors = {"title": "h1::text", "body": "article", "number": "i::text"}
+            url = f"https://a.example/model/{number}{'?' if model else ''}{model}"
+            yield Page(url, html.encode(), f"{number} {model}", selectors)
+
+
+@pytest.mark.parametrize("query", ["variant={0}", "unit={0}", "format=wide&o={0}", "{0}"])
+def test_models_at_addresses_of_their_own_are_no_copies(strange, query):
+    pages = Kind("models", partial(variants, query=query), 30).pages()
+    assert advised(pages, strange)[0] == []
