@@ -24,7 +24,8 @@ def check_url(url: str | URL) -> URL:
             not repeat the URL, which may hold a password.
     """
     try:
-        parsed = make_url(f"sqlite:///{url}" if isinstance(url, str) and "://" not in url else url)
+        is_path = isinstance(url, str) and url and "://" not in url
+        parsed = make_url(f"sqlite:///{url}" if is_path else url)
         parsed.get_dialect()
     except NoSuchModuleError as error:
         raise ValueError(f"unknown database driver: {error}") from error

@@ -1,8 +1,8 @@
 """A database whose transactions are retried.
 
 One rule makes concurrent writers safe on every engine, including a Galera cluster: isolation level
-READ COMMITTED, and the first statement of each writing transaction locks the row of its namespace.
-The second writer waits there, or fails and is retried, before it has read anything.
+READ COMMITTED, and each writing transaction locks the row of its namespace before it reads what it
+decides by. The second writer waits there, or fails and is retried.
 """
 
 from __future__ import annotations

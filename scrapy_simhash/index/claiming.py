@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection
 
@@ -28,24 +29,14 @@ from scrapy_simhash.index.batch import (
 from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of
 from scrapy_simhash.index.decide import decide, of_group, stands_for
-from scrapy_simhash.index.journal import (
-    entries,
-    forget,
-    record,
-)
-from scrapy_simhash.index.lookup import Lookup, Outdated
+from scrapy_simhash.index.journal import entries, forget, record
+from scrapy_simhash.index.lookup import Lookup, Outdated, ask_rows, prefetch
 from scrapy_simhash.index.past import changes_of_batch, places_of
-from scrapy_simhash.index.queries import Found, Hits
+from scrapy_simhash.index.queries import NOT_PREFETCHED, Found, Prefetched
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Change, Claim, Document, Duplicate, Row, Verdict
 from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits
-from scrapy_simhash.index.writer import (
-    Writer,
-    ask_known,
-    ask_present,
-    ask_to_confirm,
-    deletion_row,
-)
+from scrapy_simhash.index.writer import Writer, ask_known, ask_present, ask_to_confirm, deletion_row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.text.packed import TooLarge
 
@@ -56,22 +47,26 @@ class _Asked(NamedTuple):
     Attributes:
         confirmed: to the confirmation.
         hits: to :meth:`Lookup.ask`.
+        ahead: what was looked up before the lock.
         present: which claims of the duplicates still exist.
-        known: what was recorded of the duplicates in earlier visits.
+        earlier: what was recorded of the duplicates in earlier visits.
     """
 
     confirmed: Answer | None
     hits: Answer | None
+    ahead: Prefetched
     present: Answer | None
-    known: Answer | None
+    earlier: Answer | None
 
 
 class _Done(NamedTuple):
-    """What a transaction has done; the claims that it replaced end with the run."""
+    """What a transaction did, and when it got the lock, after how many seconds."""
 
     verdicts: list[Verdict]
     usage: UsageCounters
     outdated: dict[int, Outdated]
+    waited: float
+    locked_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,49 +106,52 @@ class Work:
         """Take the lock and do the work; `retried` if an earlier attempt may be committed."""
         namespace = self.lookup.namespace.id
         new_claims = len(self.batch.documents) if self.batch else 0
+        ahead = prefetch(connection, self.lookup, self.batch) if self.batch else NOT_PREFETCHED
+        asked_at = time.monotonic()
         locking = ask_lock(connection, namespace, new_claims)
         # Releasing comes first, and depends on the answer to the lock.
-        asked = None if self.release or self.restore else self._ask(connection)
-        writer = Writer(connection, namespace, locking(), self.budgets)
+        asked = None if self.release or self.restore else self._ask(connection, ahead)
+        held, locked_at = locking(), time.monotonic()
+        writer = Writer(connection, namespace, held, self.budgets)
         writer.usage.largest_text = min(writer.usage.largest_text, self.largest_row // 2)
         writer.delete([deletion_row(row) for row in self.release], orphaned=True)
         writer.restore(self.restore)
         writer.meet(self.lookup.replaced_by(row.id for row in self.release), self.run.id)
         forget(connection, namespace, [row.token for row in self.release])
         forget(connection, namespace, [claim.row.token for claim in self.restore])
-        asked = asked or self._ask(connection)
+        asked = asked or self._ask(connection, ahead)
         if writer.make_again(self.confirm, asked.confirmed):
-            asked = self._ask(connection)
+            asked = self._ask(connection, ahead)
         verdicts: list[Verdict] = []
         outdated: dict[int, Outdated] = {}
         if self.batch is not None and asked.hits is not None:
             made = self.lookup.made_before(connection, self.batch, self.now) if retried else {}
-            hits = self.lookup.hits(asked.hits)
             outdated, verdicts = self._claim(
-                connection, writer, self.batch, hits, made, retried=retried
+                connection, writer, self.batch, asked, made, retried=retried
             )
-        if asked.present is not None and asked.known is not None:
-            writer.record_duplicates(self.duplicates, asked.present, asked.known, retried=retried)
+        if asked.present is not None and asked.earlier is not None:
+            writer.record_duplicates(self.duplicates, asked.present, asked.earlier, retried=retried)
         writer.usage.record()
         if retried:
             # The server may have been down to be restored from a backup.
             self.run.check(connection)
-        return _Done(verdicts, writer.usage, outdated)
+        return _Done(verdicts, writer.usage, outdated, locked_at - asked_at, locked_at)
 
     def _claim(
         self,
         connection: Connection,
         writer: Writer,
         batch: Batch,
-        hits: Hits,
+        asked: _Asked,
         made: dict[int, Row],
         *,
         retried: bool,
     ) -> tuple[dict[int, Outdated], list[Verdict]]:
         """Decide on the batch and write its claims; `made` are those of an earlier attempt."""
         lookup = self.lookup
+        hits = lookup.hits(cast("Answer", asked.hits))
         batch = with_aliases(batch, hits.newest)
-        found = lookup.candidates(connection, batch, hits)
+        found = lookup.candidates(connection, batch, hits, asked.ahead)
         lookup.counts.candidates += len(found.claims)
         if learns := lookup.rule.learn:
             lookup.learned.refresh(connection, lookup.namespace.id, hits.learned)
@@ -213,17 +211,19 @@ class Work:
             change=change,
         )
 
-    def _ask(self, connection: Connection) -> _Asked:
+    def _ask(self, connection: Connection, ahead: Prefetched) -> _Asked:
         """Confirm, and ask for everything that does not depend on another answer."""
         namespace = self.lookup.namespace.id
         confirmed = ask_to_confirm(connection, namespace, self.confirm)
         hits = None if self.batch is None else self.lookup.ask(connection, self.batch)
+        ahead = ahead._replace(rows=ask_rows(connection, self.lookup, ahead.ids))
         if not self.duplicates:
-            return _Asked(confirmed, hits, None, None)
+            return _Asked(confirmed, hits, ahead, None, None)
         claims = {row["claim"] for row, _ in self.duplicates}
         identities = {row["identity"] for row, _ in self.duplicates}
         present = ask_present(connection, namespace, claims)
-        return _Asked(confirmed, hits, present, ask_known(connection, namespace, identities))
+        earlier = ask_known(connection, namespace, identities)
+        return _Asked(confirmed, hits, ahead, present, earlier)
 
 
 def execute(
@@ -246,6 +246,9 @@ def execute(
             raise
         # Outcomes are small: it must be something else, and they must not be lost.
         raise IndexUnavailable(str(error)) from error.__cause__
+    # SQLite has no server that could answer while somebody else has the lock.
+    held = time.monotonic() - done.locked_at
+    lookup.is_contended = database.dialect != "sqlite" and done.waited > held
     lookup.note(len(wanted), done.usage)
     for number in lookup.replaced_by(row.id for row in work.release):
         del lookup.outdated[number]

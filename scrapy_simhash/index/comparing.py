@@ -13,7 +13,7 @@ from scrapy_simhash.db.schema import EXACT, PENDING
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.batch import Batch
 from scrapy_simhash.index.decide import decide
-from scrapy_simhash.index.lookup import Lookup
+from scrapy_simhash.index.lookup import Lookup, read_details
 from scrapy_simhash.index.past import places_of
 from scrapy_simhash.index.queries import Found
 from scrapy_simhash.index.rule import Met, apart, met_with
@@ -134,7 +134,7 @@ def _rows(connection: Connection, lookup: Lookup, pairs: Found) -> Mapping[int, 
     wanted = set(pairs.claims.tolist())
     rows, texts = pairs.details
     if missing := wanted.difference(rows):
-        more = lookup.details(connection, missing)
+        more = read_details(connection, lookup, missing)
         rows, texts = {**rows, **more.rows}, {**texts, **more.texts}
     by_text = {id_ for id_ in wanted if id_ in rows and rows[id_].compared_by != EXACT}
     lookup.similarities.add({id_: text for id_, text in texts.items() if id_ in by_text})

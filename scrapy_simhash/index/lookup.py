@@ -32,9 +32,11 @@ from scrapy_simhash.index.queries import (
     BY_IDENTITY,
     BY_PLACE,
     HOT_KEY,
+    NOT_PREFETCHED,
     Details,
     Found,
     Hits,
+    Prefetched,
     joined,
     nothing_found,
     queries,
@@ -111,6 +113,7 @@ class Lookup:
         similarities: compares texts.
         learned: the fields that are not compared.
         outdated: the claims that this run has replaced.
+        is_contended: whether other writers were waited for.
     """
 
     namespace: OpenNamespace
@@ -137,6 +140,7 @@ class Lookup:
         self._dialect = dialect
         self._similarity = similarity
         self._expected_size = expected_size
+        self.is_contended = False
 
     def open(self, name: str, opened: OpenNamespace, wanted: Bands | Blocks) -> None:
         """Use the keys that a namespace was made with.
@@ -258,7 +262,9 @@ class Lookup:
         is_whole = slot == self.keys.slots
         return Hits(newest, pairs[~is_whole], pairs[is_whole], learned, places)
 
-    def candidates(self, connection: Connection, batch: Batch, first: Hits) -> Found:
+    def candidates(
+        self, connection: Connection, batch: Batch, first: Hits, ahead: Prefetched = NOT_PREFETCHED
+    ) -> Found:
         """Every claim that a key of the batch leads to, with its distance; each pair once."""
         self.similarities.trim()  # not before the texts of the last batch were compared
         asked, asker = batch.asked, batch.asker
@@ -292,7 +298,8 @@ class Lookup:
             return nothing_found(hot_keys)
         pairs = joined(asked, asker, np.concatenate([hits, exactly]))
         equal = set(map(tuple, joined(asked, asker, exactly).tolist()))
-        return self._measured(connection, batch, pairs, equal)._replace(hot_keys=hot_keys)
+        found = self._measured(connection, batch, pairs, equal, ahead)
+        return found._replace(hot_keys=hot_keys)
 
     def _hot_keys(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
         """The hot keys among those that were found."""
@@ -310,13 +317,14 @@ class Lookup:
         batch: Batch,
         pairs: NDArray[np.int64],
         equal: set[tuple[int, ...]],
+        ahead: Prefetched,
     ) -> Found:
         """Pairs of a document and a valid claim, with their distances."""
         details = Details({}, {})
         wanted = set(pairs[:, 1].tolist())
         if self.keys.needs_shingles and len(wanted) <= HOT_KEY:
             # Most claims that share a band are near enough to be compared: read all at once.
-            details = self.details(connection, wanted)
+            details = read_details(connection, self, wanted, ahead)
             stored = {number: row.fingerprint for number, row in details.rows.items()}
         else:
             stored = dict(self.sql.fingerprints.ask(connection, self.here(ids=wanted)).rows)
@@ -328,14 +336,6 @@ class Lookup:
         distances = hamming(batch.fingerprints[pairs[:, 0]], claimed).astype(np.int64)
         exactly = np.array([pair in equal for pair in map(tuple, pairs.tolist())], np.bool_)
         return Found(pairs[:, 0], pairs[:, 1], distances, exactly, details=details)
-
-    def details(self, connection: Connection, claims: Iterable[int]) -> Details:
-        """The rows of valid claims, and their texts unless they are cached."""
-        ids = sorted(claims)
-        rows = self.sql.details.ask(connection, self.here(ids=ids))
-        missing = self.similarities.missing(ids)
-        texts = self.sql.texts.ask(connection, self.here(ids=missing)).rows if missing else ()
-        return Details({row.id: row for row in map(Row._make, rows.rows)}, dict(texts))
 
     def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
         """The claims of this batch that an attempt whose answer was lost has committed."""
@@ -350,6 +350,45 @@ class Lookup:
         parameters: dict[str, Any] = {"namespace": self.namespace.id}
         parameters |= {name: list_parameter(self._dialect, lists[name]) for name in lists}
         return parameters
+
+
+def prefetch(connection: Connection, lookup: Lookup, batch: Batch) -> Prefetched:
+    """Look a batch up before the lock is taken, so that under it only what is newer is read.
+
+    It costs more than it saves if no other writer waits.
+    """
+    if not lookup.is_contended:
+        return NOT_PREFETCHED
+    hits = lookup.hits(lookup.ask(connection, batch))
+    ids = {*hits.newest.values(), *hits.keys[:, 1].tolist(), *hits.exactly[:, 1].tolist()}
+    if not 0 < len(ids) <= HOT_KEY:
+        return NOT_PREFETCHED
+    return Prefetched(ids, _ask_texts(connection, lookup, ids))
+
+
+def ask_rows(connection: Connection, lookup: Lookup, claims: Iterable[int]) -> Answer | None:
+    """Ask for the rows of valid claims."""
+    ids = sorted(claims)
+    return lookup.sql.details.ask(connection, lookup.here(ids=ids)) if ids else None
+
+
+def _ask_texts(connection: Connection, lookup: Lookup, claims: Iterable[int]) -> Answer | None:
+    """Ask for the texts of claims that are not cached."""
+    ids = lookup.similarities.missing(sorted(claims))
+    return lookup.sql.texts.ask(connection, lookup.here(ids=ids)) if ids else None
+
+
+def read_details(
+    connection: Connection,
+    lookup: Lookup,
+    claims: Iterable[int],
+    ahead: Prefetched = NOT_PREFETCHED,
+) -> Details:
+    """The rows of valid claims, and their texts unless they are cached."""
+    newer = set(claims).difference(ahead.ids)
+    rows, texts = ask_rows(connection, lookup, newer), _ask_texts(connection, lookup, newer)
+    found, more = ahead.details(), Prefetched(newer, texts, rows).details()
+    return Details({**found.rows, **more.rows}, {**found.texts, **more.texts})
 
 
 def _mismatch(name: str, keys: Bands | Blocks, why: str) -> SchemeMismatch:

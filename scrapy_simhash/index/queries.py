@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.statements import CompiledStatement, is_in
 from scrapy_simhash.features.hashes import distinct
 from scrapy_simhash.index.invalidated import is_valid
@@ -65,6 +66,28 @@ class Details(NamedTuple):
 
     rows: Mapping[int, Row]
     texts: Mapping[int, bytes]
+
+
+class Prefetched(NamedTuple):
+    """The claims that a batch led to before the lock was taken, with what was asked about them.
+
+    Attributes:
+        ids: their numbers.
+        texts: those that are not cached; a text of a claim never changes.
+        rows: asked for under the lock.
+    """
+
+    ids: Collection[int] = ()
+    texts: Answer | None = None
+    rows: Answer | None = None
+
+    def details(self) -> Details:
+        """What the answers say."""
+        rows, texts = (answer.rows if answer else () for answer in (self.rows, self.texts))
+        return Details({row.id: row for row in map(Row._make, rows)}, dict(texts))
+
+
+NOT_PREFETCHED = Prefetched()
 
 
 class Found(NamedTuple):

@@ -176,7 +176,7 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
 # URLs
 
 
-@pytest.mark.parametrize("url", ["", "seen.db", "nothing://x", "sqlite+nothing:///x", "::"])
+@pytest.mark.parametrize("url", ["", "nothing://x", "sqlite+nothing:///x"])
 def test_a_url_that_means_nothing_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"URL|database"):
         check_url(url)
