@@ -221,8 +221,7 @@ class CrawlEnd:
         settings, name = self.settings, self._namespace
         database = settings.open_database()
         try:
-            namespace = choose_namespace(database, name)
-            for advice in advise(database, namespace, run):
+            for advice in advise(database, choose_namespace(database, name), run):
                 logger.info("To drop more: %s", advice)
             if settings.report is not None:
                 limit, similarity = settings.rule.limit, settings.rule.similarity

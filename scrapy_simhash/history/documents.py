@@ -35,11 +35,9 @@ _OF_VISIT = ("token", "visit", "listing", "page_sketch")
 class Documents:
     """Documents in their order: element i of each sequence belongs to document i.
 
-    Attributes:
-        rows: the rows that claims on them would have, with the ids 1, 2, 3 and so on, and without
-            keys.
-        places: its claim, or the one it is a duplicate of; and 0, or its number as a duplicate.
-        left_out: the number of older claims that were not read.
+    Rows are those that claims on them would have, with the ids 1, 2, 3 and so on, without keys. A
+    place is its claim or the one it is a duplicate of, and 0 or its number as a duplicate. Older
+    claims that were not read are counted.
     """
 
     rows: Sequence[Row]
@@ -58,11 +56,8 @@ def read_documents(
     A page counts once, however many of its items were dropped for its text. Unchanged pages do not
     count. Of a duplicate, the index stores neither its page sketch nor its listing page.
 
-    Args:
-        database: where they are.
-        namespace: their namespace.
-        run: reads claims up to this run, and its own duplicates only.
-        limit: the newest so many claims, and as many duplicates.
+    The newest so many claims, and as many duplicates; for a run, claims up to it, and its own
+    duplicates only.
     """
     conditions = claims_of(namespace)
     if run is not None:

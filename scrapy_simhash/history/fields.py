@@ -28,12 +28,9 @@ _DEEPEST = 5
 class Field(NamedTuple):
     """A field of an item.
 
-    Attributes:
-        name: its name; the path of a nested field.
-        value: its value as text, of any length; empty for a fact of the page.
-        stored: the value in the stored item; None if it is not kept.
-        mark: the field in the stored item: "same", "differs" or "missing"; "" if it is not compared
-            as a fact, like text and addresses.
+    A nested field is named by its path. The value is a text of any length, empty for a fact of the
+    page; that of the stored item is None if it is not kept. The mark tells what the field is in the
+    stored item; it is "" for what is not compared as a fact, like text and addresses.
     """
 
     name: str
@@ -50,13 +47,8 @@ def read_fields(
 ) -> list[list[Field]]:
     """The fields of each item beside those of a stored one.
 
-    A dropped item that was not kept has its short values only, as stored items have.
-
-    Args:
-        database: where they are.
-        namespace: their namespace.
-        pairs: the place of each item, and that of the stored item.
-        contents: what is kept at these places.
+    Given are the places of both, and what is kept there. A dropped item that was not kept has its
+    short values only, as stored items have.
     """
     of_claims = select(claim_columns.id, claim_columns.facts).where(
         claim_columns.namespace == namespace.id,

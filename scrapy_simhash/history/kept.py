@@ -18,16 +18,8 @@ from scrapy_simhash.index.invalidated import is_valid
 class KeptPair(NamedTuple):
     """A claim kept although its text is similar to that of another one. URLs are cut.
 
-    Attributes:
-        claim: its number.
-        run: the run that made it.
-        created: seconds since the epoch.
-        url: its URL.
-        beside: the number of the other claim.
-        other: the other's URL; None if it is gone.
-        differs: the field that differs: see :class:`Verdict`.
-        similarity: of the two texts; None if it is not known.
-        estimated: whether that is an estimate.
+    `differs` is the field that differs, see :class:`Verdict`; the other's URL is None if it is
+    gone, and the similarity of both texts if it is not known.
     """
 
     claim: int
@@ -44,9 +36,7 @@ class KeptPair(NamedTuple):
 class KeptBeside(NamedTuple):
     """The claims kept although their text is similar to that of another one.
 
-    Attributes:
-        by_run: their number by the field that differs, of each run.
-        pairs: examples, the newest first.
+    They are counted by run and the field that differs; the examples begin with the newest.
     """
 
     by_run: Mapping[int, Counter[str]]

@@ -31,21 +31,10 @@ class NotFound(LookupError):
 class RunRow(NamedTuple):
     """A run, and what a namespace still has of it.
 
-    Attributes:
-        id: its number.
-        spider: its name.
-        host: the host it ran on.
-        opened: seconds since the epoch.
-        heartbeat: its last heartbeat, likewise.
-        closed: when it closed; None if it is running or crashed.
-        reason: why it closed.
-        settled: whether its items are known to be stored.
-        recovered: when another run released its unconfirmed claims.
-        stats: its ``simhash/*`` stats; empty if it never closed.
-        claims: the number of its claims.
-        pending: the number of its claims whose item is not known to be stored.
-        drops: the number of its duplicates.
-        orphans: the number of its duplicates whose original was not stored in the end.
+    Times are seconds since the epoch; `closed` is None if it is running or crashed, and its stats
+    are empty then. `settled`: its items are known to be stored. `recovered`: another run released
+    its unconfirmed claims. It is counted what it has: claims, those whose item is not known to be
+    stored, duplicates, and duplicates whose original was not stored in the end.
     """
 
     id: int

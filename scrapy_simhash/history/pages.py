@@ -111,11 +111,8 @@ def find_addresses(
 class PageHistory(NamedTuple):
     """Everything stored about a page.
 
-    Attributes:
-        claims: its claims, each a version of it, the oldest first.
-        drops: the page as a duplicate of others, or unchanged.
-        duplicates: the newest duplicates of it.
-        duplicate_count: the number of all duplicates of it.
+    Its claims, each a version of it, the oldest first; the page as a duplicate of others, or
+    unchanged; the newest duplicates of it, and the number of all.
     """
 
     claims: Sequence[Row[Any]]

@@ -41,14 +41,9 @@ class Pattern(NamedTuple):
     pages are equal if the duplicates among them are duplicates of the others' items, and of nothing
     else. An item kept because a field differs is not equal.
 
-    Attributes:
-        part: its name, see :class:`~scrapy_simhash.item.urls.Address`.
-        pages: the number of addresses with it.
-        new: how many of them had a new item.
-        compared: the number of addresses in groups of two or more.
-        groups: the number of these groups.
-        contradicted: the number of these groups whose pages are not equal.
-        example: an address, cut to 2,000 characters.
+    The part is named as :class:`~scrapy_simhash.item.urls.Address` does. Counted are the addresses
+    with it, those of them that had a new item, the addresses in groups of two or more, these
+    groups, and those of them whose pages are not equal. The example is cut to 2,000 characters.
     """
 
     part: str
@@ -75,11 +70,7 @@ def read_patterns(
 ) -> list[Pattern]:
     """The parts of the addresses in a namespace, those with most repeats first.
 
-    Args:
-        database: where they are.
-        namespace: the namespace.
-        limit: reads the newest so many claims, and as many duplicates, into memory: about 30 bytes
-            for each part of an address.
+    Of the newest so many claims, and as many duplicates: 30 bytes for each part of an address.
     """
     seen = _Seen()
     of_claims = claims_of(namespace)

@@ -18,16 +18,7 @@ from scrapy_simhash.item.quality import QualitySignals, address_of
 class NamespaceRow(NamedTuple):
     """A namespace.
 
-    Attributes:
-        id: its number.
-        name: its name.
-        scheme: the id of the scheme of its fingerprints.
-        plan: the id of its keys.
-        created: seconds since the epoch.
-        size: the number of its claims.
-        text_bytes: the size of its texts, compressed.
-        item_bytes: the size of its items, compressed.
-        bits: the width of its fingerprints.
+    Size is the number of its claims; the others are bytes of compressed texts and items.
     """
 
     id: int

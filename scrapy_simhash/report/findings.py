@@ -22,15 +22,10 @@ _MOST = 8
 
 
 class Finding(NamedTuple):
-    """A kind of items.
+    """Items with one outcome that have something in common, and their share of all.
 
-    Attributes:
-        outcome: what became of them.
-        what: what they have in common, with `code`.
-        items: their number.
-        share: of all items that were checked.
-        filters: shows them in the table of decisions, as the fragment of a URL; "" if it can't.
-        example: one of their URLs, and the URL of the stored item; None for items not compared.
+    The filters, a fragment of the report's URL, show their rows. The example is the URL of one of
+    them and that of the stored item.
     """
 
     outcome: str
@@ -92,10 +87,7 @@ def _how(url: str, original: str) -> str:
         return "listed again under the same URL"
     if not same_site(url, original):
         return "on another site"
-    try:
-        new, old = split_url(url), split_url(original)
-    except ValueError:
-        return "elsewhere on the site"
+    new, old = split_url(url), split_url(original)
     if new.path.rstrip("/") != old.path.rstrip("/"):
         is_folder = new.path.rpartition("/")[2] == old.path.rpartition("/")[2] != ""
         return "in another folder of the site" if is_folder else "elsewhere on the site"

@@ -8,7 +8,7 @@ import shlex
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from scrapy_simhash.history.fields import Field, read_fields
 from scrapy_simhash.history.pages import NOTHING, Content, Place, read_contents
@@ -53,25 +53,23 @@ class Packed(NamedTuple):
 class _Row:
     """An item that was dropped, kept although it is similar to a stored one, or changed.
 
-    Of a field that differs there are its name, the stored value and the item's own, if known. The
-    number is that of the duplicate, as a string, if it can be restored: JavaScript has no integers
-    of 63 bits. `mine` and `stored` are the places of both texts.
+    Of a field that differs there are its name, the stored value and the item's own, if known.
+    `mine` and `stored` are the places of both texts.
     """
 
     key: str
     url: str
-    claim: int
     original: str
-    first_seen: float | None
     similarity: float | None
-    about: Literal["", "about ", "at least "]
     seen: float
     action: str
     run: int
     mine: Place
     stored: Place
+    about: str = ""  # or "about " or "at least "
     fields: Sequence[Sequence[str | None]] = ()
-    number: str = ""
+    first_seen: float | None = None
+    can_be_restored: bool = False
     distance: int | None = None
     how: str = ""
     title: str = ""
@@ -86,40 +84,34 @@ def pack(subject: Subject, opened: int | None) -> Packed:
         """The least similar pairs are the ones to look at, those of the opened run before all."""
         return sorted(rows, key=lambda row: (row.run != opened, row.similarity or 0))[:most]
 
-    dropped, kept, changes = list(_dropped(subject)), list(_kept(subject)), list(_changes(subject))
+    dropped, kept, changes = (list(of(subject)) for of in (_dropped, _kept, _changes))
     chosen = [*first(kept, _MOST_KEPT), *first(changes, _MOST_KEPT), *first(dropped)]
     blocks = _pack_details(subject, chosen[:MOST_DETAILS])
     name = shlex.quote(shortened(subject.namespace.name))
-    decisions = [*dropped, *kept]
-    originals: dict[int, list[Any]] = {}
+    originals: dict[tuple[int, str], list[Any]] = {}
     table = {
-        "rows": [_listed(row, originals) for row in decisions],
+        "rows": [_listed(row, originals) for row in (*dropped, *kept)],
         "changes": [_listed(row, originals) for row in changes],
         "originals": [original[1:] for original in originals.values()],
         "block": BLOCK,
         "command": "" if subject.is_trial else f"scrapy simhash restore --namespace {name} --id ",
     }
-    return Packed(_packed(table), blocks, sum(row.detail >= 0 for row in decisions))
+    return Packed(_packed(table), blocks, sum(row.detail >= 0 for row in (*dropped, *kept)))
 
 
 def _dropped(subject: Subject) -> Iterator[_Row]:
     actions = ACTIONS | {"drop": "would be dropped"} if subject.is_trial else ACTIONS
     for drop in subject.drops:
         action = actions.get(drop.action) or shortened(drop.action, 40)
+        original = drop.original or f"item {drop.claim}, deleted"
+        places = (drop.claim, drop.id), (drop.claim, 0)
         yield _Row(
-            str(drop.id),
-            drop.url or drop.key,
-            drop.claim,
-            drop.original or f"item {drop.claim}, deleted",
-            drop.first_seen,
-            drop.similarity,
-            "about " if drop.estimated else "",
-            drop.created,
-            action + (", orphan" if drop.orphaned else ""),
-            drop.run,
-            (drop.claim, drop.id),
-            (drop.claim, 0),
-            number=str(drop.id) if drop.id in subject.with_items else "",
+            # A string: JavaScript has no integers of 63 bits.
+            *(str(drop.id), drop.url or drop.key, original, drop.similarity, drop.created),
+            *(action + (", orphan" if drop.orphaned else ""), drop.run, *places),
+            about="about " if drop.estimated else "",
+            first_seen=drop.first_seen,
+            can_be_restored=drop.id in subject.with_items,
             distance=drop.distance,
             how=how(drop),
         )
@@ -128,44 +120,27 @@ def _dropped(subject: Subject) -> Iterator[_Row]:
 def _kept(subject: Subject) -> Iterator[_Row]:
     for pair in subject.kept.pairs:
         beside = pair.beside or 0  # null only in a damaged database
-        is_known = pair.similarity is not None
+        url, other = pair.url or f"item {pair.claim}", pair.other or f"item {beside}, deleted"
+        near, about = pair.similarity, "about " if pair.estimated else ""
+        if near is None:
+            near, about = subject.threshold, "at least "
         yield _Row(
-            f"k{pair.claim}",
-            pair.url or f"item {pair.claim}",
-            beside,
-            pair.other or f"item {beside}, deleted",
-            None,
-            pair.similarity if is_known else subject.threshold,
-            "" if not pair.estimated else "about " if is_known else "at least ",
-            pair.created,
-            "kept",
-            pair.run,
-            (pair.claim, 0),
-            (beside, 0),
+            *(f"k{pair.claim}", url, other, near, pair.created, "kept", pair.run),
+            *((pair.claim, 0), (beside, 0)),
+            about,
             [(field_label(pair.differs), None, None)],
         )
 
 
 def _changes(subject: Subject) -> Iterator[_Row]:
     for number, change in enumerate(subject.changes):
-        mine, stored = (0, 0), (0, 0)
-        if change.texts is not None:
-            stored, mine = change.texts
+        stored, mine = change.texts or ((0, 0), (0, 0))
+        origin = change.origin or ""
         yield _Row(
-            f"c{number}",
-            change.url,
-            stored[0],
-            change.origin or change.url,
-            None,
-            change.similarity,
-            "",
-            change.created,
-            change.status,
-            change.run,
-            mine,
-            stored,
-            _own_fields(change.fields),
-            how="" if change.origin is None else shortened(change.origin, 500),
+            *(f"c{number}", change.url, origin or change.url, change.similarity, change.created),
+            *(change.status, change.run, mine, stored),
+            fields=_own_fields(change.fields),
+            how=shortened(origin, 500),
         )
 
 
@@ -179,35 +154,26 @@ def _own_fields(changed: Mapping[str, Sequence[str | None]]) -> list[tuple[str |
     ]
 
 
-def _listed(row: _Row, originals: dict[int, list[Any]]) -> list[Any]:
+def _listed(row: _Row, originals: dict[tuple[int, str], list[Any]]) -> list[Any]:
     """The row as the script knows it, with the number of its original among all."""
-    original = originals.get(row.claim)
+    claim = row.stored[0]
+    original = originals.get((claim, row.original))
     if original is None:
         first_seen = None if row.first_seen is None else int(row.first_seen)
-        original = [len(originals), str(row.claim), shortened(row.original, 500), first_seen]
-        originals[row.claim] = original
+        original = [len(originals), str(claim), shortened(row.original, 500), first_seen]
+        originals[claim, row.original] = original
     if row.original_title is not None and len(original) == 4:
         original.append(row.original_title)
     fields = [
         [shortened(name or "", _SHORT), *(one and shortened(one, _SHORT) for one in values)]
         for name, *values in row.fields
     ]
+    near = None if row.similarity is None else round(row.similarity, 4)
+    own_site = shortened(site(row.url) or "(no site)", 80)
     return [
-        row.key,
-        shortened(row.url, 500),
-        row.title,
-        original[0],
-        None if row.similarity is None else round(row.similarity, 4),
-        row.about,
-        int(row.seen),
-        row.action,
-        row.run,
-        row.detail,
-        fields,
-        row.number,
-        shortened(site(row.url) or "(no site)", 80),
-        row.distance,
-        row.how,
+        *(row.key, shortened(row.url, 500), row.title, original[0], near, row.about),
+        *(int(row.seen), row.action, row.run, row.detail, fields, row.can_be_restored),
+        *(own_site, row.distance, row.how),
     ]
 
 
@@ -258,16 +224,7 @@ def _block(
             changes = difference(old, new)
         if changes is not None or fields:
             row.detail = start + len(details)
-            shown = [
-                (
-                    shortened(field.name, _SHORT),
-                    shortened(field.value, _VALUE),
-                    field.stored and shortened(field.stored, _VALUE),
-                    field.mark,
-                )
-                for field in fields
-            ]
-            details[row.detail] = [name, changes, shown]
+            details[row.detail] = [name, changes, list(map(_shown, fields))]
     return {"texts": texts, "details": details}
 
 
@@ -279,16 +236,16 @@ def _describe(row: _Row, fields: Sequence[Field]) -> None:
         stored = title.value if title.mark == "same" else title.stored
         row.original_title = stored and shortened(stored, 200)
     if row.action == "kept":
-        ((name, *_),) = row.fields
-        row.fields = [
-            (name, field.stored, field.value or None) for field in fields if field.name == name
-        ] or row.fields
-    elif not row.fields:
-        row.fields = [
-            (field.name, field.stored, field.value or None)
-            for field in fields
-            if field.mark in {"differs", "missing"}
-        ]
+        wanted = [field for field in fields if field.name == row.fields[0][0]]
+    else:
+        wanted = [field for field in fields if field.mark in {"differs", "missing"}]
+    if wanted and (row.action == "kept" or not row.fields):
+        row.fields = [(field.name, field.stored, field.value or None) for field in wanted]
+
+
+def _shown(field: Field) -> tuple[str, str, str | None, str]:
+    stored = field.stored and shortened(field.stored, _VALUE)
+    return shortened(field.name, _SHORT), shortened(field.value, _VALUE), stored, field.mark
 
 
 def _similarity(scheme: Scheme, *texts: str) -> float:

@@ -28,24 +28,11 @@ _MOST_RUNS, _MOST_CHANGES, _MOST_NEW = 10, 5_000, 2_000
 class Subject(NamedTuple):
     """What a report is about: all runs, or one of them.
 
-    Attributes:
-        database: the index.
-        namespace: the one in question.
-        run: the number of the run, which the report opens with; None for all runs.
-        runs: that run, or all runs, the newest first.
-        drops: the newest duplicates that are remembered, the oldest first.
-        counted: the number of all duplicates that are remembered, by run and action.
-        with_items: the numbers of the duplicates whose item can be restored.
-        limit: the largest distance at which documents are compared.
-        similarity: from which they are near-duplicates; None where the distance alone decides.
-        times: the number of stored items by run and second.
-        nearest: the number of stored items by run and the distance of their nearest other one.
-        kept: items that were stored although their text is similar to another one's.
-        patterns: parts of URLs, of all runs, those that repeat most first.
-        is_trial: whether nothing is stored, as in `scrapy simhash try`.
-        learned: the fields that are not compared on some hosts.
-        advice: what to change.
-        changes: what is new, changed, and so on, of the newest runs.
+    It has the newest duplicates, the oldest first, and counts by run: of all duplicates by action,
+    and of stored items by the second they were made in and by the distance of the nearest other
+    one. Texts are compared up to a distance `limit`, and similar from a similarity on; without one
+    the distance alone decides. A trial stores nothing, as `scrapy simhash try`. The report opens
+    with the run; `None` stands for all.
     """
 
     database: Database
@@ -140,15 +127,9 @@ def read_subject(
     *,
     is_trial: bool = False,
 ) -> Subject:
-    """Read what a report is about.
+    """Read what a report is about; it opens with the run, by default with the newest.
 
-    Args:
-        database: the index.
-        name: of the namespace; not needed if the database has only one.
-        run: the one that the report opens with; by default the newest.
-        limit: derived from the similarity or, without one, from the farthest duplicate.
-        similarity: None where the distance alone decides.
-        is_trial: see `Subject`.
+    Without a limit, it is derived from the similarity or, without one, from the farthest duplicate.
 
     Raises:
         NotFound: the database has no such namespace or run.

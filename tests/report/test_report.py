@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from html.parser import HTMLParser
 from importlib import resources
+from types import SimpleNamespace
 
 import pytest
 from loopback import PageSpider, crawl, prose, serve
@@ -31,6 +32,7 @@ from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report import packing, subject
 from scrapy_simhash.report.figures import Histogram, url_pattern
+from scrapy_simhash.report.findings import how
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import read_subject
 from scrapy_simhash.simhash.measure import jaccard
@@ -368,6 +370,7 @@ def rows_of(path, name="rows"):
     packed = packed_in(path)
     rows = [dict(zip(NAMES.split(), row, strict=True)) for row in packed[name]]
     for row in rows:
+        row["id"] = row["key"] if row["restorable"] else ""
         row["original"] = packed["originals"][row["original"]]
     return rows
 
@@ -448,6 +451,15 @@ def visit(path, steps, **options):
     return seen.result
 
 
+class PricedSpider(PageSpider):
+    def parse(self, response):
+        yield {
+            "url": response.url,
+            "price": response.css("b::text").get(),
+            "text": response.css("p::text").get(),
+        }
+
+
 def page_of(text):
     return f"<html><body><article><p>{text}</p></article></body></html>".encode()
 
@@ -515,6 +527,57 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
         assert page.evaluate("document.activeElement.id") == "decisions"
         page.click("#all")
         assert page.inner_text("#status") == "3 decisions"
+
+    visit(path, steps)
+
+
+@in_browser
+@deferred_f_from_coro_f
+async def test_what_changed_since_the_crawl_before(address, tmp_path):
+    def priced(seed, price, words=0):
+        text = f"<b>{price}</b><p>{changed(prose(seed, 200), words)}</p>"
+        return f"<html><body>{text}</body></html>".encode()
+
+    settings = {"SIMHASH_DATABASE_URL": address, "CONCURRENT_REQUESTS": 1}
+    first = {f"/{number}": priced(number, "4 EUR") for number in range(4)}
+    second = first | {"/1": priced(1, "5 EUR"), "/2": priced(2, "4 EUR", 3), "/4": priced(4, "1")}
+    pages = dict(first)
+    with serve(pages) as site:
+        urls = [f"{site}{name}" for name in second]
+        await crawl(PricedSpider, settings, urls)
+        assert packed_in(written(address, tmp_path))["changes"] == []
+        pages.update(second)
+        del pages["/3"]
+        await crawl(PricedSpider, settings, urls)
+    path = written(address, tmp_path)
+    rows = rows_of(path, "changes")
+    assert sorted((row["action"], row["url"].rpartition("/")[2]) for row in rows) == [
+        ("changed", "1"),
+        ("changed", "2"),
+        ("new", "4"),
+        ("removed", "3"),
+    ]
+    text = " ".join(path.read_text("utf-8").split())
+    assert "Compared with earlier crawls: 1 new, 2 changed, 1 unchanged, 1 removed." in text
+    assert ("changed", "in <code>price</code>", "1") in findings_in(text)
+    assert ("changed", "in the text alone", "1") in findings_in(text)
+
+    def steps(page):
+        expect(page.locator("#changes-status")).to_have_text("4 changes")
+        page.click("a.show[href*=changes-field]:visible")
+        expect(page.locator("#changes-status")).to_have_text("1 of 4 changes")
+        assert page.evaluate("document.activeElement.id") == "changed"
+        assert page.inner_text("#changes-body .values") == "price: 4 EUR → 5 EUR"
+        page.go_back()
+        page.fill("#changes-q", "/2")
+        expect(page.locator("#changes-status")).to_have_text("1 of 4 changes")
+        assert page.inner_text("#changes-body .values") == "text"
+        page.click("#changes-body button")
+        page.wait_for_selector(".texts")
+        assert page.locator(".texts h3").first.inner_text().startswith("Before: ")
+        assert page.locator(".texts ins").first.inner_text() == "other0 "
+        page.select_option("#run", "all")
+        expect(page.locator("#changes-status")).to_have_text("4 changes")
 
     visit(path, steps)
 
@@ -837,6 +900,62 @@ def in_page(address, steps):
         page.goto(address)
         steps(page)
         browser.close()
+
+
+@pytest.fixture
+def advised(address, tmp_path):
+    """Pages that are met at two addresses, with a number that belongs to the request."""
+    with Index(address, namespace="it's", learn=False) as index:
+        for number in range(60):
+            fields = {"title": f"Story {number // 2}", "x": str(7919 * (number + 1) % 99991)}
+            facts = Facts.of({name: fold(name_of(name), fields[name]) for name in fields})
+            url = f"http://a.test/story/{number // 2}{'?from=list' * (number % 2)}"
+            text = prose(number // 2, 200)
+            document = index.document(text, key=url, url=url, facts=facts)
+            document.values = fields
+            index.confirm(*index.execute(claims=[document]))
+        meet(index, [(f"http://b.test/q/?sid={number}", "same") for number in range(30)])
+    return written(address, tmp_path, similarity=0.9)
+
+
+@in_browser
+def test_the_first_screen_says_what_to_change(advised):
+    def steps(page):
+        setting, command = page.locator(".step").all()
+        assert setting.locator("code").last.inner_text() == "SIMHASH_IGNORE_FIELDS = ['x']"
+        assert "30 more items would be dropped" in setting.inner_text()
+        (stored, own) = setting.locator("tbody tr").all()
+        assert own.locator("th").inner_text() == f"{stored.locator('th').inner_text()}?from=list"
+        values = [line.locator("td").inner_text() for line in (stored, own)]
+        assert all(map(str.isdecimal, values))
+        assert values[0] != values[1]
+        setting.locator("button").click()
+        expect(setting.locator("[role=status]")).to_have_text(re.compile("copied|selected"))
+        line = 'scrapy simhash patterns --namespace "it\'s" --rules rules.json'
+        assert shlex.split(command.locator("code").last.inner_text()) == shlex.split(line)
+        assert "Up to 29 downloads that only repeated pages would be saved" in command.inner_text()
+        return page.evaluate("document.querySelector('.steps').getBoundingClientRect().top")
+
+    assert visit(advised, steps, viewport={"width": 1200, "height": 800}) < 500
+
+
+def test_a_finding_has_what_the_urls_have_in_common():
+    def repeated(url, original, action="drop"):
+        return how(SimpleNamespace(url=url, original=original, action=action))
+
+    url = "http://www.example.com/b/c?d=1"
+    assert [repeated(url, other) for other in (None, url, "http://b.test/")] == [
+        "an original that is gone",
+        "listed again under the same URL",
+        "on another site",
+    ]
+    assert repeated(url, "http://www.example.com/b/c?d=2&e") == "the same path, another `d`, `e`"
+    assert repeated(url, "http://example.com/b/c?d=1") == "the same path on another host"
+    assert repeated(url, "https://www.example.com/b/c/?d=1") == "the same URL, written otherwise"
+    assert repeated(url, "http://www.example.com/print/c") == "in another folder of the site"
+    assert repeated(url, "http://www.example.com/b/x") == "elsewhere on the site"
+    assert repeated(url, url, "same") == "unchanged since an earlier visit"
+    assert repeated("http://[broken", "http://[broken:1") == "on another site"
 
 
 @in_browser

@@ -50,7 +50,7 @@
   const { block, command } = packed;
   const originals = packed.originals.map(([item, url, first, title]) => ({ item, url, first, title }));
   const NAMES =
-    "key url title original similarity about seen action run detail fields id site distance how".split(" ");
+    "key url title original similarity about seen action run detail fields restorable site distance how".split(" ");
   const named = (values) => {
     const row = {};
     NAMES.forEach((name, place) => (row[name] = values[place]));
@@ -204,7 +204,7 @@
     }
   };
   const restore = (row) => {
-    const code = make("code", `${command}${row.id} -o back.jsonl`);
+    const code = make("code", `${command}${row.key} -o back.jsonl`);
     const told = make("span", "", { role: "status" });
     const line = make("p", "To restore it: ", { className: "restore" });
     line.append(code, " ", button("Copy", () => copy(code, told)), " ", told);
@@ -397,7 +397,7 @@
     site: row.site,
     outcome: row.action,
     how: row.how,
-    id: row.id,
+    id: row.restorable ? row.key : "",
   });
   const quoted = (value) => {
     const change = ({ field, stored, own }) =>
@@ -441,7 +441,7 @@
       ],
       names: ["Stored item", "This item"],
       more: (row, cell, mine) => {
-        if (command && row.id) cell.append(restore(row));
+        if (command && row.restorable) cell.append(restore(row));
         const group = mine.filter((one) => one.original === row.original).length;
         const all = () => go(`#run=${run()}&group=${row.original.item}`);
         if (group > 1) cell.append(button(`Show all ${number(group)} similar to it`, all));
@@ -471,6 +471,7 @@
     );
   function moved(row) {
     const made = values(row);
+    if (row.action === "changed" && (row.similarity ?? 1) < 1) made.prepend(make("div", "text"));
     if (row.how) made.prepend(make("div", make("bdi", `from ${row.how}`)));
     return made;
   }
@@ -511,6 +512,6 @@
     load();
   });
   addEventListener("popstate", load);
-  if (NARROW.matches) document.querySelector("details.filters").open = false;
+  if (NARROW.matches) for (const one of document.querySelectorAll("details.filters")) one.open = false;
   load();
 })();
