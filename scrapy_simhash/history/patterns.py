@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Table, func, select
+from sqlalchemy import ColumnElement, FromClause, Table, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
@@ -21,6 +21,7 @@ from scrapy_simhash.history.query import (
     claims_of,
     drop_columns,
     drops_of,
+    drops_with_claims,
     read,
 )
 from scrapy_simhash.index.invalidated import is_orphan
@@ -75,9 +76,14 @@ def read_patterns(
     seen = _Seen()
     of_claims = claims_of(namespace)
     of_drops = [*drops_of(namespace), ~is_orphan()]
-    for row in _newest(database, schema.claims, claim_columns.id, of_claims, limit):
+    # Later versions of an item are that item.
+    group = func.coalesce(claim_columns.origin, drop_columns.claim)
+    for row in _newest(database, schema.claims, claim_columns.origin, of_claims, limit=limit):
         seen.add(row.url, row.claim, is_new=True)
-    for row in _newest(database, schema.duplicates, drop_columns.claim, of_drops, limit):
+    dropped = _newest(
+        database, schema.duplicates, group, of_drops, limit=limit, joined=drops_with_claims
+    )
+    for row in dropped:
         seen.add(row.url, row.claim, is_new=False)
     return sorted(seen.patterns(), key=lambda one: (-one.repeats, -one.empty, one.part))
 
@@ -93,12 +99,15 @@ def _newest(
     table: Table,
     claim: ColumnElement[int],
     conditions: Sequence[ColumnElement[bool]],
+    *,
     limit: int,
+    joined: FromClause | None = None,
 ) -> Iterator[Any]:
     """The address and claim of each row, the newest first."""
     row = table.c
     url = func.substr(url_of(table), 1, LONGEST_URL + 1).label("url")
     query = select(row.id, url, claim.label("claim")).where(*conditions).order_by(row.id.desc())
+    query = query.select_from(table if joined is None else joined)
     last: int | None = None
     while limit > 0:
         page = query.limit(min(limit, _PAGE))

@@ -133,7 +133,8 @@ class Address:
     The name of a part says where it stands: "shop.example/coats/?color" is the parameter `color`
     of URLs below that folder, "town.example/events/*" a date or facet at the end of a path there.
     The folder is the first one, or "*" if its name has a digit, as it may be a date itself. A page
-    directly below the root is a place of its own.
+    directly below the root is a place of its own, as it may be a program; files such as
+    "/index.html" are one place together.
 
     Attributes:
         site: scheme and host.
@@ -168,7 +169,10 @@ class Address:
         host = split.netloc.rpartition("@")[2].lower()
         first = path[:start].split("/", 2)[1]
         folder = "*" if any(map(str.isdigit, first)) else first
-        place = f"{host}/{folder}{'/' if '/' in path[1:] else ''}"
+        is_folder = "/" in path[1:]
+        if not is_folder and first.endswith((".html", ".htm")):
+            folder = f"*.{first.rpartition('.')[2]}"
+        place = f"{host}/{folder}{'/' if is_folder else ''}"
         query = tuple((f"{place}?{one.partition('=')[0]}", one) for one in given)
         return cls(f"{split.scheme}://{host}", path[:start], path[start:], query, place)
 

@@ -118,10 +118,13 @@ def steps(subject: Subject) -> Iterator[Step]:
     if parts and not subject.is_trial:
         saved = sum(one.repeats for one in parts)
         listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
+        # A place with a wildcard gets no rule.
+        has_rules = not any("*" in one.part for one in parts)
+        by = "by rules for duplicate-url-discarder" if has_rules else "without such links"
         yield Step(
-            command.format("patterns", "--rules rules.json"),
+            command.format("patterns", "--rules rules.json" if has_rules else "").strip(),
             f"Up to {saved:,} {plural(saved, 'download')} that only repeated pages would be saved "
-            f"by rules for duplicate-url-discarder: {listed}{' …' if len(parts) > 3 else ''}.",
+            f"{by}: {listed}{' …' if len(parts) > 3 else ''}.",
             (),
         )
     better = int(subject.stats.get("duplicates/better", 0))

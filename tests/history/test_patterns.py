@@ -7,11 +7,12 @@ from importlib import import_module
 import pytest
 from loopback import prose
 from servers import ENGINES, empty_database
-from stored import meet
+from stored import changed, meet
 
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.patterns import read_patterns
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Duplicate
 
 
 def read(database):
@@ -101,6 +102,29 @@ def test_a_calendar_repeats_at_the_end_of_its_path(patterns_of):
     pages = [(f"http://a.test/events/2031/{month}", "events") for month in range(1, 13)]
     found = patterns_of(pages)["a.test/events/*"]
     assert (found.compared, found.repeats) == (12, 11)
+
+
+def test_files_below_the_root_are_one_place(patterns_of):
+    pages = [(f"http://a.test/{number}-x.html", number) for number in range(6)]
+    repeats = [(f"{url}?sid={number}", number) for url, number in pages]
+    (found,) = patterns_of(pages + repeats).values()
+    assert (found.part, found.repeats) == ("a.test/*.html?sid", 6)
+
+
+def test_a_later_version_of_a_page_is_no_other_page(tmp_path):
+    url, address = f"sqlite:///{tmp_path / 'seen.db'}", "http://a.test/p/1"
+    for words in (0, 3):
+        with Index(url, namespace="n") as index:
+            text = changed(prose(1, 200), words)
+            for query in ("", "?sid=1", "?sid=2")[: 3 if words else 2]:
+                document = index.document(text, key=address + query, url=address + query)
+                (verdict,) = index.execute(claims=[document])
+                if verdict.kind == "duplicate":
+                    index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
+                else:
+                    index.confirm(verdict)
+            (found,) = read(index.database).values()
+    assert (found.compared, found.contradicted, found.repeats) == (3, 0, 2)
 
 
 def test_what_nothing_stands_for_is_no_evidence(tmp_path):

@@ -101,6 +101,8 @@ def test_a_thread_and_its_print_view_are_at_one_place() -> None:
         ("http://a.test/product/5?sid=1", ["a.test/product/?sid"], "http://a.test/product/5?"),
         ("http://A.test/p?b=1&a=&b=2", ["a.test/p?a", "a.test/p?b"], "http://a.test/p?"),
         ("http://a.test?p=5#top", ["a.test/?p"], "http://a.test?"),
+        ("http://a.test/sql-2.html?x", ["a.test/*.html?x"], "http://a.test/sql-2.html?"),
+        ("http://a.test/b/c.html?x", ["a.test/b/?x"], "http://a.test/b/c.html?"),
         ("http://me:pw@a.test/p?x", ["a.test/p?x"], "http://a.test/p?"),
         ("http://a.test/2031/05/slug?x=1", ["a.test/*/?x"], "http://a.test/2031/05/slug?"),
         ("http://a.test/events/2031/05/", ["a.test/events/*"], "http://a.test/events?"),
