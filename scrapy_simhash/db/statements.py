@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from sqlalchemy import (
     ARRAY,
     BigInteger,
+    Boolean,
     Connection,
     Executable,
+    FromClause,
     Insert,
     Integer,
     Table,
@@ -21,7 +24,11 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ClauseElement, ColumnElement
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import UserDefinedType
 
 from scrapy_simhash.db.pipeline import Answer, Result, execute
 
@@ -29,25 +36,59 @@ from scrapy_simhash.db.pipeline import Answer, Result, execute
 _DIRECT = frozenset({"pysqlite", "psycopg", "pymysql"})
 
 
-def is_in(dialect: str, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
-    """The condition that `column` is one of the integers bound as `name`.
+class _Numbers(UserDefinedType[Any]):
+    """Integers that SQLite gets as one JSON text."""
+
+    cache_ok = True
+
+    def bind_processor(self, dialect: Dialect) -> Callable[[Any], Any]:
+        # Python prints a list of integers as JSON does.
+        return lambda numbers: str(list(numbers)) if dialect.name == "sqlite" else list(numbers)
+
+
+def numbers_parameter(name: str) -> FromClause:
+    """The rows, with one column "value", of a list of integers; for SQLite only."""
+    return func.json_each(bindparam(name, type_=_Numbers())).table_valued("value")
+
+
+class is_in(FunctionElement[bool]):  # noqa: N801 - used as a function
+    """The condition that a column is one of the integers bound as `name`.
 
     On SQLite and PostgreSQL it binds one parameter for any number of values, so that a statement is
-    prepared once. :func:`list_parameter` makes the parameter.
+    prepared once.
     """
-    if dialect == "sqlite":
-        listed = func.json_each(bindparam(name)).table_valued("value")
-        return column.in_(select(listed.c.value))
-    if dialect == "postgresql":
-        kind = BigInteger() if isinstance(column.type, BigInteger) else Integer()
-        return column == func.any(bindparam(name, type_=ARRAY(kind)))
-    return column.in_(bindparam(name, expanding=True))
+
+    inherit_cache = True
+    type = Boolean()
+
+    def __init__(self, column: ColumnElement[int], name: str) -> None:
+        super().__init__(column, bindparam(name, type_=_Numbers()))
 
 
-def list_parameter(dialect: str, numbers: Iterable[int]) -> str | list[int]:
-    """The parameter for :func:`is_in`."""
-    # Python prints a list of integers as JSON does.
-    return str(list(numbers)) if dialect == "sqlite" else list(numbers)
+@compiles(is_in)
+def _expanding(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
+    column, numbers = element.clauses
+    return compiler.process(column.in_(bindparam(_name(numbers), expanding=True)), **kwargs)
+
+
+@compiles(is_in, "sqlite")
+def _from_json(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
+    column, numbers = element.clauses
+    listed = numbers_parameter(_name(numbers))
+    return compiler.process(column.in_(select(listed.c.value)), **kwargs)
+
+
+@compiles(is_in, "postgresql")
+def _from_array(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
+    column, numbers = element.clauses
+    kind = BigInteger() if isinstance(column.type, BigInteger) else Integer()
+    array = bindparam(_name(numbers), type_=ARRAY(kind))
+    return compiler.process(column == func.any(array), **kwargs)
+
+
+def _name(parameter: Any) -> str:
+    name: str = parameter.key
+    return name
 
 
 def storable(text: str, length: int | None = None) -> str:
@@ -77,6 +118,11 @@ class CompiledStatement:
         """
         form = self.form(connection)
         if form is None:
+            if isinstance(parameters, Mapping):
+                parameters = {
+                    name: list(value) if isinstance(value, AbstractSet) else value
+                    for name, value in parameters.items()
+                }
             result = connection.execute(self._statement, parameters)
             return Result(result.fetchall() if result.returns_rows else (), result.rowcount)
         if isinstance(parameters, Mapping):
@@ -144,10 +190,15 @@ class _Form(NamedTuple):
     sql: str
     names: Sequence[str] | None
     constants: Mapping[str, Any]
+    #: What converts lists, by the names of their parameters.
+    lists: Mapping[str, Callable[[Any], Any]]
 
     def bind(self, parameters: Mapping[str, Any]) -> Any:
         if self.constants:
             parameters = {**self.constants, **parameters}
+        if self.lists:
+            converted = {name: convert(parameters[name]) for name, convert in self.lists.items()}
+            parameters = {**parameters, **converted}
         return parameters if self.names is None else tuple(map(parameters.__getitem__, self.names))
 
 
@@ -158,4 +209,10 @@ def _form(statement: Executable, dialect: Dialect) -> _Form | None:
     if compiled.post_compile_params or dialect.driver not in _DIRECT:
         return None
     constants = {name: value for name, value in compiled.params.items() if value is not None}
-    return _Form(compiled.string, compiled.positiontup, constants)
+    convert = _Numbers().bind_processor(dialect)
+    lists = {
+        name: convert
+        for name, one in compiled.binds.items()
+        if isinstance(one.type, (_Numbers, ARRAY))
+    }
+    return _Form(compiled.string, compiled.positiontup, constants, lists)

@@ -95,7 +95,7 @@ def _claims(
     query = select(*(claim_columns[name] for name in names), url_of(schema.claims)).where(
         *claims_of(namespace),
         _is_stored,
-        is_in(database.dialect, claim_columns[column], "numbers"),
+        is_in(claim_columns[column], "numbers"),
     )
     return read(database, query, numbers=numbers)
 

@@ -202,7 +202,7 @@ def read_items(
         select_drops.add_columns(drop_columns.item, drop_columns.item_type)
         .where(
             *drops_of(namespace),
-            is_in(database.dialect, drop_columns.id, "numbers"),
+            is_in(drop_columns.id, "numbers"),
             drop_columns.action != "report",
         )
         .order_by(drop_columns.id)

@@ -52,11 +52,11 @@ def read_fields(
     """
     of_claims = select(claim_columns.id, claim_columns.facts).where(
         claim_columns.namespace == namespace.id,
-        is_in(database.dialect, claim_columns.id, "numbers"),
+        is_in(claim_columns.id, "numbers"),
     )
     of_drops = select(
         drop_columns.id, drop_columns.facts, drop_columns.item, drop_columns.compared_by
-    ).where(*drops_of(namespace), is_in(database.dialect, drop_columns.id, "numbers"))
+    ).where(*drops_of(namespace), is_in(drop_columns.id, "numbers"))
     places = [place for pair in pairs for place in pair]
     claims = read(database, of_claims, numbers={claim for claim, number in places if not number})
     drops = read(database, of_drops, numbers={number for _, number in places if number})

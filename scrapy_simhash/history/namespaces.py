@@ -151,7 +151,7 @@ def read_runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
     columns = schema.runs.c
     query = (
         select(*(columns[name] for name in RunRow._fields[:10]))
-        .where(is_in(database.dialect, columns.id, "numbers"))
+        .where(is_in(columns.id, "numbers"))
         .order_by(columns.id.desc())
     )
     found = []

@@ -45,8 +45,8 @@ def read_contents(
     row = schema.texts.c
     query = select(row.claim, row.duplicate, row.text).where(
         row.namespace == namespace.id,
-        is_in(database.dialect, row.claim, "claims"),
-        is_in(database.dialect, row.duplicate, "duplicates"),
+        is_in(row.claim, "claims"),
+        is_in(row.duplicate, "duplicates"),
     )
     claims, duplicates = ({pair[place] for pair in pairs} for place in (0, 1))
     found = read(database, query, claims=claims, duplicates=duplicates) if pairs else ()
@@ -80,10 +80,10 @@ def read_urls(
     pairs = set(wanted)
     of_claims = select(claim_columns.id, url_of(schema.claims)).where(
         claim_columns.namespace == namespace.id,
-        is_in(database.dialect, claim_columns.id, "numbers"),
+        is_in(claim_columns.id, "numbers"),
     )
     of_drops = select(drop_columns.claim, drop_columns.id, url_of(schema.duplicates)).where(
-        *drops_of(namespace), is_in(database.dialect, drop_columns.id, "numbers")
+        *drops_of(namespace), is_in(drop_columns.id, "numbers")
     )
     claims = read(database, of_claims, numbers={claim for claim, number in pairs if not number})
     drops = read(database, of_drops, numbers={number for _, number in pairs if number})
@@ -136,7 +136,7 @@ def read_page(
     identities = list(identities)
 
     def is_of_page(table: Table) -> ColumnElement[bool]:
-        is_identity = is_in(database.dialect, table.c.identity, "identities")
+        is_identity = is_in(table.c.identity, "identities")
         return or_(url_of(table) == storable(url), is_identity)
 
     def newest(condition: ColumnElement[bool], **numbers: Iterable[int]) -> list[Drop]:
@@ -152,9 +152,7 @@ def read_page(
     )
     claims = read(database, own, identities=identities)
     numbers = [claim.id for claim in claims]
-    is_copy = and_(
-        is_in(database.dialect, drop_columns.claim, "numbers"), drop_columns.action != SAME
-    )
+    is_copy = and_(is_in(drop_columns.claim, "numbers"), drop_columns.action != SAME)
     count = select(func.count()).where(*drops_of(namespace), is_copy)
     return PageHistory(
         claims,

@@ -9,7 +9,6 @@ from sqlalchemy import ColumnElement, FromClause, Select, and_, func
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
-from scrapy_simhash.db.statements import list_parameter
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.item.quality import QualitySignals, address_of
@@ -72,7 +71,7 @@ def quality_of(packed: bytes, key: str, url: str) -> QualitySignals:
 
 def read(database: Database, query: Select[Any], **numbers: Iterable[int]) -> Sequence[Any]:
     """The rows of a query, whose parameters are lists of numbers (see `is_in`)."""
-    lists = {name: list_parameter(database.dialect, given) for name, given in numbers.items()}
+    lists = {name: list(given) for name, given in numbers.items()}
     return database.read(lambda connection: connection.execute(query, lists).all())
 
 

@@ -8,7 +8,6 @@ flooding site can't push out others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +30,7 @@ from sqlalchemy import (
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, record_usage
-from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
+from scrapy_simhash.db.statements import CompiledStatement, is_in
 from scrapy_simhash.index.invalidated import is_orphan
 
 # Rows that are read at once to make room.
@@ -67,7 +66,6 @@ class UsageCounters:
         item_budget: float,
     ) -> None:
         self._connection = connection
-        self._dialect = connection.dialect.name
         self._namespace = namespace
         self._held = held
         self._text_budget = text_budget
@@ -76,11 +74,6 @@ class UsageCounters:
         self.claims = self.text_bytes = self.item_bytes = 0
         self.texts = self.items = self.orphans = 0
 
-    @property
-    def _sql(self) -> _Statements:
-        # Compiled on first use: most crawls never exceed a budget.
-        return _statements(self._dialect)
-
     def record(self) -> None:
         """Remove what exceeds the budgets, and record the usage."""
         texts = self._held.text_bytes + self.text_bytes
@@ -88,14 +81,14 @@ class UsageCounters:
         # A tenth more than necessary, so that the next batches need not make room.
         if self.text_bytes > 0 and texts > self._text_budget:
             # Texts of claims without duplicates go first: they explain no verdict.
-            kinds = [self._sql.unexplaining, self._sql.explaining]
+            kinds = [_unexplaining, _explaining]
             wanted = texts - self._text_budget * 0.9
             removed, freed = self._make_room(kinds, wanted, self._drop_texts)
             self.text_bytes -= freed
             self.texts = sum(removed)
         if self.item_bytes > 0 and items > self._item_budget:
             # Exact copies of stored items go first; items that may be stored nowhere go last.
-            kinds = [self._sql.repeating, self._sql.others, self._sql.orphans]
+            kinds = [_repeating, _others, _orphans]
             wanted = items - self._item_budget * 0.9
             removed, freed = self._make_room(kinds, wanted, self._drop_items)
             self.item_bytes -= freed
@@ -149,18 +142,18 @@ class UsageCounters:
         return count, freed
 
     def _drop_items(self, rows: Sequence[_Held]) -> None:
-        self._sql.drop_items.ask(self._connection, self._here(row.number for row in rows))
+        _drop_items.ask(self._connection, self._here(row.number for row in rows))
 
     def _drop_texts(self, rows: Sequence[_Held]) -> None:
         if own := [row.claim for row in rows if not row.number]:
-            self._sql.drop_own_texts.ask(self._connection, self._here(own))
+            _drop_own_texts.ask(self._connection, self._here(own))
         if others := [row for row in rows if row.number]:
-            duplicates = list_parameter(self._dialect, (row.number for row in others))
+            duplicates = [row.number for row in others]
             here = self._here({row.claim for row in others})
-            self._sql.drop_other_texts.ask(self._connection, {**here, "duplicates": duplicates})
+            _drop_other_texts.ask(self._connection, {**here, "duplicates": duplicates})
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
-        return {"here": self._namespace, "numbers": list_parameter(self._dialect, numbers)}
+        return {"here": self._namespace, "numbers": list(numbers)}
 
 
 def _level(held: dict[int, int], wanted: float) -> float:
@@ -194,43 +187,6 @@ class _Kind(NamedTuple):
     oldest: CompiledStatement
 
 
-class _Statements:
-    """The compiled statements for a dialect."""
-
-    def __init__(self, dialect: str) -> None:
-        duplicates, texts = schema.duplicates, schema.texts
-        here: BindParameter[int] = bindparam("here")
-        self.drop_items = CompiledStatement(
-            update(duplicates)
-            .where(duplicates.c.namespace == here, is_in(dialect, duplicates.c.id, "numbers"))
-            .values(item=null(), item_bytes=0)
-        )
-        of_claims = (texts.c.namespace == here, is_in(dialect, texts.c.claim, "numbers"))
-        self.drop_own_texts = CompiledStatement(
-            delete(texts).where(*of_claims, texts.c.duplicate == 0)
-        )
-        self.drop_other_texts = CompiledStatement(
-            delete(texts).where(*of_claims, is_in(dialect, texts.c.duplicate, "duplicates"))
-        )
-        has_item = and_(duplicates.c.namespace == here, duplicates.c.item_bytes > 0)
-        self.repeating, self.others, self.orphans = (
-            _items(and_(has_item, *conditions))
-            for conditions in (
-                (duplicates.c.repeats == true(), ~is_orphan()),
-                (duplicates.c.repeats == false(), ~is_orphan()),
-                (is_orphan(),),
-            )
-        )
-        explains = exists(
-            select(duplicates.c.id).where(
-                duplicates.c.namespace == texts.c.namespace, duplicates.c.claim == texts.c.claim
-            )
-        )
-        here_texts = texts.c.namespace == here
-        self.unexplaining = _texts(and_(here_texts, ~explains))
-        self.explaining = _texts(and_(here_texts, explains))
-
-
 def _items(condition: ColumnElement[bool]) -> _Kind:
     row = schema.duplicates.c
     oldest = (
@@ -241,7 +197,7 @@ def _items(condition: ColumnElement[bool]) -> _Kind:
     return _kind(row.site, row.item_bytes, condition, oldest)
 
 
-def _texts(condition: ColumnElement[bool]) -> _Kind:
+def _texts_of(condition: ColumnElement[bool]) -> _Kind:
     row = schema.texts.c
     last: BindParameter[int] = bindparam("claim")
     oldest = (
@@ -261,4 +217,33 @@ def _kind(site_: Any, size: Any, condition: ColumnElement[bool], oldest: Any) ->
     return _Kind(CompiledStatement(shares), CompiledStatement(oldest.limit(_ROOM)))
 
 
-_statements = cache(_Statements)
+_duplicates, _texts = schema.duplicates, schema.texts
+_here: BindParameter[int] = bindparam("here")
+_drop_items = CompiledStatement(
+    update(_duplicates)
+    .where(_duplicates.c.namespace == _here, is_in(_duplicates.c.id, "numbers"))
+    .values(item=null(), item_bytes=0)
+)
+_of_claims = (_texts.c.namespace == _here, is_in(_texts.c.claim, "numbers"))
+_drop_own_texts = CompiledStatement(delete(_texts).where(*_of_claims, _texts.c.duplicate == 0))
+_drop_other_texts = CompiledStatement(
+    delete(_texts).where(*_of_claims, is_in(_texts.c.duplicate, "duplicates"))
+)
+_has_item = and_(_duplicates.c.namespace == _here, _duplicates.c.item_bytes > 0)
+# Exact copies of stored items, other copies, items that may be stored nowhere.
+_repeating, _others, _orphans = (
+    _items(and_(_has_item, *conditions))
+    for conditions in (
+        (_duplicates.c.repeats == true(), ~is_orphan()),
+        (_duplicates.c.repeats == false(), ~is_orphan()),
+        (is_orphan(),),
+    )
+)
+_explains = exists(
+    select(_duplicates.c.id).where(
+        _duplicates.c.namespace == _texts.c.namespace, _duplicates.c.claim == _texts.c.claim
+    )
+)
+_unexplaining, _explaining = (
+    _texts_of(and_(_texts.c.namespace == _here, one)) for one in (~_explains, _explains)
+)

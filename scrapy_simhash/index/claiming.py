@@ -16,6 +16,7 @@ from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.statements import storable
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.index import writer_statements as sql
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
@@ -36,7 +37,7 @@ from scrapy_simhash.index.queries import NOT_PREFETCHED, Found, Prefetched
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Change, Claim, Document, Duplicate, Row, Verdict
 from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits
-from scrapy_simhash.index.writer import Writer, ask_known, ask_present, ask_to_confirm, deletion_row
+from scrapy_simhash.index.writer import Writer, ask_to_confirm, deletion_row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.text.packed import TooLarge
 
@@ -219,10 +220,12 @@ class Work:
         ahead = ahead._replace(rows=ask_rows(connection, self.lookup, ahead.ids))
         if not self.duplicates:
             return _Asked(confirmed, hits, ahead, None, None)
-        claims = {row["claim"] for row, _ in self.duplicates}
-        identities = {row["identity"] for row, _ in self.duplicates}
-        present = ask_present(connection, namespace, claims)
-        earlier = ask_known(connection, namespace, identities)
+        claims, identities = (
+            {"here": namespace, "numbers": {row[name] for row, _ in self.duplicates}}
+            for name in ("claim", "identity")
+        )
+        present = sql.present.ask(connection, claims)
+        earlier = sql.known.ask(connection, identities)
         return _Asked(confirmed, hits, ahead, present, earlier)
 
 

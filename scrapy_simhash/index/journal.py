@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, delete, insert, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.statements import CompiledStatement, is_in, list_parameter
+from scrapy_simhash.db.statements import CompiledStatement, is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.runs import Run
@@ -92,15 +92,15 @@ def _mark(
     database: Database, namespace: int, run: Run, numbers: Sequence[int], connection: Connection
 ) -> None:
     """Note that things are gone; all claims of their groups say so."""
-    row, dialect = schema.claims.c, database.dialect
+    row = schema.claims.c
     here = row.namespace == namespace
     columns = (row.id, row.identity, row.origin, row.key, schema.url_of(schema.claims))
     with writing(connection, namespace):
-        parameters = {"numbers": list_parameter(dialect, numbers)}
-        mine = select(*columns).where(here, is_in(dialect, row.id, "numbers"))
+        parameters = {"numbers": list(numbers)}
+        mine = select(*columns).where(here, is_in(row.id, "numbers"))
         claims = connection.execute(mine, parameters).all()
-        origins = {"numbers": list_parameter(dialect, {claim.origin for claim in claims})}
-        group = update(schema.claims).where(here, is_in(dialect, row.origin, "numbers"))
+        origins = {"numbers": list({claim.origin for claim in claims})}
+        group = update(schema.claims).where(here, is_in(row.origin, "numbers"))
         connection.execute(group.values(met=0), origins)
         now = database.clock(connection)
         record(
@@ -221,10 +221,10 @@ def record(
     """
     if rows and retried:
         row = schema.changes.c
-        numbers = {"numbers": list_parameter(connection.dialect.name, (one["id"] for one in rows))}
+        numbers = {"numbers": [one["id"] for one in rows]}
         mine = select(row.id).where(
             row.namespace == rows[0]["namespace"],
-            is_in(connection.dialect.name, row.id, "numbers"),
+            is_in(row.id, "numbers"),
         )
         written = set(connection.execute(mine, numbers).scalars())
         rows = [one for one in rows if one["id"] not in written]
@@ -236,9 +236,6 @@ def forget(connection: Connection, namespace: int, tokens: Collection[int]) -> N
     """Remove what was noted of documents that were not stored; needs the lock."""
     if tokens:
         row = schema.changes.c
-        dialect = connection.dialect.name
-        numbers = list_parameter(dialect, {*tokens, *(token ^ 1 for token in tokens)})
-        gone = delete(schema.changes).where(
-            row.namespace == namespace, is_in(dialect, row.id, "numbers")
-        )
+        numbers = [*tokens, *(token ^ 1 for token in tokens)]
+        gone = delete(schema.changes).where(row.namespace == namespace, is_in(row.id, "numbers"))
         connection.execute(gone, {"numbers": numbers})

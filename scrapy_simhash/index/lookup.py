@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from scrapy_simhash.db.pipeline import Answer
-from scrapy_simhash.db.statements import list_parameter
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.features.hashes import among
+from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
@@ -39,7 +39,6 @@ from scrapy_simhash.index.queries import (
     Prefetched,
     joined,
     nothing_found,
-    queries,
     shared,
 )
 from scrapy_simhash.index.rule import Rule
@@ -175,7 +174,7 @@ class Lookup:
         # It knows claims by their numbers, which start again in each namespace.
         self.similarities, self.learned = SimilarityCache(self._scheme), Learned()
         self.outdated: dict[int, Outdated] = {}
-        self.sql = queries(self._dialect, keys.slots)
+        self._hits = queries.hits_of(self._dialect, keys.slots)
 
     def batch(
         self, documents: Sequence[Document], claimant: Claimant, *, now: float, keep_texts: bool
@@ -230,16 +229,15 @@ class Lookup:
     ) -> Answer:
         """Ask for the newest claims of identities, and for the key rows of keys in order."""
         if self._dialect == "sqlite":
-            return self.sql.hits.ask(
-                connection, self.here(identities=identities, keys=asked.tolist())
-            )
+            here = self.here(identities=identities, keys=asked.tolist())
+            return self._hits.ask(connection, here)
         edges = np.searchsorted(asked, [slot << 32 for slot in range(self.keys.slots + 2)])
         keys = asked.astype(np.int32)
         of_slots = {
             f"keys{slot}": keys[start:stop].tolist()
             for slot, (start, stop) in enumerate(pairwise(edges))
         }
-        return self.sql.hits.ask(connection, self.here(identities=identities, **of_slots))
+        return self._hits.ask(connection, self.here(identities=identities, **of_slots))
 
     def hits(self, answer: Answer) -> Hits:
         """The answer to `ask`."""
@@ -307,7 +305,7 @@ class Lookup:
         if keys.size:
             # Invalidated claims do not count.
             ids = set(hits[among(hits[:, 0], keys), 1].tolist())
-            left = dict(self.sql.fingerprints.ask(connection, self.here(ids=ids)).rows)
+            left = dict(queries.fingerprints.ask(connection, self.here(ids=ids)).rows)
             keys = shared(hits[among(hits[:, 1], list(left))])
         return frozenset(map(key_row, keys.tolist()))
 
@@ -327,7 +325,7 @@ class Lookup:
             details = read_details(connection, self, wanted, ahead)
             stored = {number: row.fingerprint for number, row in details.rows.items()}
         else:
-            stored = dict(self.sql.fingerprints.ask(connection, self.here(ids=wanted)).rows)
+            stored = dict(queries.fingerprints.ask(connection, self.here(ids=wanted)).rows)
         pairs = pairs[among(pairs[:, 1], list(stored))]
         if not stored:
             return nothing_found()
@@ -340,16 +338,14 @@ class Lookup:
     def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
         """The claims of this batch that an attempt whose answer was lost has committed."""
         identities = {row.identity for row in batch.rows}
-        rows = map(Row._make, self.sql.own.ask(connection, self.here(identities=identities)).rows)
+        rows = map(Row._make, queries.own.ask(connection, self.here(identities=identities)).rows)
         mine = {row.token: row for row in rows if row.created == now}
         tokens = [row.token for row in batch.rows]
         return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
 
     def here(self, **lists: Iterable[int]) -> dict[str, Any]:
         """The parameters of a query in this namespace."""
-        parameters: dict[str, Any] = {"namespace": self.namespace.id}
-        parameters |= {name: list_parameter(self._dialect, lists[name]) for name in lists}
-        return parameters
+        return {"namespace": self.namespace.id, **{name: list(lists[name]) for name in lists}}
 
 
 def prefetch(connection: Connection, lookup: Lookup, batch: Batch) -> Prefetched:
@@ -369,13 +365,13 @@ def prefetch(connection: Connection, lookup: Lookup, batch: Batch) -> Prefetched
 def ask_rows(connection: Connection, lookup: Lookup, claims: Iterable[int]) -> Answer | None:
     """Ask for the rows of valid claims."""
     ids = sorted(claims)
-    return lookup.sql.details.ask(connection, lookup.here(ids=ids)) if ids else None
+    return queries.details.ask(connection, lookup.here(ids=ids)) if ids else None
 
 
 def _ask_texts(connection: Connection, lookup: Lookup, claims: Iterable[int]) -> Answer | None:
     """Ask for the texts of claims that are not cached."""
     ids = lookup.similarities.missing(sorted(claims))
-    return lookup.sql.texts.ask(connection, lookup.here(ids=ids)) if ids else None
+    return queries.texts.ask(connection, lookup.here(ids=ids)) if ids else None
 
 
 def read_details(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
+from scrapy_simhash.index import queries
 from scrapy_simhash.index.journal import change_of, changed_values, content_of
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.queries import Hits
@@ -21,7 +22,7 @@ def places_of(connection: Connection, lookup: Lookup, hits: Hits) -> dict[int, P
     ids = {number for identity, number in hits.places.items() if identity not in hits.newest}
     if not ids or lookup.rule.known is None:
         return {}
-    rows = lookup.sql.places.ask(connection, lookup.here(ids=ids)).rows
+    rows = queries.places.ask(connection, lookup.here(ids=ids)).rows
     return {place.identity: place for place in map(Place._make, rows)}
 
 
@@ -67,7 +68,7 @@ def _values(
         return {}
     ids, duplicates = ({pair[place] for pair in wanted} for place in (0, 1))
     here = lookup.here(ids=ids, duplicates=duplicates)
-    rows = lookup.sql.contents.ask(connection, here).rows
+    rows = queries.contents.ask(connection, here).rows
     return {(claim, number): unpack_values(packed) for claim, number, packed in rows}
 
 
@@ -75,5 +76,5 @@ def _last_urls(connection: Connection, lookup: Lookup, claims: Collection[int]) 
     """Where items that were left out for claims were met last."""
     if not claims:
         return {}
-    rows = lookup.sql.last_urls.ask(connection, lookup.here(ids=claims)).rows
+    rows = queries.last_urls.ask(connection, lookup.here(ids=claims)).rows
     return {claim: address_of(key, url) for _, claim, key, url in sorted(rows)}

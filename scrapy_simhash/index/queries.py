@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.pipeline import Answer
-from scrapy_simhash.db.statements import CompiledStatement, is_in
+from scrapy_simhash.db.statements import CompiledStatement, is_in, numbers_parameter
 from scrapy_simhash.features.hashes import distinct
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.verdict import Place, Row
@@ -145,68 +145,59 @@ def joined(
     return np.stack([pairs >> _CLAIM_BITS, pairs & (1 << _CLAIM_BITS) - 1], axis=1)
 
 
-class Queries:
-    """The compiled queries for a dialect and a number of slots."""
+_claims, _texts, _places = schema.claims.c, schema.texts.c, schema.duplicates.c
+_here = _claims.namespace == bindparam("namespace")
+_of_duplicates = _places.namespace == bindparam("namespace")
+_of_texts = (_texts.namespace == bindparam("namespace"), is_in(_texts.claim, "ids"))
+_ids = is_in(_claims.id, "ids")
+_row = [_claims[name] if name != "url" else schema.url_of(schema.claims) for name in Row._fields]
 
-    def __init__(self, dialect: str, slots: int) -> None:
-        claims = schema.claims.c
-        here = claims.namespace == bindparam("namespace")
-        ids = is_in(dialect, claims.id, "ids")
-        identities = is_in(dialect, claims.identity, "identities")
-        newest = (
-            select(
-                _number(BY_IDENTITY).label("slot"), claims.identity, func.max(claims.id).label("id")
-            )
-            .where(here, identities, is_valid())
-            .group_by(claims.identity)
+places = CompiledStatement(
+    select(*(_places[name] for name in Place._fields)).where(
+        _of_duplicates, is_in(_places.id, "ids")
+    )
+)
+fingerprints = CompiledStatement(
+    select(_claims.id, _claims.fingerprint).where(_here, _ids, is_valid())
+)
+details = CompiledStatement(select(*_row).where(_here, _ids, is_valid()))
+own = CompiledStatement(select(*_row).where(_here, is_in(_claims.identity, "identities")))
+last_urls = CompiledStatement(
+    select(*(_places.created, _places.claim, _places.key, schema.url_of(schema.duplicates))).where(
+        _of_duplicates, is_in(_places.claim, "ids")
+    )
+)
+texts = CompiledStatement(
+    select(_texts.claim, _texts.text).where(*_of_texts, _texts.duplicate == 0)
+)
+contents = CompiledStatement(
+    select(_texts.claim, _texts.duplicate, _texts.text).where(
+        *_of_texts, is_in(_texts.duplicate, "duplicates")
+    )
+)
+
+
+@cache
+def hits_of(dialect: str, slots: int) -> CompiledStatement:
+    """The query for the newest claims and places of identities, and for key rows."""
+    newest = (
+        select(
+            *(_number(BY_IDENTITY).label("slot"), _claims.identity),
+            func.max(_claims.id).label("id"),
         )
-        learned = schema.learned.c
-        last = select(
-            _number(LEARNED).label("slot"), _number(0), func.coalesce(func.max(learned.changed), 0)
-        ).where(learned.namespace == bindparam("namespace"))
-        place = schema.duplicates.c
-        places = (
-            select(_number(BY_PLACE), place.identity, func.max(place.id))
-            .where(
-                place.namespace == bindparam("namespace"),
-                is_in(dialect, place.identity, "identities"),
-            )
-            .group_by(place.identity)
-        )
-        self.hits = CompiledStatement(union_all(newest, last, places, *_key_rows(dialect, slots)))
-        self.places = CompiledStatement(
-            select(*(place[name] for name in Place._fields)).where(
-                place.namespace == bindparam("namespace"), is_in(dialect, place.id, "ids")
-            )
-        )
-        self.fingerprints = CompiledStatement(
-            select(claims.id, claims.fingerprint).where(here, ids, is_valid())
-        )
-        row = [
-            claims[name] if name != "url" else schema.url_of(schema.claims) for name in Row._fields
-        ]
-        self.details = CompiledStatement(select(*row).where(here, ids, is_valid()))
-        self.own = CompiledStatement(select(*row).where(here, identities))
-        self.last_urls = CompiledStatement(
-            select(place.created, place.claim, place.key, schema.url_of(schema.duplicates)).where(
-                place.namespace == bindparam("namespace"), is_in(dialect, place.claim, "ids")
-            )
-        )
-        texts = schema.texts.c
-        self.contents = CompiledStatement(
-            select(texts.claim, texts.duplicate, texts.text).where(
-                texts.namespace == bindparam("namespace"),
-                is_in(dialect, texts.claim, "ids"),
-                is_in(dialect, texts.duplicate, "duplicates"),
-            )
-        )
-        self.texts = CompiledStatement(
-            select(texts.claim, texts.text).where(
-                texts.namespace == bindparam("namespace"),
-                is_in(dialect, texts.claim, "ids"),
-                texts.duplicate == 0,
-            )
-        )
+        .where(_here, is_in(_claims.identity, "identities"), is_valid())
+        .group_by(_claims.identity)
+    )
+    learned = schema.learned.c
+    last = select(
+        _number(LEARNED).label("slot"), _number(0), func.coalesce(func.max(learned.changed), 0)
+    ).where(learned.namespace == bindparam("namespace"))
+    found = (
+        select(_number(BY_PLACE), _places.identity, func.max(_places.id))
+        .where(_of_duplicates, is_in(_places.identity, "identities"))
+        .group_by(_places.identity)
+    )
+    return CompiledStatement(union_all(newest, last, found, *_key_rows(dialect, slots)))
 
 
 def _key_rows(dialect: str, slots: int) -> list[Select[Any]]:
@@ -218,14 +209,14 @@ def _key_rows(dialect: str, slots: int) -> list[Select[Any]]:
     keys = schema.keys.c
     here = keys.namespace == bindparam("namespace")
     if dialect == "sqlite":
-        every, half = func.json_each(bindparam("keys")).table_valued("value").c.value, _number(32)
+        every, half = numbers_parameter("keys").c.value, _number(32)
         # A shift to the right keeps the sign.
         pairs = select(every.op(">>")(half), every.op("<<")(half).op(">>")(half))
         found = tuple_(keys.slot, keys.key).in_(pairs)
         return [select(keys.slot, keys.key, keys.claim).where(here, found)]
     return [
         select(number.label("slot"), keys.key, keys.claim).where(
-            here, keys.slot == number, is_in(dialect, keys.key, f"keys{slot}")
+            here, keys.slot == number, is_in(keys.key, f"keys{slot}")
         )
         for slot in range(slots + 1)
         for number in [_number(slot)]
@@ -234,6 +225,3 @@ def _key_rows(dialect: str, slots: int) -> list[Select[Any]]:
 
 def _number(number: int) -> ColumnElement[int]:
     return literal_column(str(number), Integer)
-
-
-queries = cache(Queries)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, Select, and_, func, or_, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import ALL_INVALIDATED, NONE_INVALIDATED, PENDING_INVALIDATED
-from scrapy_simhash.db.statements import is_in, list_parameter
+from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.invalidated import is_valid
@@ -175,10 +175,10 @@ class Recovery:
         row = schema.claims.c
         wanted = select(*(row[name] for name in DELETION_COLUMNS)).where(
             row.namespace == namespace,
-            is_in(self._database.dialect, row.id, "numbers"),
+            is_in(row.id, "numbers"),
             ~is_valid(),
         )
-        parameters = {"numbers": list_parameter(self._database.dialect, numbers)}
+        parameters = {"numbers": list(numbers)}
 
         def delete(connection: Connection) -> int:
             with writing(connection, namespace) as writer:

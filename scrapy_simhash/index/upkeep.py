@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, exists, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.statements import is_in, list_parameter
+from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
@@ -115,12 +115,12 @@ def delete_outdated(index: Index) -> None:
     of_changes = select(noted.claim).where(noted.namespace == index.id, noted.claim > 0)
     changed = set(index.database.read(lambda one: one.execute(of_changes).scalars().all()))
     wanted = select(row.epoch, *(row[name] for name in DELETION_COLUMNS)).where(
-        row.namespace == index.id, is_in(index.database.dialect, row.id, "numbers")
+        row.namespace == index.id, is_in(row.id, "numbers")
     )
 
     def delete_part(numbers: Sequence[int], connection: Connection) -> None:
         with writing(connection, index.id) as writer:
-            parameters = {"numbers": list_parameter(index.database.dialect, numbers)}
+            parameters = {"numbers": list(numbers)}
             found = connection.execute(wanted, parameters)
             gone = [tuple(claim) for epoch, *claim in found if epoch == outdated[claim[0]].epoch]
             for keeps in (True, False):
@@ -171,14 +171,14 @@ def expire_changes(index: Index, before: float) -> None:
         IndexUnavailable: the database did not answer in time.
     """
     row, text, claim = schema.changes.c, schema.texts.c, schema.claims.c
-    here, dialect = row.namespace == index.id, index.database.dialect
+    here = row.namespace == index.id
     old = select(row.id).where(here, row.created < before).order_by(row.created).limit(_CHUNK)
-    noted = delete(schema.changes).where(here, is_in(dialect, row.id, "numbers"))
+    noted = delete(schema.changes).where(here, is_in(row.id, "numbers"))
 
     def expire(connection: Connection) -> int:
         with writing(connection, index.id):
             numbers = connection.execute(old).scalars().all()
-            connection.execute(noted, {"numbers": list_parameter(dialect, numbers)})
+            connection.execute(noted, {"numbers": list(numbers)})
         return len(numbers)
 
     if not index.database.transact(expire, index.id):

@@ -12,19 +12,17 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from sqlalchemy import (
-    Connection,
-)
+from sqlalchemy import Connection, Table
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, lock
 from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.schema import CONFIRMED, EXACT
-from scrapy_simhash.db.statements import list_parameter
+from scrapy_simhash.index import writer_statements as sql
 from scrapy_simhash.index.batch import KeyRow, exact_key, share_of
 from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.verdict import Claim, Row
-from scrapy_simhash.index.writer_statements import AGAIN, CONTENT, TOUCHED, statements
+from scrapy_simhash.index.writer_statements import AGAIN, CONTENT, TOUCHED
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -63,27 +61,11 @@ def ask_to_confirm(connection: Connection, namespace: int, claims: Sequence[Row]
     """Confirm claims; the answer is for :meth:`Writer.make_again`."""
     if not claims:
         return None
-    dialect = connection.dialect.name
-    numbers = list_parameter(dialect, {row.id for row in claims})
-    return statements(dialect).confirm.ask(connection, {"here": namespace, "numbers": numbers})
-
-
-def ask_present(connection: Connection, namespace: int, claims: Iterable[int]) -> Answer:
-    """Ask which of some claims exist, with their digests."""
-    dialect = connection.dialect.name
-    parameters = {"here": namespace, "numbers": list_parameter(dialect, claims)}
-    return statements(dialect).present.ask(connection, parameters)
-
-
-def ask_known(connection: Connection, namespace: int, identities: Iterable[int]) -> Answer:
-    """Ask for the duplicates that were recorded of some identities."""
-    dialect = connection.dialect.name
-    parameters = {"here": namespace, "numbers": list_parameter(dialect, identities)}
-    return statements(dialect).known.ask(connection, parameters)
+    return sql.confirm.ask(connection, {"here": namespace, "numbers": {row.id for row in claims}})
 
 
 def _digests(present: Answer) -> dict[int, bytes | None]:
-    """The answer to :func:`ask_present`."""
+    """Which claims exist, with their digests."""
     return {number: None if digest is None else bytes(digest) for number, digest in present.rows}
 
 
@@ -101,8 +83,6 @@ class Writer:
         budgets: tuple[float, float] = (np.inf, np.inf),
     ) -> None:
         self._connection = connection
-        self._dialect = connection.dialect.name
-        self._sql = statements(self._dialect)
         self._namespace = namespace
         self._plan = held.plan
         self.numbers = held.numbers
@@ -129,8 +109,8 @@ class Writer:
             for slot, key in mine
             if not hot_keys or (slot, key) not in hot_keys
         ]
-        self._sql.insert_claims.rows(self._connection, list(map(_stored, claims)))
-        self._sql.insert_keys.rows(self._connection, key_rows)
+        self._insert(schema.claims, list(map(_stored, claims)))
+        self._insert(schema.keys, key_rows)
         self._insert_texts(
             (row.id, 0, share_of(row.url), texts[row.id]) for row in claims if row.id in texts
         )
@@ -146,7 +126,7 @@ class Writer:
         if confirmed is None or confirmed.changed == len(numbers):
             return False
         # Some engines do not count a row that was confirmed before as changed.
-        present = _digests(ask_present(self._connection, self._namespace, numbers))
+        present = _digests(sql.present.ask(self._connection, self._here(numbers)))
         gone = {row.id: row for row in claims if row.id not in present}
         self.insert([row._replace(state=CONFIRMED) for row in gone.values()])
         return bool(gone)
@@ -155,10 +135,10 @@ class Writer:
         """Note that claims were seen again, and now belong to the document in their row."""
         if claims:
             rows = ({f"new_{name}": getattr(row, name) for name in TOUCHED} for row in claims)
-            self._sql.touch.ask(
+            sql.touch.ask(
                 self._connection,
                 [
-                    {"here": self._namespace, "now": now, "new_id": claim.id, **row}
+                    {"here": self._namespace, "now": now, "number": claim.id, **row}
                     for claim, row in zip(claims, rows, strict=True)
                 ],
             )
@@ -166,7 +146,7 @@ class Writer:
     def meet(self, claims: Collection[int], run: int) -> None:
         """Note that a run has met items, though it has not stored them."""
         if claims:
-            self._sql.meet.ask(self._connection, {**self._here(claims), "run": run})
+            sql.meet.ask(self._connection, {**self._here(claims), "run": run})
 
     def restore(self, claims: Sequence[Claim]) -> None:
         """Restore claims of unchanged items that were found again, but not stored.
@@ -179,10 +159,10 @@ class Writer:
             row = {f"new_{name}": getattr(before, name) for name in TOUCHED}
             # It was met, though it is not stored.
             row["new_met"] = claim.row.met
-            here = {"here": self._namespace, "new_id": claim.id, "of_token": claim.row.token}
-            self._sql.restore.ask(self._connection, {**here, **row})
+            here = {"here": self._namespace, "number": claim.id, "of_token": claim.row.token}
+            sql.restore.ask(self._connection, {**here, **row})
             since = {**self._here([claim.id]), "since": claim.row.epoch}
-            self._sql.orphan_since.ask(self._connection, since)
+            sql.orphan_since.ask(self._connection, since)
 
     def delete(self, claims: Sequence[DeletionRow], *, orphaned: bool, texts: bool = True) -> None:
         """Delete claims, their keys and texts; mark their duplicates as orphaned if asked to."""
@@ -194,20 +174,19 @@ class Writer:
             for slot, key in stored_keys(self._plan, claim):
                 of_slots[slot].add(key)
         for slot, keys in of_slots.items():
-            values = list_parameter(self._dialect, keys)
-            self._sql.delete_keys.ask(self._connection, {**here, "at": slot, "values": values})
-        deleted = self._sql.delete_claims.ask(self._connection, here)
+            sql.delete_keys.ask(self._connection, {**here, "at": slot, "values": keys})
+        deleted = sql.delete_claims.ask(self._connection, here)
         self.usage.claims -= deleted.changed
         if texts:
             self.delete_texts(claim[0] for claim in claims)
         if orphaned:
-            self._sql.orphan.ask(self._connection, here)
+            sql.orphan.ask(self._connection, here)
 
     def delete_texts(self, claims: Iterable[int]) -> None:
         """Delete the own texts of claims."""
         here = self._here(claims)
-        size = self._sql.size_of_own_texts.ask(self._connection, here)
-        self._sql.delete_own_texts.ask(self._connection, here)
+        size = sql.size_of_own_texts.ask(self._connection, here)
+        sql.delete_own_texts.ask(self._connection, here)
         self.usage.text_bytes -= int(size.rows[0][0])
 
     def delete_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
@@ -215,18 +194,18 @@ class Writer:
         if not duplicates:
             return
         here = self._here(number for number, _ in duplicates)
-        items = self._sql.size_of_items.ask(self._connection, here).rows
-        texts = self._sql.size_of_their_texts.ask(self._connection, here).rows
+        items = sql.size_of_items.ask(self._connection, here).rows
+        texts = sql.size_of_their_texts.ask(self._connection, here).rows
         self.usage.item_bytes -= int(items[0][0])
         self.usage.text_bytes -= int(texts[0][0])
-        self._sql.delete_text.ask(
+        sql.delete_text.ask(
             self._connection,
             [
                 {"namespace": self._namespace, "claim": claim, "duplicate": number}
                 for number, claim in duplicates
             ],
         )
-        self._sql.delete_duplicates.ask(self._connection, here)
+        sql.delete_duplicates.ask(self._connection, here)
 
     def record_duplicates(
         self,
@@ -240,13 +219,13 @@ class Writer:
 
         One that an earlier visit recorded with the same content is moved to this run.
 
-        `present` is the answer to :func:`ask_present` for their claims, `known` that to
-        :func:`ask_known`; if `retried`, an earlier attempt may have written some.
+        `present` are their claims that exist, `known` what was recorded of their identities; if
+        `retried`, an earlier attempt may have written some.
         """
         if retried and duplicates:
             here = self._here(row["id"] for row, _ in duplicates)
             here["of_run"] = duplicates[0][0]["run"]
-            written = {number for (number,) in self._sql.recorded.ask(self._connection, here).rows}
+            written = {number for (number,) in sql.recorded.ask(self._connection, here).rows}
             duplicates = [(row, text) for row, text in duplicates if row["id"] not in written]
         if not duplicates:
             return
@@ -262,7 +241,7 @@ class Writer:
         ]
         again = _recorded_before(rows, known)
         if again:
-            self._sql.record_again.ask(
+            sql.record_again.ask(
                 self._connection,
                 [
                     {"here": self._namespace, "number": number}
@@ -273,7 +252,7 @@ class Writer:
             duplicates = [one for place, one in enumerate(duplicates) if place not in again]
             rows = [row for place, row in enumerate(rows) if place not in again]
         in_order = itemgetter(*schema.duplicates.columns.keys())
-        self._sql.insert_duplicates.rows(self._connection, list(map(in_order, rows)))
+        self._insert(schema.duplicates, list(map(in_order, rows)))
         self._insert_texts(
             (row["claim"], row["id"], row["site"], text)
             for row, text in duplicates
@@ -288,12 +267,15 @@ class Writer:
             for claim, duplicate, site, text in texts
             if len(text) <= self.usage.largest_text
         ]
-        self._sql.insert_texts.rows(self._connection, rows)
+        self._insert(schema.texts, rows)
         self.usage.text_bytes += sum(len(row[3]) for row in rows)
 
     def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
         """The parameters of a statement on rows of this namespace."""
-        return {"here": self._namespace, "numbers": list_parameter(self._dialect, numbers)}
+        return {"here": self._namespace, "numbers": list(numbers)}
+
+    def _insert(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
+        sql.inserting(self._connection.dialect.name, table).rows(self._connection, rows)
 
 
 def _recorded_before(rows: Sequence[Mapping[str, Any]], known: Answer) -> dict[int, int]:

@@ -5,16 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Table,
-    bindparam,
-    delete,
-    func,
-    literal_column,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Table, bindparam, delete, func, literal_column, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import CONFIRMED
@@ -27,108 +18,84 @@ CONTENT = ("identity", "claim", "digest", "text_digest", "facts")
 AGAIN = ("run", "action", "orphaned", "repeats", "distance", "similarity", "estimated")
 
 
-class Statements:
-    """The compiled statements for a dialect."""
-
-    def __init__(self, dialect: str) -> None:
-        self._of_claims(dialect)
-        self._of_duplicates(dialect)
-        self._of_texts(dialect)
-        tables = (schema.claims, schema.keys, schema.duplicates, schema.texts)
-        self.insert_claims, self.insert_keys, self.insert_duplicates, self.insert_texts = (
-            Insertion(dialect, table) for table in tables
-        )
-
-    def _of_claims(self, dialect: str) -> None:
-        claims, compiled = schema.claims, CompiledStatement
-        my_claims = _here(dialect, claims, "id")
-        self.present = compiled(select(claims.c.id, claims.c.digest).where(*my_claims))
-        self.confirm = compiled(update(claims).where(*my_claims).values(state=CONFIRMED))
-        self.delete_claims = compiled(delete(claims).where(*my_claims))
-        self.touch = compiled(
-            update(claims)
-            .where(claims.c.namespace == bindparam("here"), claims.c.id == bindparam("new_id"))
-            .values(seen=bindparam("now"), **{name: bindparam(f"new_{name}") for name in TOUCHED})
-        )
-        self.meet = compiled(update(claims).where(*my_claims).values(met=bindparam("run")))
-        self.restore = compiled(
-            update(claims)
-            .where(
-                claims.c.namespace == bindparam("here"),
-                claims.c.id == bindparam("new_id"),
-                # Unless the item was met once more.
-                claims.c.token == bindparam("of_token"),
-            )
-            .values({name: bindparam(f"new_{name}") for name in TOUCHED})
-        )
-        keys = schema.keys.c
-        # A key row with one of these keys and one of these claims belongs to that claim. Adding 0
-        # makes the engine search by key, not by claim, which would read far more rows.
-        self.delete_keys = compiled(
-            delete(schema.keys).where(
-                keys.namespace == bindparam("here"),
-                keys.slot == bindparam("at"),
-                is_in(dialect, keys.key, "values"),
-                is_in(dialect, keys.claim + literal_column("0"), "numbers"),
-            )
-        )
-
-    def _of_duplicates(self, dialect: str) -> None:
-        duplicates, compiled = schema.duplicates, CompiledStatement
-        my_duplicates = _here(dialect, duplicates, "id")
-        of_claims = _here(dialect, duplicates, "claim")
-        self.orphan = compiled(update(duplicates).where(*of_claims).values(orphaned=True))
-        self.orphan_since = compiled(
-            update(duplicates)
-            .where(*of_claims, duplicates.c.run >= bindparam("since"))
-            .values(orphaned=True)
-        )
-        same = (duplicates.c[name] for name in CONTENT)
-        self.known = compiled(
-            select(duplicates.c.id, duplicates.c.run, duplicates.c.item_bytes, *same).where(
-                *_here(dialect, duplicates, "identity")
-            )
-        )
-        self.record_again = compiled(
-            update(duplicates)
-            .where(
-                duplicates.c.namespace == bindparam("here"), duplicates.c.id == bindparam("number")
-            )
-            .values({name: bindparam(f"new_{name}") for name in AGAIN})
-        )
-        self.recorded = compiled(
-            select(duplicates.c.id).where(*my_duplicates, duplicates.c.run == bindparam("of_run"))
-        )
-        self.delete_duplicates = compiled(delete(duplicates).where(*my_duplicates))
-        self.size_of_items = compiled(_total(duplicates.c.item).where(*my_duplicates))
-
-    def _of_texts(self, dialect: str) -> None:
-        duplicates, texts, compiled = schema.duplicates, schema.texts, CompiledStatement
-        own_texts = (*_here(dialect, texts, "claim"), texts.c.duplicate == 0)
-        self.size_of_own_texts = compiled(_total(texts.c.text).where(*own_texts))
-        self.delete_own_texts = compiled(delete(texts).where(*own_texts))
-        self.size_of_their_texts = compiled(
-            _total(texts.c.text).where(
-                *_here(dialect, duplicates, "id"),
-                texts.c.namespace == duplicates.c.namespace,
-                texts.c.claim == duplicates.c.claim,
-                texts.c.duplicate == duplicates.c.id,
-            )
-        )
-        by_key = (column == bindparam(column.name) for column in texts.primary_key)
-        self.delete_text = compiled(delete(texts).where(*by_key))
-
-
-def _here(dialect: str, table: Table, column: str) -> tuple[ColumnElement[bool], ...]:
+def rows_of(table: Table, column: str = "id") -> tuple[ColumnElement[bool], ...]:
     """The condition on a table's namespace, and on a column by a list of numbers."""
-    return (
-        table.c.namespace == bindparam("here"),
-        is_in(dialect, table.c[column], "numbers"),
-    )
+    return table.c.namespace == bindparam("here"), is_in(table.c[column], "numbers")
+
+
+def _row(table: Table) -> tuple[ColumnElement[bool], ...]:
+    return table.c.namespace == bindparam("here"), table.c.id == bindparam("number")
+
+
+def _new(names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: bindparam(f"new_{name}") for name in names}
 
 
 def _total(column: Any) -> Any:
     return select(func.coalesce(func.sum(func.length(column)), 0))
 
 
-statements = cache(Statements)
+_claims, _keys = schema.claims, schema.keys
+_duplicates, _texts = schema.duplicates, schema.texts
+
+#: Inserts rows into a table, given by the dialect and the table.
+inserting = cache(Insertion)
+
+present = CompiledStatement(select(_claims.c.id, _claims.c.digest).where(*rows_of(_claims)))
+confirm = CompiledStatement(update(_claims).where(*rows_of(_claims)).values(state=CONFIRMED))
+delete_claims = CompiledStatement(delete(_claims).where(*rows_of(_claims)))
+touch = CompiledStatement(
+    update(_claims).where(*_row(_claims)).values(seen=bindparam("now"), **_new(TOUCHED))
+)
+meet = CompiledStatement(update(_claims).where(*rows_of(_claims)).values(met=bindparam("run")))
+restore = CompiledStatement(
+    update(_claims)
+    # Unless the item was met once more.
+    .where(*_row(_claims), _claims.c.token == bindparam("of_token"))
+    .values(_new(TOUCHED))
+)
+# A key row with one of these keys and one of these claims belongs to that claim. Adding 0 makes the
+# engine search by key, not by claim, which would read far more rows.
+delete_keys = CompiledStatement(
+    delete(_keys).where(
+        _keys.c.namespace == bindparam("here"),
+        _keys.c.slot == bindparam("at"),
+        is_in(_keys.c.key, "values"),
+        is_in(_keys.c.claim + literal_column("0"), "numbers"),
+    )
+)
+
+_of_claims = rows_of(_duplicates, "claim")
+orphan = CompiledStatement(update(_duplicates).where(*_of_claims).values(orphaned=True))
+orphan_since = CompiledStatement(
+    update(_duplicates)
+    .where(*_of_claims, _duplicates.c.run >= bindparam("since"))
+    .values(orphaned=True)
+)
+known = CompiledStatement(
+    select(
+        *(_duplicates.c.id, _duplicates.c.run, _duplicates.c.item_bytes),
+        *(_duplicates.c[name] for name in CONTENT),
+    ).where(*rows_of(_duplicates, "identity"))
+)
+record_again = CompiledStatement(update(_duplicates).where(*_row(_duplicates)).values(_new(AGAIN)))
+recorded = CompiledStatement(
+    select(_duplicates.c.id).where(*rows_of(_duplicates), _duplicates.c.run == bindparam("of_run"))
+)
+delete_duplicates = CompiledStatement(delete(_duplicates).where(*rows_of(_duplicates)))
+size_of_items = CompiledStatement(_total(_duplicates.c.item).where(*rows_of(_duplicates)))
+
+_own_texts = (*rows_of(_texts, "claim"), _texts.c.duplicate == 0)
+size_of_own_texts = CompiledStatement(_total(_texts.c.text).where(*_own_texts))
+delete_own_texts = CompiledStatement(delete(_texts).where(*_own_texts))
+size_of_their_texts = CompiledStatement(
+    _total(_texts.c.text).where(
+        *rows_of(_duplicates),
+        _texts.c.namespace == _duplicates.c.namespace,
+        _texts.c.claim == _duplicates.c.claim,
+        _texts.c.duplicate == _duplicates.c.id,
+    )
+)
+delete_text = CompiledStatement(
+    delete(_texts).where(*(column == bindparam(column.name) for column in _texts.primary_key))
+)
