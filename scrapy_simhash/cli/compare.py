@@ -12,11 +12,11 @@ from rich.text import Text
 
 from scrapy_simhash.cli.arguments import add_json
 from scrapy_simhash.cli.output import (
-    facts_table,
     format_distance,
     format_similarity,
     marked_difference,
     open_console,
+    print_facts,
     print_json,
     text_changes,
 )
@@ -178,17 +178,18 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
             Text(shortened(name, 80)), *(Text(shortened(facts.get(name, ""))) for facts in known)
         )
     console.print(table)
-    facts = facts_table()
-    facts.add_row("verdict", Text(figures["verdict"]))
-    facts.add_row("scheme", figures["scheme"])
+    similarity = page_sketch = None
     if figures["similarity"] is not None:
         least = "" if figures["threshold"] is None else f" (threshold {figures['threshold']:g})"
-        similarity = format_similarity(figures["similarity"], estimated=False)
-        facts.add_row("similarity", f"{similarity}{least}")
-    facts.add_row("distance of fingerprints", format_distance(figures["distance"], bits))
-    limit = f"{figures['limit']} {plural(figures['limit'], 'bit')}"
-    facts.add_row("largest distance compared", limit)
+        similarity = f"{format_similarity(figures['similarity'], estimated=False)}{least}"
     if figures["page_sketch"] is not None:
-        share = f"{figures['page_sketch']:.0%} of the text of the smaller page"
-        facts.add_row("on both whole pages", share)
-    console.print(facts)
+        page_sketch = f"{figures['page_sketch']:.0%} of the text of the smaller page"
+    rows = {
+        "verdict": figures["verdict"],
+        "scheme": figures["scheme"],
+        "similarity": similarity,
+        "distance of fingerprints": format_distance(figures["distance"], bits),
+        "largest distance compared": f"{figures['limit']} {plural(figures['limit'], 'bit')}",
+        "on both whole pages": page_sketch,
+    }
+    print_facts(rows)

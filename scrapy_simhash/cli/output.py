@@ -34,9 +34,6 @@ _One = TypeVar("_One")
 # Texts are cut at words, except in a script without spaces.
 _FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S{1,30}$")
 
-# The number of changes in an excerpt, the characters shown of each, and of the text before it.
-_CHANGES, _LONGEST, _BEFORE = 3, 60, 40
-
 
 #: Characters shown of a value.
 VALUE = 60
@@ -83,12 +80,15 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-def facts_table(title: str | None = None) -> Table:
-    """A table of names and values."""
+def print_facts(rows: Mapping[str, str | None], title: str | None = None) -> None:
+    """Print a table of names and values; those that are None are left out."""
     table = Table(title=title, title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    return table
+    for name, value in rows.items():
+        if value is not None:
+            table.add_row(name, Text(value))
+    open_console().print(table)
 
 
 def print_json(value: Any) -> None:
@@ -115,11 +115,7 @@ def json_line(value: Any) -> bytes:
 
 @contextmanager
 def lines_to(path: Path | None) -> Iterator[BinaryIO]:
-    """A new file, or standard output. No file is overwritten: it may hold the only copy of items.
-
-    Raises:
-        CommandError: the file exists.
-    """
+    """A new file, or standard output. No file is overwritten: it may hold the only copy."""
     if path is None:
         yield sys.stdout.buffer
         return
@@ -136,11 +132,7 @@ def write_lines(
     in_words: Callable[[_One], str],
     fields: Callable[[_One], Mapping[str, Any]],
 ) -> None:
-    """Write a line for each: for people on a terminal, else JSON. See `add_lines`.
-
-    Raises:
-        CommandError: the file exists.
-    """
+    """Write a line for each: for people on a terminal, else JSON. See `add_lines`."""
     is_for_people = options.output is None and not options.json and sys.stdout.isatty()
     with lines_to(options.output) as stream:
         for one in found:
@@ -174,8 +166,10 @@ def text_changes(first: str | None, second: str | None) -> list[Change] | None:
     return difference(first[:LONGEST], second[:LONGEST])
 
 
-def marked_difference(first: str, changes: Sequence[Change]) -> Text:
+def marked_difference(first: str | None, changes: Sequence[Change] | None) -> Text:
     """One text with removed parts struck out and added parts underlined."""
+    if first is None or changes is None:
+        return Text("one of the texts is no longer kept", style="dim")
     if not any(change.removed or change.added for change in changes):
         return Text(f"The texts are equal (the first {LONGEST:,} characters are compared).")
     text = Text()
@@ -195,48 +189,3 @@ def marked_difference(first: str, changes: Sequence[Change]) -> Text:
             text.append(f"{{+{visible(change.added)}+}}", style="green underline")
         place += change.removed
     return text
-
-
-def excerpts(first: str, changes: Sequence[Change]) -> list[dict[str, str]]:
-    """The largest changes, in their order, cut, each with a few words before it."""
-    found = []
-    place = 0
-    for change in changes:
-        start, place = place, place + change.copied
-        before = first[max(start, place - _BEFORE) : place]
-        removed = first[place : place + change.removed]
-        place += change.removed
-        if removed.strip() or change.added.strip():
-            found.append((before, removed, change.added))
-    by_size = sorted(range(len(found)), key=lambda one: -len(found[one][1] + found[one][2]))
-    return [
-        {
-            "before": " ".join(before.split()[-3:]),
-            "removed": shortened(" ".join(removed.split()), _LONGEST),
-            "added": shortened(" ".join(added.split()), _LONGEST),
-        }
-        for before, removed, added in (found[one] for one in sorted(by_size[:_CHANGES]))
-    ]
-
-
-def marked_excerpts(found: Sequence[Mapping[str, str]] | None, changes: int | None) -> Text:
-    """Excerpts in one line, marked like a difference.
-
-    Args:
-        found: see `excerpts`; None where one of the texts is not kept.
-        changes: the number of all changes.
-    """
-    if found is None:
-        return Text("one of the texts is no longer kept", style="dim")
-    if not found:
-        return Text(f"no difference in the first {LONGEST:,} characters", style="dim")
-    parts = []
-    for one in found:
-        text = Text(f"{shortened(one['before'])} " if one["before"] else "")
-        if one["removed"]:
-            text.append(f"[-{shortened(one['removed'])}-]", style="red strike")
-        if one["added"]:
-            text.append(f"{{+{shortened(one['added'])}+}}", style="green underline")
-        parts.append(text)
-    others = (changes or 0) - len(found)
-    return Text(" … ").join(parts).append(f" … and {others:,} more" if others > 0 else "")

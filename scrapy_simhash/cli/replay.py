@@ -52,13 +52,7 @@ _PAGE_FACTS = {name_of(name).key: name for name in PAGE_FACTS}
 
 
 class Level(NamedTuple):
-    """A threshold to try.
-
-    Attributes:
-        threshold: the value of the setting, such as "0.85".
-        limit: the largest distance of a near-duplicate.
-        similarity: the least similarity of one; None where the distance alone decides.
-    """
+    """A value of the setting to try; `similarity` is None where the distance alone decides."""
 
     threshold: str
     limit: int
@@ -66,12 +60,7 @@ class Level(NamedTuple):
 
 
 def levels(rule: Rule, bits: int) -> tuple[list[Level], int]:
-    """The thresholds to try, the loosest first, and the position of the present one.
-
-    Args:
-        rule: the present rule.
-        bits: the width of the fingerprints.
-    """
+    """The thresholds to try, the loosest first, and the position of the present one."""
     if rule.similarity is not None:
         tried = sorted({*SIMILARITIES, rule.similarity})
         named = [Level(f"{one:g}", candidate_limit(one), one) for one in tried]
@@ -83,12 +72,7 @@ def levels(rule: Rule, bits: int) -> tuple[list[Level], int]:
 class Similarities:
     """Similarities of stored documents: true where both texts are kept, estimated elsewhere.
 
-    Args:
-        database: where the documents are.
-        namespace: their namespace.
-        scheme: makes the shingles of a text.
-        documents: the documents.
-        least: the least similarity that matters; estimates far below it are not checked.
+    Estimates far below the least similarity that matters are not checked.
     """
 
     def __init__(
@@ -179,14 +163,8 @@ def replay(
     The rule and the batches are those of the index. But each document is compared with all that
     were stored before it, so this finds near-duplicates that the keys of an index may miss.
 
-    Args:
-        documents: the stored documents.
-        tried: the levels.
-        measure: gives the similarities of pairs.
-        rule: the present rule, whose thresholds the levels replace.
-        changes: returns how the text of a document differs from that of an earlier one.
-        learned: the fields that are not compared with later documents than those at that time.
-        advance: called with the number of documents done since the last call.
+    `changes` returns how the text of a document differs from that of an earlier one, `advance` is
+    called with the number of documents done.
     """
     rows = documents.rows
     ignored = _ignored(documents, learned)
@@ -272,10 +250,8 @@ def _near(
 class Replay:
     """What one level decides.
 
-    Attributes:
-        kept: bool, whether each document is kept.
-        stored: bool, whether later documents are compared with it.
-        matches: of each dropped document, by its number: the one it is a duplicate of.
+    Later documents are compared with those stored; `matches` has, by its number, what a dropped one
+    is a duplicate of.
     """
 
     def __init__(

@@ -15,12 +15,12 @@ from sqlalchemy import Row
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import (
     VALUE,
-    facts_table,
     format_distance,
     format_similarity,
     in_values,
     marked_difference,
     open_console,
+    print_facts,
     print_json,
     text_changes,
     working,
@@ -200,46 +200,45 @@ def _print_addresses(found: Sequence[tuple[str, str]]) -> None:
 
 
 def _print_version(version: Mapping[str, Any], namespace: str, bits: int) -> None:
-    pending = _PENDING if version["state"] == "pending" else ""
-    facts = facts_table(f"Stored item {version['claim']}{pending}")
-    facts.add_row("namespace", Text(shortened(namespace)))
-    for name in ("url", "key", "group", "fingerprint", "features"):
-        facts.add_row(name, Text(shortened(str(version[name]))))
-    facts.add_row("run", str(version["run"]))
-    facts.add_row("stored (UTC)", format_time(version["created"]))
-    facts.add_row("last seen (UTC)", format_time(version["seen"]))
+    rows = {"namespace": shortened(namespace)}
+    for name in ("url", "key", "group", "fingerprint", "features", "run"):
+        rows[name] = shortened(str(version[name]))
+    rows["stored (UTC)"] = format_time(version["created"])
+    rows["last seen (UTC)"] = format_time(version["seen"])
     if version["differs"] is not None:
         other = shortened(version["beside_url"] or "an item that was deleted")
-        reason = in_words(version["differs"])
-        facts.add_row("similar to", Text(f"{other}, kept because {reason}"))
-        for name, both in version["fields"].items():
-            facts.add_row(f"its {shortened(name, VALUE)}, and here", Text(in_values(*both)))
+        rows["similar to"] = f"{other}, kept because {in_words(version['differs'])}"
+    for name, both in version["fields"].items():
+        rows[f"its {shortened(name, VALUE)}, and here"] = in_values(*both)
     if version["nearest"] is not None:
-        facts.add_row("nearest other", format_distance(version["nearest"], bits))
+        rows["nearest other"] = format_distance(version["nearest"], bits)
     if version["text"]:
-        facts.add_row("text", Text(shortened(version["text"])))
-    open_console().print(facts)
+        rows["text"] = shortened(version["text"])
+    pending = _PENDING if version["state"] == "pending" else ""
+    print_facts(rows, f"Stored item {version['claim']}{pending}")
 
 
 def _print_drop(drop: Mapping[str, Any], namespace: str) -> None:
-    console = open_console()
-    seen = f"run {drop['run']} at {format_time(drop['created'])} UTC"
     is_unchanged = drop["action"] == SAME
     action = ACTIONS.get(drop["action"]) or shortened(drop["action"], 40)
     what = action.capitalize() if is_unchanged else f"Near-duplicate, {action},"
-    facts = facts_table(f"{what} in {seen}")
-    original = Text(shortened(drop["original"] or "an item that was deleted"))
-    facts.add_row("namespace", Text(shortened(namespace)))
-    facts.add_row("earlier version" if is_unchanged else "original", original)
     apart = f"{drop['distance']} {plural(drop['distance'], 'bit')}"
-    facts.add_row("similarity", f"{_similarity(drop)} ({apart} apart)")
-    if drop["better_by"]:
-        facts.add_row("better", f"by {drop['better_by']}; see `restore --better`")
-    facts.add_row("number", f"{drop['id']}, for `restore --id`")
-    if drop["orphaned"]:
-        facts.add_row("orphan", "its original was not stored in the end; see `restore --orphans`")
-    console.print(facts)
+    by, is_orphan = drop["better_by"], drop["orphaned"]
+    rows = {
+        "namespace": shortened(namespace),
+        "earlier version" if is_unchanged else "original": shortened(
+            drop["original"] or "an item that was deleted"
+        ),
+        "similarity": f"{_similarity(drop)} ({apart} apart)",
+        "better": f"by {by}; see `restore --better`" if by else None,
+        "number": f"{drop['id']}, for `restore --id`",
+        "orphan": "its original was not stored in the end; see `restore --orphans`"
+        if is_orphan
+        else None,
+    }
+    print_facts(rows, f"{what} in run {drop['run']} at {format_time(drop['created'])} UTC")
     if drop["difference"] is not None:
+        console = open_console()
         console.print(marked_difference(drop["text_of_original"], drop["difference"]))
         console.print()
 

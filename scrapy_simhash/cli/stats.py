@@ -12,7 +12,7 @@ from rich.text import Text
 
 from scrapy_simhash import native
 from scrapy_simhash.cli.arguments import add_database, add_json
-from scrapy_simhash.cli.output import facts_table, open_console, print_json
+from scrapy_simhash.cli.output import open_console, print_facts, print_json, working
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces, read_runs
@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    with project.database() as database:
+    with project.database() as database, working("Reading"):
         found = read_namespaces(database)
         if project.name is not None:
             found = [choose_namespace(database, project.name)]
@@ -70,18 +70,19 @@ def _figures(database: Database, namespace: NamespaceRow) -> dict[str, Any]:
 def _print_namespace(figures: Mapping[str, Any]) -> None:
     from jinja2.filters import do_filesizeformat  # noqa: PLC0415  (slow)
 
-    facts = facts_table(f"Namespace {shortened(figures['name'])}")
-    facts.add_row("stored items", f"{figures['size']:,}")
-    facts.add_row("scheme", Text(shortened(figures["scheme"])))
-    facts.add_row("keys", Text(shortened(figures["plan"])))
-    facts.add_row("stored texts", do_filesizeformat(figures["text_bytes"], binary=True))
-    facts.add_row("quarantined items", do_filesizeformat(figures["item_bytes"], binary=True))
-    facts.add_row("since (UTC)", format_time(figures["created"]))
     growth = [
         f"{days} {plural(days, 'day')}: {figures[f'claims_last_{days}_days']:,}" for days in _DAYS
     ]
-    facts.add_row("new in the last", ", ".join(growth))
-    open_console().print(facts)
+    rows = {
+        "stored items": f"{figures['size']:,}",
+        "scheme": shortened(figures["scheme"]),
+        "keys": shortened(figures["plan"]),
+        "stored texts": do_filesizeformat(figures["text_bytes"], binary=True),
+        "quarantined items": do_filesizeformat(figures["item_bytes"], binary=True),
+        "since (UTC)": format_time(figures["created"]),
+        "new in the last": ", ".join(growth),
+    }
+    print_facts(rows, f"Namespace {shortened(figures['name'])}")
 
 
 def _print_runs(runs: Sequence[Mapping[str, Any]]) -> None:

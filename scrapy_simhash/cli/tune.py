@@ -15,8 +15,7 @@ from rich.text import Text
 
 from scrapy_simhash.cli.arguments import add_database, add_json, add_run, not_negative, positive
 from scrapy_simhash.cli.output import (
-    excerpts,
-    marked_excerpts,
+    marked_difference,
     open_console,
     print_json,
     progress_bar,
@@ -36,6 +35,9 @@ from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural, shortened
 
 _LIMIT, _EXAMPLES = 50_000, 3
+
+# Characters shown of a difference.
+_SHOWN = 500
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -62,14 +64,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     with project.namespace_of(options.run) as (database, namespace):
-        figures = tuned(
-            project,
-            database,
-            namespace,
-            run=options.run,
-            limit=options.limit,
-            examples=options.examples,
-        )
+        chosen = {name: getattr(options, name) for name in ("run", "limit", "examples")}
+        figures = tuned(project, database, namespace, **chosen)
     if options.json:
         print_json(figures)
     else:
@@ -88,10 +84,6 @@ def tuned(
     """What each threshold would drop, and the pairs closest to the present one, on each side.
 
     Counts only the documents of the given run. See the options for `limit` and `examples`.
-
-    Raises:
-        CommandError: the namespace has another scheme than the project.
-        NotFound: there is nothing to replay.
     """
     scheme, rule = keyed(project.settings.scheme, database.secret), project.settings.rule
     if namespace.scheme != scheme.id:
@@ -176,15 +168,14 @@ def _described(
     place, other = documents.places[number], documents.places[match.claim.id - 1]
     urls = read_urls(database, namespace, (place, other))
     texts = read_texts(database, namespace, (place, other))
-    changes = text_changes(texts.get(other), texts.get(place))
     return {
         "url": urls.get(place),
         "match": urls.get(other),
         "similarity": match.similarity,
         "estimated": match.estimated,
         "distance": match.distance,
-        "changes": None if changes is None else len(changes),
-        "differs": None if changes is None else excerpts(texts[other], changes),
+        "text_of_match": texts.get(other),
+        "difference": text_changes(texts.get(other), texts.get(place)),
     }
 
 
@@ -212,7 +203,9 @@ def print_tuned(console: Console, figures: Mapping[str, Any]) -> None:
         for pair in step["pairs"]:
             grid.add_row(_closeness(pair, figures["setting"]), Text(shortened(pair["url"] or "?")))
             grid.add_row("match", Text(shortened(pair["match"] or "?")))
-            grid.add_row("", marked_excerpts(pair["differs"], pair["changes"]))
+            differs = marked_difference(pair["text_of_match"], pair["difference"])
+            differs.truncate(_SHOWN, overflow="ellipsis")
+            grid.add_row("", differs)
         console.print(grid)
     if steps:
         console.print("\n[-only in the match-] {+only in the page+}", style="dim")

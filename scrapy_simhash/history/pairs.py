@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, func, literal, select
@@ -12,7 +11,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.hashes import similarity_of
-from scrapy_simhash.history.pages import Place, read_texts, read_values
+from scrapy_simhash.history.pages import NOTHING, Content, Place, read_contents
 from scrapy_simhash.history.query import (
     LONGEST_URL,
     NamespaceRow,
@@ -71,23 +70,23 @@ def _address(table: Any, name: str) -> list[ColumnElement[Any]]:
 
 def read_dropped(database: Database, namespace: NamespaceRow, run: int) -> Iterator[list[Pair]]:
     """The duplicates of a run in their order, some at a time."""
-    row = drop_columns
+    drop = drop_columns
     query = (
         select(
-            *(row.id, row.claim, row.run, row.created, row.action, row.compared_by),
-            *(row.similarity, row.estimated, literal("").label("differs")),
+            *(drop.id, drop.claim, drop.run, drop.created, drop.action, drop.compared_by),
+            *(drop.similarity, drop.estimated, literal("").label("differs")),
             *_address(schema.duplicates, ""),
             *_address(schema.claims, "other_"),
         )
         .select_from(drops_with_claims)
         .where(*drops_of(namespace, run))
     )
-    for rows in read_in_pages(database, query, row.id, _PAGE):
+    for rows in read_in_pages(database, query, drop.id, _PAGE):
         places = [((one.claim, one.id), (one.claim, 0)) for one in rows]
-        values = read_values(database, namespace, {place for both in places for place in both})
+        kept = read_contents(database, namespace, {place for both in places for place in both})
         yield [
-            _pair(one, values, both, (one.similarity, one.estimated), number=one.id)
-            for one, both in zip(rows, places, strict=True)
+            _pair(row, kept, both, (row.similarity, row.estimated), number=row.id)
+            for row, both in zip(rows, places, strict=True)
         ]
 
 
@@ -95,39 +94,37 @@ def read_kept(
     database: Database, namespace: NamespaceRow, run: int, scheme: Scheme
 ) -> Iterator[list[Pair]]:
     """The items that a run kept although another one is similar, in their order."""
-    row = claim_columns
-    is_other = (_others.c.namespace == row.namespace) & (_others.c.id == row.beside)
+    claim = claim_columns
+    is_other = (_others.c.namespace == claim.namespace) & (_others.c.id == claim.beside)
     query: Select[Any] = (
         select(
-            *(row.id, row.beside, row.run, row.created, row.compared_by, row.differs),
-            *(row.fingerprint, row.minhash, literal("kept").label("action")),
+            *(claim.id, claim.beside, claim.run, claim.created, claim.compared_by, claim.differs),
+            *(claim.fingerprint, claim.minhash, literal("kept").label("action")),
             _others.c.fingerprint.label("other_fingerprint"),
             _others.c.minhash.label("other_minhash"),
             *_address(schema.claims, ""),
             *_address(_others, "other_"),
         )
         .select_from(schema.claims.outerjoin(_others, is_other & is_valid(_others)))
-        .where(*claims_of(namespace, run), row.differs.is_not(None))
+        .where(*claims_of(namespace, run), claim.differs.is_not(None))
     )
-    for rows in read_in_pages(database, query, row.id, _PAGE):
+    for rows in read_in_pages(database, query, claim.id, _PAGE):
         places = [((one.id, 0), (one.beside or 0, 0)) for one in rows]
-        wanted = {place for both in places for place in both}
-        values = read_values(database, namespace, wanted)
-        measure = partial(_similarity, read_texts(database, namespace, wanted), scheme)
+        kept = read_contents(database, namespace, {place for both in places for place in both})
         yield [
-            _pair(one, values, both, measure(one, *both))
-            for one, both in zip(rows, places, strict=True)
+            _pair(row, kept, both, _similarity(kept, scheme, row, both))
+            for row, both in zip(rows, places, strict=True)
         ]
 
 
 def _pair(
     row: Any,
-    values: Mapping[Place, Mapping[str, str]],
+    kept: Mapping[Place, Content],
     places: tuple[Place, Place],
     near: tuple[float, bool],
     number: int = 0,
 ) -> Pair:
-    mine, theirs = (values.get(place, {}) for place in places)
+    mine, theirs = (kept.get(place, NOTHING).values for place in places)
     other = None if row.other_key is None else address_of(row.other_key, row.other_url)
     return Pair(
         row.action,
@@ -153,12 +150,12 @@ def differing(
 
 
 def _similarity(
-    texts: Mapping[Place, str], scheme: Scheme, row: Any, here: Place, there: Place
+    kept: Mapping[Place, Content], scheme: Scheme, row: Any, places: tuple[Place, Place]
 ) -> tuple[float, bool]:
     """The similarity of two stored items, and whether it is an estimate."""
-    both: Sequence[str] = [texts[place] for place in (here, there) if place in texts]
-    if len(both) == 2:
-        a, b = (scheme.sketch(text).shingles for text in both)
+    here, there = (kept.get(place, NOTHING).text for place in places)
+    if here and there:
+        a, b = (scheme.sketch(text).shingles for text in (here, there))
         if a is not None and b is not None:
             return jaccard(a, b), False
     if row.minhash is not None and row.other_minhash is not None:
