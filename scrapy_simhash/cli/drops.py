@@ -34,7 +34,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
     add_lines(parser)
-    add_run(parser, "of run N (default: the newest)")
+    add_run(
+        parser, "of run N (default: the newest); what a later run dropped again belongs to that one"
+    )
     parser.add_argument(
         "--kept",
         action="store_true",
@@ -63,7 +65,7 @@ def run(project: Project, options: Namespace) -> None:
     named = ", ".join(repr(namespace.name) for namespace in namespaces)
     shown = ", ".join(f"{count:,} {_action(action)}" for action, count in counts.items())
     if options.kept:
-        shown = f"{shown or 'nothing'} although another item is similar"
+        shown = f"{shown or 'nothing kept'} although another item is similar"
         more = "If a field is irrelevant, name it in SIMHASH_IGNORE_FIELDS"
     else:
         shown = shown or "nothing dropped"

@@ -77,7 +77,9 @@ class CrawlEnd:
             return
         unique, duplicates = stats.get("unique"), stats.get("duplicates")
         has_more = (duplicates or dropped) and run
-        more = ("To list them", f"drops --run {run}") if has_more else ("More", "stats")
+        more = (
+            ("What was dropped, and why", f"drops --run {run}") if has_more else ("More", "stats")
+        )
         logger.info(
             "%d checked, %d kept, %d dropped: %d unique, %d %s%s. %s: %s",
             checked,
@@ -188,11 +190,10 @@ class CrawlEnd:
         if set(found) > {"new"} or (found and "new" not in found):
             shown = ", ".join(f"{count:,} {name}" for count, name in counts)
             run, namespace = self.worker.figures.run, quote(self._namespace)
-            logger.info(
-                "Compared with earlier crawls: %s. To list them: %s",
-                shown,
-                self._command(f"changes --run {run} --namespace {namespace}"),
-            )
+            command = self._command(f"changes --run {run} --namespace {namespace}")
+            # What is unchanged is not listed.
+            more = f". To list them: {command}" if set(found) > {"unchanged"} else ""
+            logger.info("Compared with earlier crawls: %s%s", shown, more)
         for name, count in self.stats.below("changed_alone/").items():
             is_told = name.startswith((PAGE, "(")) or name_of(name).marks & {*TELLING, "title"}
             if count >= _MANY and count * 2 > found["changed"] and not is_told:

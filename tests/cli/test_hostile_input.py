@@ -187,7 +187,7 @@ def test_what_is_no_database_is_left_as_it_is(call, tmp_path, content) -> None:
 
 def test_a_folder_is_no_database(call, tmp_path) -> None:
     one_line(call("stats", "--database", tmp_path), str(tmp_path), "can't be opened")
-    one_line(call("stats", "--database", ""), "no index")
+    one_line(call("stats", "--database", ""), "not a database URL")
 
 
 def test_a_database_that_is_cut_is_damaged(call, database) -> None:

@@ -28,7 +28,7 @@ async def test_the_log_counts_what_was_kept_and_dropped(tmp_path, caplog):
     assert "/min)" in often[-1]
     assert last[0] == (
         "5 checked, 4 kept, 1 dropped: 3 unique, 1 near-duplicate, 1 not comparable. "
-        "To list them: scrapy simhash drops --run 1"
+        "What was dropped, and why: scrapy simhash drops --run 1"
     )
     assert last[1] == (
         "Kept although another item is similar: 1, as these fields differ: page:heading 1. "
