@@ -53,7 +53,7 @@ def test_the_last_line_says_what_to_run_next(call, database):
     assert err.startswith("Run 1 of 'news': 2 dropped. ")
     assert "scrapy simhash restore --run 1" in err
     assert "scrapy simhash drops --kept --run 1" in err
-    assert "nothing although" in call("drops", "--kept", "--database", database)[2]
+    assert "nothing kept although" in call("drops", "--kept", "--database", database)[2]
 
 
 def test_the_newest_run_is_listed_or_another_one(call, database):
