@@ -57,9 +57,8 @@ def findings(subject: Subject) -> Iterator[Finding]:
 
     repeats = Counter(map(how, subject.drops))
     examples = {how(drop): (drop.url, drop.original or "") for drop in subject.drops}
-    outcome = "repeated"
     for what, count in repeats.most_common(_MOST):
-        yield found(outcome, what, count, how=what)._replace(example=examples[what])
+        yield found("repeated", what, count, how=what)._replace(example=examples[what])
     pairs = {pair.differs: (pair.url, pair.other or "") for pair in reversed(subject.kept.pairs)}
     for name, count in subject.kept.counts[:_MOST]:
         finding = found("kept", in_words(name), count, action="kept", field=field_label(name))

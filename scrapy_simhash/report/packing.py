@@ -120,7 +120,9 @@ def _dropped(subject: Subject) -> Iterator[_Row]:
 def _kept(subject: Subject) -> Iterator[_Row]:
     for pair in subject.kept.pairs:
         beside = pair.beside or 0  # null only in a damaged database
-        url, other = pair.url or f"item {pair.claim}", pair.other or f"item {beside}, deleted"
+        url, other = pair.url or f"item {pair.claim}", pair.other or f"item {beside}"
+        if pair.other is None:
+            other += ", deleted"
         near, about = pair.similarity, "about " if pair.estimated else ""
         if near is None:
             near, about = subject.threshold, "at least "

@@ -88,8 +88,10 @@ def remarks(subject: Subject) -> Iterator[str]:
         )
     elif dropped and subject.is_trial:
         yield "Nothing would be lost: the original of each would be stored."
+    elif pending := sum(row.pending for row in subject.runs):
+        yield f"{pending:,} {plural(pending, 'item')} not known to be stored yet."
     elif dropped:
-        yield f"Nothing was lost: the original of each is stored{_restorable(subject)}."
+        yield f"Nothing was lost: the original of each was stored{_restorable(subject)}."
     if better := int(stats.get("duplicates/better", 0)):
         are = "duplicate is better than its" if better == 1 else "duplicates are better than their"
         # The index of a trial is deleted, so no command can read it.

@@ -11,7 +11,9 @@ from scrapy_simhash.history.drops import SAME
 from scrapy_simhash.report.verdict import in_sentences
 
 
-def subject(stats, counts=None, *, kept=(), sites=(), orphans=0, is_trial=False, items=True):
+def subject(
+    stats, counts=None, *, kept=(), sites=(), orphans=0, pending=0, is_trial=False, items=True
+):
     drops = [
         SimpleNamespace(id=number, url=url, original=original, action="drop")
         for number, (url, original) in enumerate(sites)
@@ -21,7 +23,7 @@ def subject(stats, counts=None, *, kept=(), sites=(), orphans=0, is_trial=False,
         counts=Counter(counts or {}),
         is_trial=is_trial,
         kept=SimpleNamespace(counts=list(kept)),
-        runs=[SimpleNamespace(orphans=orphans)],
+        runs=[SimpleNamespace(orphans=orphans, pending=pending)],
         learned=[],
         drops=drops,
         duplicates=drops,
@@ -46,7 +48,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                     "same site as their original, 1 from another."
                 ),
                 (
-                    "Nothing was lost: the original of each is stored, and `scrapy simhash "
+                    "Nothing was lost: the original of each was stored, and `scrapy simhash "
                     "restore` returns each dropped item."
                 ),
             ],
@@ -59,10 +61,17 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                     "their original."
                 ),
                 (
-                    "Nothing was lost: the original of each is stored, and `scrapy simhash "
+                    "Nothing was lost: the original of each was stored, and `scrapy simhash "
                     "restore` returns 1 of the dropped items."
                 ),
                 "Compared with earlier crawls: 2 new, 1 removed.",
+            ],
+        ),
+        (
+            subject({"checked": 10}, {"drop": 3}, pending=1),
+            [
+                "10 items checked: 3 duplicates dropped (30.0%).",
+                "1 item not known to be stored yet.",
             ],
         ),
         (
@@ -74,7 +83,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                 ),
                 "4 more dropped because they had not changed since an earlier visit.",
                 (
-                    "Nothing was lost: the original of each is stored, and `scrapy simhash "
+                    "Nothing was lost: the original of each was stored, and `scrapy simhash "
                     "restore` returns each dropped item."
                 ),
             ],
@@ -92,7 +101,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             subject({"checked": 4, "pages/skipped": 2}, {"skip": 2}),
             [
                 "4 items and pages checked: 2 duplicates dropped (50.0%).",
-                "Nothing was lost: the original of each is stored.",
+                "Nothing was lost: the original of each was stored.",
             ],
         ),
         (
