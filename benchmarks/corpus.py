@@ -46,7 +46,7 @@ from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches, row_type
 from scrapy_simhash.corpus.workers import usable_cores
-from scrapy_simhash.db.schema import TEXT
+from scrapy_simhash.db.values import TEXT
 from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.density import density
 from scrapy_simhash.text.html import decode, parse_html

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Action, ArgumentParser
 from pathlib import Path
 
-from scrapy_simhash.cli.command import COMMANDS, _module
+from scrapy_simhash.cli.parser import COMMANDS, module_of
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
@@ -97,7 +97,7 @@ def page() -> str:
 def parser_of(command: str) -> ArgumentParser:
     """A parser that has the arguments of a command, and no others."""
     parser = ArgumentParser(prog=f"scrapy simhash {command}", add_help=False)
-    _module(command).add_arguments(parser)
+    module_of(command).add_arguments(parser)
     return parser
 
 

@@ -25,3 +25,7 @@ class IndexUnusable(IndexUnavailable):
 
 class NamespaceGone(IndexUnavailable):
     """The namespace was reset by another process."""
+
+
+class NotFound(LookupError):
+    """There is no such namespace, run or page; or there are several namespaces to choose from."""

@@ -31,7 +31,7 @@ from scrapy_simhash.corpus.candidates import FEW
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Part, Sketches, make_part, row_type
-from scrapy_simhash.db.secret import secret_of
+from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.index.batch import KeyRow, identity_hash, keys_of, slotted
 from scrapy_simhash.index.verdict import Document, FactsMode

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from itertools import count
 from typing import Any
 
-from scrapy_simhash.db.schema import CONFIRMED, EXACT, TEXT
+from scrapy_simhash.db.values import CONFIRMED, EXACT, TEXT
 from scrapy_simhash.index.decide import decide, of_group, stands_for
 from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.verdict import Row

@@ -17,7 +17,7 @@ from sources import PACKAGE, ROOT, trees
 ORDER = (
     "durable exceptions loading native signals visible < features < item text < simhash < keys"
     " < classic < db < index < history < report feed < corpus < spark crawl < cli monitors"
-    " < scrapy_simhash"
+    " < scrapy_simhash __main__"
 )
 FLOOR = {name: floor for floor, names in enumerate(ORDER.split("<")) for name in names.split()}
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from scrapy_simhash.index.namespace import check_name
+from scrapy_simhash.db.values import check_name
 from scrapy_simhash.item.quality import criteria_of
 
 # The largest integer that databases store.

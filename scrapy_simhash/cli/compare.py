@@ -17,9 +17,9 @@ from scrapy_simhash.cli.output import (
     marked_difference,
     open_console,
     print_facts,
-    print_json,
     text_changes,
 )
+from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.cli.sources import Source, read_sources
 from scrapy_simhash.crawl.settings import Settings

@@ -11,12 +11,12 @@ from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 
 from scrapy_simhash.cli.arguments import add_json, add_prefer, positive
-from scrapy_simhash.cli.output import print_json, progress_bar
+from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
 from scrapy_simhash.corpus.plain import PlainItems
 from scrapy_simhash.corpus.workers import Sketcher
-from scrapy_simhash.db.secret import secret_of
+from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import open_new
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
 from scrapy_simhash.feed.open import find_files, identity_of, open_source
@@ -234,6 +234,11 @@ def _names(project: Project, options: Namespace, name: str) -> Sequence[str] | N
 @contextmanager
 def _shown() -> Iterator[Callable[[str, int], None]]:
     """Show the phase, and the number of items done."""
+    if not sys.stderr.isatty():
+        yield lambda phase, done: None
+        return
+    from scrapy_simhash.cli.output import progress_bar  # noqa: PLC0415 - takes long to import
+
     with progress_bar() as progress:
         task = progress.add_task("Sketching", total=None)
         yield lambda phase, done: progress.update(task, completed=done, description=phase)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run
 from scrapy_simhash.cli.output import VALUE, format_similarity, in_values, write_lines
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.db.schema import EXACT, PAGE
+from scrapy_simhash.db.values import EXACT, PAGE
 from scrapy_simhash.history.drops import SAME
 from scrapy_simhash.history.namespaces import find_run
 from scrapy_simhash.history.pairs import Pair, read_dropped, read_kept

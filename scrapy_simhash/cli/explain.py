@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 
 from scrapy_simhash.cli.arguments import add_json
-from scrapy_simhash.cli.output import print_json
+from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.visible import visible
 

@@ -8,17 +8,15 @@ import traceback
 from argparse import Namespace
 from typing import Any
 
-from scrapy.settings import Settings as ScrapySettings
-
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
+    NotFound,
     SchemaMismatch,
     SchemeMismatch,
     SettingError,
 )
 from scrapy_simhash.feed.source import FeedError
-from scrapy_simhash.history.namespaces import NotFound
 from scrapy_simhash.visible import visible, without_passwords
 
 # Errors of the user, the project or the machine. All others are bugs: a LookupError or TypeError
@@ -35,7 +33,7 @@ _EXPECTED = (
 )
 
 
-def main(command: Any, settings: ScrapySettings, options: Namespace) -> int:
+def main(command: Any, settings: Any, options: Namespace) -> int:
     """Run a command.
 
     Args:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from argparse import Namespace
@@ -23,11 +22,12 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from scrapy_simhash.cli.printing import json_line
 from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.report.difference import LONGEST, Change, difference
 from scrapy_simhash.simhash.measure import similarity_at
-from scrapy_simhash.visible import iso_time, plural, shortened, visible, without_passwords
+from scrapy_simhash.visible import plural, shortened, visible, without_passwords
 
 _One = TypeVar("_One")
 
@@ -37,9 +37,6 @@ _FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S
 
 #: Characters shown of a value.
 VALUE = 60
-
-# Times, as seconds since the epoch.
-_TIMES = {"closed", "created", "first_seen", "heartbeat", "opened", "recovered", "seen"}
 
 
 class _Console(Console):
@@ -89,28 +86,6 @@ def print_facts(rows: Mapping[str, str | None], title: str | None = None) -> Non
         if value is not None:
             table.add_row(name, Text(value))
     open_console().print(table)
-
-
-def print_json(value: Any) -> None:
-    """Print a JSON document, without the passwords of URLs, and with readable times."""
-    document = json.dumps(_with_times(value), ensure_ascii=False, indent=2)
-    shown = visible(without_passwords(document))
-    sys.stdout.buffer.write(shown.encode() + b"\n")
-    sys.stdout.buffer.flush()
-
-
-def _with_times(value: Any, name: str = "") -> Any:
-    if isinstance(value, dict):
-        return {key: _with_times(one, key) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_with_times(one) for one in value]
-    return iso_time(value) if isinstance(value, float) and name in _TIMES else value
-
-
-def json_line(value: Any) -> bytes:
-    """A JSON document in one line, with all values unchanged."""
-    # Control characters are escaped: they could harm a terminal or an editor.
-    return visible(json.dumps(value, ensure_ascii=False)).encode() + b"\n"
 
 
 @contextmanager

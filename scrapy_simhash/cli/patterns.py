@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.cli.arguments import add_database, add_json, output_file, positive
-from scrapy_simhash.cli.output import open_console, print_json, working
+from scrapy_simhash.cli.output import open_console, working
+from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.durable import open_new
 from scrapy_simhash.history.patterns import LEAST, Pattern, read_patterns, repeating

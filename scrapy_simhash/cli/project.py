@@ -6,18 +6,19 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-
-from scrapy.settings import Settings as ScrapySettings
-from sqlalchemy.engine import URL
+from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.db.engine import check_url, sqlite_file
-from scrapy_simhash.db.transactions import Database, drop_tables
-from scrapy_simhash.history.namespaces import choose_namespace, find_run, read_namespaces
-from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import FactsMode
+
+# Databases take long to import, and some commands need none.
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
+
+    from scrapy_simhash.db.transactions import Database
+    from scrapy_simhash.history.query import NamespaceRow
+    from scrapy_simhash.index.index import Index
 
 
 class CommandError(Exception):
@@ -36,7 +37,7 @@ def _user_errors() -> Iterator[None]:
 class Project:
     """The settings of the project, and its database."""
 
-    def __init__(self, settings: ScrapySettings, options: Namespace) -> None:
+    def __init__(self, settings: Any, options: Namespace) -> None:
         self.scrapy = settings
         self.settings = Settings.read(settings)
         self._url: str | None = getattr(options, "database", None)
@@ -53,12 +54,17 @@ class Project:
         """The database of the command line, of the settings, or the project's own file."""
         if self._url is None:
             return self.settings.locate_database()
+        from scrapy_simhash.db.engine import check_url  # noqa: PLC0415
+
         with _user_errors():
             return check_url(self._url)
 
     @contextmanager
     def database(self) -> Iterator[Database]:
         """The database, which must exist."""
+        from scrapy_simhash.db.engine import sqlite_file  # noqa: PLC0415
+        from scrapy_simhash.db.transactions import Database  # noqa: PLC0415
+
         url = self.database_url
         if (path := sqlite_file(url)) is not None and not path.exists():
             hint = "; crawl first, or use --database" if self._url is None else ""
@@ -78,6 +84,8 @@ class Project:
     @contextmanager
     def namespace(self) -> Iterator[tuple[Database, NamespaceRow]]:
         """The database and the chosen namespace."""
+        from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
+
         with self.database() as database:
             yield database, choose_namespace(database, self.name)
 
@@ -87,17 +95,21 @@ class Project:
 
         Without a number it is the newest run. A run may use several namespaces.
         """
+        from scrapy_simhash.history import namespaces  # noqa: PLC0415
+
         with self.database() as database:
-            if self.name is None and len(read_namespaces(database)) > 1:
-                number, (found, *more) = find_run(database, None, run)
+            if self.name is None and len(namespaces.read_namespaces(database)) > 1:
+                number, (found, *more) = namespaces.find_run(database, None, run)
                 others = f" (others: {', '.join(one.name for one in more)})" if more else ""
                 print(f"Namespace {found.name!r} of run {number}{others}", file=sys.stderr)
                 yield database, found
             else:
-                yield database, choose_namespace(database, self.name)
+                yield database, namespaces.choose_namespace(database, self.name)
 
     def drop_tables(self) -> None:
         """Drop our tables, whatever version made them."""
+        from scrapy_simhash.db.transactions import drop_tables  # noqa: PLC0415
+
         drop_tables(self.database_url, self.settings.engine_options)
 
     def plan(self, secret: bytes, facts: FactsMode | None = None) -> Plan:

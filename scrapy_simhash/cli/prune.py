@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from scrapy_simhash.cli.arguments import add_database, add_json, positive
-from scrapy_simhash.cli.output import print_json, working
+from scrapy_simhash.cli.output import working
+from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.index.upkeep import expire_changes, expire_claims, expire_duplicates

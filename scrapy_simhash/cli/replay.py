@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.db.schema import EXACT
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.hashes import similarity_of
 from scrapy_simhash.history.documents import Documents

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from scrapy_simhash.cli.arguments import add_database, add_json
-from scrapy_simhash.cli.output import print_json
+from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.index.learned import read_learned

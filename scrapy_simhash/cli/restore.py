@@ -17,7 +17,8 @@ from scrapy_simhash.cli.arguments import (
     positive,
     seconds,
 )
-from scrapy_simhash.cli.output import json_line, lines_to, progress_bar
+from scrapy_simhash.cli.output import lines_to, progress_bar
+from scrapy_simhash.cli.printing import json_line
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.better import better_items

@@ -21,14 +21,15 @@ from scrapy_simhash.cli.output import (
     marked_difference,
     open_console,
     print_facts,
-    print_json,
     text_changes,
     working,
 )
+from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.drops import SAME, Drop
-from scrapy_simhash.history.namespaces import NotFound, choose_namespace, read_namespaces
+from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces
 from scrapy_simhash.history.pages import (
     PageHistory,
     Place,

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from scrapy import Request, Spider
-from scrapy.crawler import AsyncCrawlerProcess
-from scrapy.http import Response
-from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.settings import Settings
@@ -48,7 +42,7 @@ class Source:
 def read_sources(project: Project, names: Sequence[str]) -> list[Source]:
     """Read URLs and files. Content that begins with "<" is a page, all other a text."""
     urls = [name for name in names if name.startswith(("http://", "https://"))]
-    pages = _download(project.scrapy, urls) if urls else {}
+    pages = _download(project, urls) if urls else {}
     sources = []
     for name in names:
         if name in pages:
@@ -94,38 +88,9 @@ def _page(settings: Settings, name: str, url: str, content: bytes) -> Source:
     )
 
 
-class _Downloads(Spider):
-    """Downloads pages with the project's settings."""
+def _download(project: Project, urls: Sequence[str]) -> dict[str, bytes]:
+    if isinstance(project.scrapy, dict):
+        raise CommandError(f"{urls[0]}: to download pages, call scrapy simhash")
+    from scrapy_simhash.cli.downloads import download  # noqa: PLC0415 - imports Scrapy
 
-    name = "simhash"
-    urls: list[str]
-    bodies: dict[str, bytes]
-
-    async def start(self) -> Any:
-        for url in self.urls:
-            yield Request(url, self.parse, cb_kwargs={"asked": url}, dont_filter=True)
-
-    def parse(self, response: Response, asked: str) -> None:
-        self.bodies[asked] = response.body
-
-
-def _download(settings: ScrapySettings, urls: Iterable[str]) -> dict[str, bytes]:
-    bodies: dict[str, bytes] = {}
-    quiet = settings.copy()
-    quiet.setdict(
-        {
-            "SIMHASH_ENABLED": False,
-            "ITEM_PIPELINES": {},
-            "FEEDS": {},
-            "LOG_LEVEL": "ERROR",
-            "TELNETCONSOLE_ENABLED": False,
-        },
-        priority="cmdline",
-    )
-    process = AsyncCrawlerProcess(quiet)
-    process.crawl(_Downloads, urls=list(urls), bodies=bodies)
-    process.start()
-    for url in urls:
-        if url not in bodies:
-            raise ConnectionError(f"{url} could not be downloaded")
-    return bodies
+    return download(project.scrapy, urls)

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from scrapy_simhash import native
 from scrapy_simhash.cli.arguments import add_database, add_json
-from scrapy_simhash.cli.output import open_console, print_facts, print_json, working
+from scrapy_simhash.cli.output import open_console, print_facts, working
+from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces, read_runs

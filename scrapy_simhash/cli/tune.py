@@ -17,15 +17,15 @@ from scrapy_simhash.cli.arguments import add_database, add_json, add_run, not_ne
 from scrapy_simhash.cli.output import (
     marked_difference,
     open_console,
-    print_json,
     progress_bar,
     text_changes,
 )
+from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.replay import Level, Replay, Similarities, levels, replay
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.documents import Documents, read_documents
-from scrapy_simhash.history.namespaces import NotFound
 from scrapy_simhash.history.pages import read_texts, read_urls
 from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.learned import read_learned

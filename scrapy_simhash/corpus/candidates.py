@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
-from scrapy_simhash.db.schema import EXACT
+from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.simhash.measure import hamming
 
 #: All pairs of documents that share a key are listed if these are at most so many. Hot keys have

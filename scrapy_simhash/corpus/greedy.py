@@ -21,11 +21,11 @@ from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.batch import fingerprint_key
 from scrapy_simhash.index.decide import decide
-from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.index.visits import Decision
+from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import common, hamming, similarity_at
 
 # Decisions between two reports of progress; rows to cache, and shingles: 16 MiB.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Part, row_type
-from scrapy_simhash.db.schema import TEXT
+from scrapy_simhash.db.values import TEXT
 from scrapy_simhash.features.tokens import fold_table
 from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.item.content import MIN_PROSE

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.db.schema import CONFIRMED
-from scrapy_simhash.db.statements import storable
+from scrapy_simhash.db.values import CONFIRMED, storable
 from scrapy_simhash.index.batch import digest_of, how_compared, identity_hash, whole_key
 from scrapy_simhash.index.verdict import Document, Row
 from scrapy_simhash.item.facts import Facts

@@ -9,8 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from scrapy_simhash.db.secret import secret_of
-from scrapy_simhash.index.namespace import check_name
+from scrapy_simhash.db.values import check_name, secret_of
 from scrapy_simhash.item.quality import Criterion, criteria_of
 from scrapy_simhash.visible import shortened
 

@@ -8,35 +8,33 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
-
-from scrapy import Spider
-from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
-from scrapy.settings import BaseSettings
-from scrapy.utils.conf import closest_scrapy_cfg
-from scrapy.utils.project import data_path
-from sqlalchemy.engine import URL
 
 from scrapy_simhash.crawl import checks
 from scrapy_simhash.crawl.checks import Compare
 from scrapy_simhash.crawl.fields import Fields, irrelevant
-from scrapy_simhash.db.engine import check_url, sqlite_file
-from scrapy_simhash.db.passwords import shown_url
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.durable import sync_folders
 from scrapy_simhash.exceptions import IndexUnusable, SettingError
-from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import FactsMode, Known, Verdict
 from scrapy_simhash.item.quality import Criterion
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
 from scrapy_simhash.simhash.scheme import Scheme, load_scheme, longest_text
 from scrapy_simhash.text.extractor import Extractor, load_extractor
 from scrapy_simhash.visible import shortened
+
+# Commands that need neither a crawl nor a database import neither: both take long.
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+    from sqlalchemy.engine import URL
+
+    from scrapy_simhash.db.transactions import Database
+    from scrapy_simhash.index.index import Index
+    from scrapy_simhash.index.runs import Run
 
 #: Seconds; SIMHASH_EXPIRE is in days.
 DAY = 86400
@@ -55,6 +53,14 @@ def _setting(default: Any, check: Callable[[Any], Any], *, is_secret: bool = Fal
     return field(repr=not is_secret, metadata=metadata)
 
 
+def _checked_url(given: Any) -> URL | None:
+    if not given:
+        return None
+    from scrapy_simhash.db.engine import check_url  # noqa: PLC0415
+
+    return check_url(given)
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of a crawl, checked. The fields are named after the settings."""
@@ -62,9 +68,7 @@ class Settings:
     _of: ClassVar[WeakKeyDictionary[Crawler, Settings]] = WeakKeyDictionary()
 
     enabled: bool = _setting(True, checks.flag)
-    database_url: URL | None = _setting(
-        None, lambda given: check_url(given) if given else None, is_secret=True
-    )
+    database_url: URL | None = _setting(None, _checked_url, is_secret=True)
     engine_options: Mapping[str, Any] = _setting({}, checks.mapping, is_secret=True)
     secret: str | None = _setting(None, checks.optional(checks.secret), is_secret=True)
     namespace: str = _setting("{spider}", checks.namespace)
@@ -183,11 +187,16 @@ class Settings:
         """The URL of the database; by default a file in the data folder of the project."""
         if self.database_url is not None:
             return self.database_url
+        from sqlalchemy.engine import URL  # noqa: PLC0415
+
         return URL.create("sqlite", database=str(_default_file(make_folder=make_folder)))
 
     @property
     def shown_database(self) -> str:
         """The path of the database, or its URL without the password."""
+        from scrapy_simhash.db.engine import sqlite_file  # noqa: PLC0415
+        from scrapy_simhash.db.passwords import shown_url  # noqa: PLC0415
+
         url = self.locate_database()
         if (path := sqlite_file(url)) is not None:
             return str(path.absolute())
@@ -195,6 +204,8 @@ class Settings:
 
     def open_database(self) -> Database:
         """The database of earlier crawls."""
+        from scrapy_simhash.db.transactions import Database  # noqa: PLC0415
+
         return Database(
             self.locate_database(),
             options=self.engine_options,
@@ -204,6 +215,8 @@ class Settings:
 
     def open_index(self, database: Database, namespace: str, run: Run | None = None) -> Index:
         """The index of a namespace."""
+        from scrapy_simhash.index.index import Index  # noqa: PLC0415
+
         return Index(
             database,
             namespace=namespace,
@@ -232,6 +245,10 @@ _ENDS = [one.name.upper() for one in fields(Settings)]
 
 def _default_file(*, make_folder: bool) -> Path:
     """The file of the project; without a scrapy.cfg, one in the current folder."""
+    from scrapy.exceptions import NotConfigured  # noqa: PLC0415
+    from scrapy.utils.conf import closest_scrapy_cfg  # noqa: PLC0415
+    from scrapy.utils.project import data_path  # noqa: PLC0415
+
     folder = Path(".scrapy", "simhash")
     try:
         # Raised where there are settings, but no scrapy.cfg.

@@ -22,6 +22,7 @@ from scrapy_simhash.crawl.scrapy_internals import is_crawl, keep_old_feeds, refu
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
+from scrapy_simhash.db.values import check_name
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
     IndexUnusable,
@@ -29,7 +30,6 @@ from scrapy_simhash.exceptions import (
     SchemeMismatch,
     SettingError,
 )
-from scrapy_simhash.index.namespace import check_name
 from scrapy_simhash.visible import plural
 
 logger = logging.getLogger(__name__)

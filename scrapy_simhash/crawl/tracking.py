@@ -16,7 +16,7 @@ from scrapy.http import Response
 from scrapy_simhash.crawl.checks import COMPARE, Compare
 from scrapy_simhash.crawl.scrapy_internals import release_tree
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.index.namespace import check_name
+from scrapy_simhash.db.values import check_name
 from scrapy_simhash.index.verdict import Document, Verdict, random_number
 from scrapy_simhash.visible import shortened
 

@@ -30,14 +30,8 @@ from sqlalchemy.dialects import mysql
 #: The version of these tables, to be raised with every change. Others are refused.
 VERSION = 9
 
-#: States of a claim.
-PENDING, CONFIRMED = 0, 1
-
 #: Which claims of a run are invalidated: those in a state below this number.
 NONE_INVALIDATED, PENDING_INVALIDATED, ALL_INVALIDATED = 0, 1, 2
-
-#: What a claim was compared by: its text, the whole item exactly, or the text of its page.
-TEXT, EXACT, PAGE = 0, 1, 2
 
 #: Characters that fit into a Text column of MariaDB if each takes four bytes.
 TEXT_LENGTH = 16_383

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from secrets import token_bytes
 
 from sqlalchemy import Connection, insert, select
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.values import SECRET_BYTES
 
-_BYTES = 16
-_MIN_CHARACTERS = 16
 _NAME = "secret"
 _stored = select(schema.meta.c.value).where(schema.meta.c.name == _NAME)
-
-
-def secret_of(given: str) -> bytes:
-    """The 16 bytes derived from a string of 16 characters or more.
-
-    Raises:
-        ValueError: it is not a string, or is shorter. The message does not repeat it.
-    """
-    if not isinstance(given, str) or len(given) < _MIN_CHARACTERS:
-        raise ValueError(f"a string of {_MIN_CHARACTERS} characters or more is wanted")
-    encoded = given.encode("utf-8", "surrogatepass")
-    return blake2b(encoded, digest_size=_BYTES, person=b"simhash secret").digest()
 
 
 def read_secret(connection: Connection, given: bytes | None = None) -> bytes:
@@ -37,6 +23,6 @@ def read_secret(connection: Connection, given: bytes | None = None) -> bytes:
     found = connection.scalar(_stored)
     if found is not None:
         return bytes.fromhex(found)
-    made = token_bytes(_BYTES) if given is None else given
+    made = token_bytes(SECRET_BYTES) if given is None else given
     connection.execute(insert(schema.meta).values(name=_NAME, value=made.hex()))
     return made

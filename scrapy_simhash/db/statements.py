@@ -91,11 +91,6 @@ def _name(parameter: Any) -> str:
     return name
 
 
-def storable(text: str, length: int | None = None) -> str:
-    """The text without NUL and lone surrogates, cut to a length: every engine can store it."""
-    return text[:length].replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-
-
 class CompiledStatement:
     """A statement that is compiled once per engine, since compiling costs more than executing.
 

@@ -39,7 +39,8 @@ from scrapy_simhash.db.lock import ON_LOCK
 from scrapy_simhash.db.lock_wait import Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords, shown_url
 from scrapy_simhash.db.pipeline import pipelined
-from scrapy_simhash.db.secret import read_secret, secret_of
+from scrapy_simhash.db.secret import read_secret
+from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (
     IndexUnavailable,

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, func, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import CONFIRMED, url_of
+from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import CONFIRMED
 from scrapy_simhash.history.drops import SAME
 from scrapy_simhash.history.query import (
     NamespaceRow,

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, union
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import CONFIRMED, url_of
+from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.namespaces import NotFound
+from scrapy_simhash.db.values import CONFIRMED
+from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.query import NamespaceRow, claim_columns, claims_of, read, read_in_pages
 from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import unpack_bytes

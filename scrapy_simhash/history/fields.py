@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import select
 
-from scrapy_simhash.db.schema import EXACT
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.history.drops import unpack_item
 from scrapy_simhash.history.pages import NOTHING, Content, Place
 from scrapy_simhash.history.query import NamespaceRow, claim_columns, drop_columns, drops_of, read

@@ -10,9 +10,10 @@ from sqlalchemy import ColumnElement, Row, ScalarSelect, Table, case, exists, fu
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import current_usage
-from scrapy_simhash.db.schema import PENDING
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import PENDING
+from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,
@@ -22,10 +23,6 @@ from scrapy_simhash.history.query import (
     read,
 )
 from scrapy_simhash.index.invalidated import invalidated_count, is_orphan
-
-
-class NotFound(LookupError):
-    """There is no such namespace, run or page; or there are several namespaces to choose from."""
 
 
 class RunRow(NamedTuple):

@@ -9,8 +9,9 @@ from sqlalchemy import ColumnElement, Row, Table, and_, func, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
-from scrapy_simhash.db.statements import is_in, storable
+from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import storable
 from scrapy_simhash.history.drops import SAME, Drop, select_drops
 from scrapy_simhash.history.query import (
     NamespaceRow,

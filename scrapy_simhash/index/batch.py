@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import EXACT, PAGE, TEXT
-from scrapy_simhash.db.statements import storable
+from scrapy_simhash.db.values import EXACT, PAGE, TEXT, storable
 from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.index.verdict import Claimant, Document, Duplicate, Row
 from scrapy_simhash.item.urls import site
@@ -233,8 +231,12 @@ def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -
     return Sketch(fingerprint, FEW_FEATURES, None)
 
 
-# Columns that claims and duplicates have in common.
-_SHARED = [name for name in Row._fields if name in schema.duplicates.c]
+@cache
+def _shared() -> list[str]:
+    """The columns that claims and duplicates have in common."""
+    from scrapy_simhash.db.schema import duplicates  # noqa: PLC0415 - a corpus has no database
+
+    return [name for name in Row._fields if name in duplicates.c]
 
 
 def duplicate_row(
@@ -246,7 +248,7 @@ def duplicate_row(
         duplicate.document, namespace=namespace, claimant=claimant, now=now, width=width
     )
     return {
-        **{name: getattr(mine, name) for name in _SHARED},
+        **{name: getattr(mine, name) for name in _shared()},
         "url": None if mine.url == mine.key else mine.url,
         "created": mine.created if duplicate.since is None else duplicate.since,
         "id": duplicate.id,

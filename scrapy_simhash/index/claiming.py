@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 from scrapy_simhash.db.connections import LARGEST_ROW
 from scrapy_simhash.db.lock import ask_lock
 from scrapy_simhash.db.pipeline import Answer
-from scrapy_simhash.db.statements import storable
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import storable
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index import writer_statements as sql
 from scrapy_simhash.index.batch import (

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from sqlalchemy import Connection
 
-from scrapy_simhash.db.schema import EXACT, PENDING
+from scrapy_simhash.db.values import EXACT, PENDING
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.batch import Batch
 from scrapy_simhash.index.decide import decide

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from scrapy_simhash.db.schema import EXACT
+from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.index.rule import Met, Rule, are_equal
 from scrapy_simhash.index.verdict import Place, Row
 from scrapy_simhash.index.visits import NO_VISITS, Decision, Near, Visits, judge

@@ -16,8 +16,8 @@ from typing import Any, Literal, Self
 from sqlalchemy.engine import URL
 
 from scrapy_simhash.db.engine import check_url
-from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.batch import Batch, bare_sketch
 from scrapy_simhash.index.claiming import execute

@@ -13,8 +13,9 @@ from typing import NamedTuple, Self
 from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.statements import CompiledStatement, storable
+from scrapy_simhash.db.statements import CompiledStatement
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import storable
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import AMOUNT

@@ -31,7 +31,6 @@ from scrapy_simhash.index.namespace import OpenNamespace
 from scrapy_simhash.index.queries import (
     BY_IDENTITY,
     BY_PLACE,
-    HOT_KEY,
     NOT_PREFETCHED,
     Details,
     Found,
@@ -46,7 +45,7 @@ from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import Claimant, Document, Row
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.blocks import Blocks
-from scrapy_simhash.keys.plan import choose_limits, load_keys
+from scrapy_simhash.keys.plan import HOT_KEY, choose_limits, load_keys
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import Scheme
 

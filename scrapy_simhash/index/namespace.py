@@ -12,8 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.secret import read_secret
-from scrapy_simhash.db.statements import storable
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import check_name, storable
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
 from scrapy_simhash.index.invalidated import invalidated_count
 from scrapy_simhash.visible import shortened
@@ -27,20 +27,6 @@ class OpenNamespace(NamedTuple):
     id: int
     plan: str
     created: float
-
-
-def check_name(name: str) -> str:
-    """Return the name of a namespace if every engine can store it.
-
-    Raises:
-        ValueError: it is empty, too long, or has a character that can't be stored.
-    """
-    if not 0 < len(name) <= 255 or storable(name) != name:
-        raise ValueError(
-            f"namespace {shortened(repr(name))}: allowed are 1 to 255 characters, without NUL and "
-            "lone surrogates"
-        )
-    return name
 
 
 def open_namespace(

@@ -27,13 +27,10 @@ from scrapy_simhash.db.statements import CompiledStatement, is_in, numbers_param
 from scrapy_simhash.features.hashes import distinct
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.verdict import Place, Row
+from scrapy_simhash.keys.plan import HOT_KEY
 
 if TYPE_CHECKING:
     from scrapy_simhash.index.batch import KeyRow
-
-#: A band shared by this many claims is hot: no more are stored under it. Otherwise a template that
-#: is on every page of a site would make each claim read all of them.
-HOT_KEY = 100
 
 #: The slot numbers of claims and of duplicates found by identity, and of the row of the newest
 #: learned field.

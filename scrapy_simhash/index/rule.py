@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scrapy_simhash.db.schema import PAGE
+from scrapy_simhash.db.values import PAGE
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.verdict import FactsMode, Known, Row
 from scrapy_simhash.keys.plan import choose_limits

@@ -20,8 +20,9 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, insert,
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import NONE_INVALIDATED, PENDING_INVALIDATED, TEXT_LENGTH
-from scrapy_simhash.db.statements import CompiledStatement, storable
+from scrapy_simhash.db.statements import CompiledStatement
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import storable
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.epochs import continued, read_visits
 from scrapy_simhash.index.process import host_id, register, unregister

@@ -10,7 +10,7 @@ from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from scrapy_simhash.db.schema import PENDING, TEXT
+from scrapy_simhash.db.values import PENDING, TEXT
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.quality import QualitySignals, address_of
 

@@ -47,7 +47,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
-from scrapy_simhash.db.schema import CONFIRMED, EXACT, PENDING
+from scrapy_simhash.db.values import CONFIRMED, EXACT, PENDING
 from scrapy_simhash.index.rule import Met, Rule, are_equal
 from scrapy_simhash.index.verdict import Place, Row, Status
 from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Table
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, lock
 from scrapy_simhash.db.pipeline import Answer
-from scrapy_simhash.db.schema import CONFIRMED, EXACT
+from scrapy_simhash.db.values import CONFIRMED, EXACT
 from scrapy_simhash.index import writer_statements as sql
 from scrapy_simhash.index.batch import KeyRow, exact_key, share_of
 from scrapy_simhash.index.budgets import UsageCounters

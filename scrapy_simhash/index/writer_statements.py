@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Table, bindparam, delete, func, literal_column, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import CONFIRMED
 from scrapy_simhash.db.statements import CompiledStatement, Insertion, is_in
+from scrapy_simhash.db.values import CONFIRMED
 
 #: What changes if a claim stands for a later document.
 TOUCHED = ("identity", "token", "visit", "epoch", "listing", "met")

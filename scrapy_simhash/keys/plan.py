@@ -9,6 +9,10 @@ from scrapy_simhash.keys.blocks import Blocks, blocks_for
 from scrapy_simhash.simhash.measure import limits
 from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
 
+#: A band shared by this many claims is hot: no more are stored under it. Otherwise a template that
+#: is on every page of a site would make each claim read all of them.
+HOT_KEY = 100
+
 
 def load_keys(id: str) -> Bands | Blocks:  # noqa: A002
     """Make keys from an id such as "bands 8x4" or "blocks 22+21+21"; ValueError for others."""

@@ -8,11 +8,12 @@ from itertools import islice
 from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.advice import LEAST, Advice, advise
 from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_window
 from scrapy_simhash.history.drops import SAME, Drop, count_drops, numbers_with_items, read_drops
 from scrapy_simhash.history.kept import KeptBeside, kept_beside, kept_times, nearest_kept
-from scrapy_simhash.history.namespaces import NotFound, RunRow, choose_namespace, read_runs
+from scrapy_simhash.history.namespaces import RunRow, choose_namespace, read_runs
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.learned import LearnedField, read_learned

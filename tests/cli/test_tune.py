@@ -14,7 +14,7 @@ from stored import changed
 
 from scrapy_simhash.cli import replay as tuning
 from scrapy_simhash.cli.replay import Similarities
-from scrapy_simhash.db.schema import CONFIRMED, TEXT
+from scrapy_simhash.db.values import CONFIRMED, TEXT
 from scrapy_simhash.history.documents import Documents, read_documents
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import Index

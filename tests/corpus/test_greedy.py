@@ -11,7 +11,7 @@ from loopback import prose
 
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.db.secret import secret_of
+from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.simhash.shingles import Shingles
 

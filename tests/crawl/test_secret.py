@@ -10,8 +10,8 @@ import pytest
 from loopback import InPhases, PageSpider, crawl, critical_lines, in_batch
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.simhash.scheme import key_part
 
 GIVEN = "correct horse battery"

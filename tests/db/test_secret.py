@@ -14,8 +14,9 @@ from servers import ENGINES, empty_database
 from sqlalchemy import delete, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.secret import read_secret, secret_of
+from scrapy_simhash.db.secret import read_secret
 from scrapy_simhash.db.transactions import Database, drop_tables
+from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.upkeep import reset_namespace

@@ -17,8 +17,8 @@ from lxml import etree, html
 
 from scrapy_simhash import Index
 from scrapy_simhash.crawl.quarantine import pack
-from scrapy_simhash.db.statements import storable
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import storable
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts

@@ -6,7 +6,7 @@ import pytest
 from loopback import prose
 from stored import fill
 
-from scrapy_simhash.db.schema import EXACT, PAGE, TEXT
+from scrapy_simhash.db.values import EXACT, PAGE, TEXT
 from scrapy_simhash.history.documents import read_documents
 from scrapy_simhash.history.drops import read_drops
 from scrapy_simhash.history.kept import kept_beside

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from decided import NEAR, Seen, Thing, kinds, one
 
-from scrapy_simhash.db.schema import CONFIRMED, PAGE, TEXT
+from scrapy_simhash.db.values import CONFIRMED, PAGE, TEXT
 from scrapy_simhash.index.decide import Decision, decide
 from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.simhash.measure import candidate_limit

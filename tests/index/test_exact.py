@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.runs import Run
@@ -158,7 +159,7 @@ def test_a_duplicate_is_remembered_as_what_it_is(open_: Callable[..., Index]) ->
     (verdict,) = ask(index, copy)
     index.execute(duplicates=[Duplicate(copy, verdict.match, "drop", b"{}", "dict")])
     stored = index.database.read(lambda c: c.execute(select(schema.duplicates)).one())
-    assert (stored.compared_by, stored.distance, stored.similarity) == (schema.EXACT, 0, 1)
+    assert (stored.compared_by, stored.distance, stored.similarity) == (EXACT, 0, 1)
     assert stored.minhash is None
 
 

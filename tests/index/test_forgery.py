@@ -11,7 +11,7 @@ import pytest
 from forger import Forger
 from loopback import prose
 
-from scrapy_simhash.db.secret import secret_of
+from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.keys.bands import bands_for

@@ -10,8 +10,8 @@ from servers import ENGINES
 from sqlalchemy import select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.statements import storable
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import storable
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Duplicate

@@ -25,8 +25,8 @@ from torture.rows import Row
 from scrapy_simhash.crawl.connection import CrawlDatabase
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.db.secret import secret_of
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.simhash.shingles import Shingles
