@@ -429,6 +429,8 @@ CASES: Mapping[str, Case] = ACROSS_SITES | ON_ONE_SITE | LISTS | LATER | NOT_COM
 
 #: Examples that the page leaves out: what comes, its verdict, and the reason.
 MORE = [
+    ("A copy whose item has its rank in a list", "dropped", "ranks and counts tell its state"),
+    ("The entries of a list, one place further down", "kept", "recognised by their URLs"),
     (
         "A press release on another site, with another id, section and view counter",
         "dropped",

@@ -44,11 +44,7 @@ _NUMBERS = re.compile(r"(?:page|seite|p[aá]gina|第)\s*\d+|(\d+)", re.IGNORECAS
 class PageText:
     """Reads a page: nothing before it is asked for, and each part once.
 
-    Args:
-        page: the page.
-        settings: how it is read.
-        secret: hashes depend on it.
-        crawl: returns when the crawl started, and the current time.
+    Hashes depend on the secret; `crawl` returns when the crawl started, and the current time.
     """
 
     def __init__(

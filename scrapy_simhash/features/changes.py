@@ -46,12 +46,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """How a text differs from an earlier one.
-
-    Attributes:
-        all: the changes, in the order of the new text.
-        length: the words of the shorter text.
-    """
+    """How a text differs from an earlier one, in its order; the words of the shorter text."""
 
     all: Sequence[Change]
     length: float

@@ -19,6 +19,13 @@ _COUNTS = (
     "|(?:no|keine|leave|add|write|be) .{0,30}"
 )
 _ANY = re.compile(".*", re.DOTALL)
+
+
+def listed(words: str) -> set[str]:
+    """The words of a list that is written as a text."""
+    return set(words.split())
+
+
 #: What is counted of a page or a post. Neither shares nor votes: both are also traded and cast.
 COUNTED = {
     *("view", "views", "read", "reads", "clicks", "like", "likes"),
@@ -38,10 +45,9 @@ LABELS = {
     *("сообщения", "сообщений"),
 }
 # These only in names and labels; in a text some are also traded and cast.
-_NAMED = {
-    *("bids", "bookmarks", "favorites", "favourites", "shares", "sold", "viewed", "visitors"),
-    *("visits", "votes", "downvotes"),
-}
+_NAMED = listed(
+    "bids bookmarks favorites favourites shares sold viewed visitors visits votes downvotes"
+)
 _LISTED = "|".join(sorted(COUNTED | LABELS | _NAMED))
 _CHANGED = (
     "modif(?!ication_$)|updat(?!es)|last_?(?:edit|mod|post|seen|visit|activity)|_edited_|_changed_"
@@ -88,11 +94,7 @@ def words_of(name: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def state_of(name: str) -> re.Pattern[str] | None:
-    """What values of this name must match in full to tell a state; None if none does.
-
-    Args:
-        name: of a field, with its path; or the label of a row on a page.
-    """
+    """What values of this field, or row of a page, must match in full to tell a state; or None."""
     parts = [words_of(part) for part in name.split(".")]
     joined = ["".join(part) for part in parts]
     if not _STATE.isdisjoint(joined) or _COUNT.fullmatch(joined[-1]):

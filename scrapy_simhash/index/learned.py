@@ -34,17 +34,10 @@ _LONGEST_URL = 500
 
 
 class LearnedField(NamedTuple):
-    """A field on a host; the columns of its row.
+    """A field on a host: in how many pairs it differed and agreed; the columns of its row.
 
-    Attributes:
-        host: the host.
-        field: the hash of its name.
-        name: its name.
-        differed: the number of pairs in which it differed.
-        agreed: the number of pairs in which it did not.
-        examples: up to `LEAST` pairs of different pages in which it differed, as JSON.
-        since: the largest claim number when it was learned; None if it is not.
-        changed: the same when this row was changed.
+    Examples are up to `LEAST` pairs of URLs of different pages, as JSON. `since` is the largest
+    claim number when it was learned, None if it is not; `changed` that of the last change.
     """
 
     host: str
@@ -129,8 +122,8 @@ class Learned:
     ) -> None:
         """Count pairs: a document, its facts, an earlier version of it. Needs the lock.
 
-        Writes only: what is learned now counts from the next transaction on, when every process
-        reads it. `number` is the largest claim number in use.
+        What is learned now counts from the next transaction on, when every process reads it.
+        `number` is the largest claim number in use.
         """
         rows: dict[str, dict[int, LearnedField]] = {}
         for mine, facts, claim in pairs:
@@ -166,11 +159,7 @@ def _compared(mine: Row, facts: Facts, claim: Row) -> Iterable[tuple[int, tuple[
 
 
 def read_learned(database: Database, namespace: int) -> list[LearnedField]:
-    """The fields that are not compared in a namespace, by host and name.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time.
-    """
+    """The fields that are not compared in a namespace, by host and name."""
     query = select(*_columns).where(_row.namespace == namespace, _row.since.is_not(None))
     query = query.order_by(_row.host, _row.name)
     return database.read(lambda one: [LearnedField._make(row) for row in one.execute(query)])

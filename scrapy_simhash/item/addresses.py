@@ -85,17 +85,15 @@ def _leads_elsewhere(address: str, tail: str) -> bool:
             return True
         if not _PATH.fullmatch(address):
             return False
-    elif "//#" in address or "//?" in address or (len(address) <= _HOST and not _is_path(address)):
+    elif "//#" in address or "//?" in address:
         return False  # the path may be that of the page
+    elif len(address) <= _HOST and (address[:1] != "/" or address[1:2] == "/"):
+        return False
     plain = unquote(address) if "%" in address else address
     if tail not in plain:
         return True
     # It may also end in a query or the like, or in dots that lead upwards.
     return not (_BEHIND.search(plain) or plain.rstrip("/").endswith((tail, ".")))
-
-
-def _is_path(address: str) -> bool:
-    return address.startswith("/") and not address.startswith("//")
 
 
 def without_addresses(name: Name, values: list[Any]) -> list[Any]:
@@ -110,20 +108,15 @@ def without_addresses(name: Name, values: list[Any]) -> list[Any]:
 def own_address(
     fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | None
 ) -> str | None:
-    """The address of the item itself, which identifies it in later crawls.
+    """The address of the item itself, which identifies it in later crawls, given its flat fields.
 
-    Args:
-        fields: the item's fields, flat.
-        page_url: the URL of the page.
-        key: the fields that identify an item, if known: their values, one a line, which need not
-            be addresses. Otherwise the address in `url`, `link`, `href` or `permalink`, or the
-            only one on the first level, not counting pictures, authors, shops and the like.
-
-    Returns:
-        None if there is none, or only that of the page.
+    That are the values of `key`, one a line, which need not be addresses; else the address in
+    `url`, `link`, `href` or `permalink`, or the only one on the first level, not counting pictures,
+    authors, shops and the like. None if there is none, or only that of the page.
     """
     if key is not None:
-        parts = [" ".join(" ".join(_texts(_inside(fields, name))).split()) for name in key]
+        inside = ([fields[name] for name in fields if is_inside(name, {one})] for one in key)
+        parts = [" ".join(" ".join(_texts(values)).split()) for values in inside]
         if not any(parts) or (len(parts) == 1 and is_page(parts[0], page_url)):
             return None
         return "\n".join(parts)
@@ -149,11 +142,6 @@ def _address(name: str, value: Any) -> str | None:
     if type(value) is str and "." not in name and is_address(name_of(name), value):
         return value.strip()
     return None
-
-
-def _inside(fields: Mapping[str, Any], key: str) -> list[Any]:
-    """The values of a field and of all fields inside it."""
-    return [value for name, value in fields.items() if is_inside(name, {key})]
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -52,12 +52,9 @@ _FEW = 8
 
 
 class PageNames(NamedTuple):
-    """What a page is called.
+    """The title of a page, and what returns it without the names of site and section.
 
-    Attributes:
-        title: its title, white space collapsed.
-        name: returns the title without the names of site and section. A value equal to the title
-            is read as that.
+    A value equal to the first is read as the second.
     """
 
     title: str = ""
@@ -72,14 +69,12 @@ class ItemContent:
         text: the prose, one value a line, the longest first; "" if there is none.
         facts: the short values.
         address: the item's own address; None if it has none, or only that of the page.
-        digest: 16 bytes, equal for equal items. Everything in the item counts but the address of
-            the page, times during the crawl, the order of fields and lists, and the state of a
-            thing that has an address. None for an item that could not be read completely: it
-            equals no other.
+        digest: 16 bytes, equal for equal items; None for one that could not be read completely. All
+            counts but the address of the page, times during the crawl, the order of fields and
+            lists, and the state of a thing that has an address.
         names_page: whether the item holds the address of its page.
         is_empty: whether it holds nothing else.
-        published: when the thing itself was published, in seconds since the epoch, if a field of
-            the first level has it.
+        published: when the thing itself was published, in epoch seconds, if a field has it.
         canonical: whether the item declares its address, or that of the page, the canonical one.
     """
 
@@ -113,21 +108,12 @@ def read_item(
     now: float,
     secret: bytes = b"",
 ) -> ItemContent:
-    """Read the content of an item.
+    """Read the content of an item of any type that itemadapter supports.
 
-    Args:
-        item: a dict, Scrapy item, dataclass, attrs or pydantic object, or another item that
-            itemadapter supports.
-        fields: the only fields to read, including markup and bytes in them; None for all. The
-            name of a nested field is its path, as in "offer.price".
-        ignore: fields to leave out.
-        key: the fields that identify the item, for `ItemContent.address`.
-        page_url: the URL of its page.
-        page_names: what its page is called, if known.
-        since: when the crawl started, in seconds since the epoch.
-        now: the current time. Times between the two, give or take a minute, tell when something
-            was fetched.
-        secret: up to 64 bytes that key the hashes of facts and digest.
+    Given are the only fields to read, including markup and bytes in them (None for all; the name of
+    a nested field is its path, as in "offer.price"), those to leave out, and those that identify
+    the item. Times between the start of the crawl and now, give or take a minute, tell when
+    something was fetched. Up to 64 secret bytes key the hashes of facts and digest.
 
     Raises:
         TypeError: the item is of another type, or `fields`, `ignore` or `key` is a str. Nothing
@@ -150,12 +136,14 @@ def read_item(
         prose.read(name, value)
     address = own_address(everything, page_url=page_url, key=key)
     # Who reads it tells rows apart that have no address, as of a table of results.
-    told = kept if address is None else _without_state(kept, prose.facts)
+    states = {name for name, one in prose.facts.items() if address and one.kind == STATE}
+    told = {name: value for name, value in kept.items() if name not in states}
+    written = f"{type(item).__name__}:{_written(told)}".encode("utf-8", "surrogatepass")
     return ItemContent(
         text=prose.text(),
         facts=Facts.of(prose.facts, secret, prose.shown),
         address=address,
-        digest=_digest(type(item).__name__, told, secret) if read.complete else None,
+        digest=blake2b(written, key=secret, digest_size=16).digest() if read.complete else None,
         names_page=own.names_page,
         is_empty=not kept,
         published=published_first(everything),
@@ -173,11 +161,6 @@ def read_facts(
         if own.keep(name, value) is not None:
             prose.read(name, value)
     return Facts.of(prose.facts, secret, prose.shown)
-
-
-def _without_state(fields: Mapping[str, Any], facts: Mapping[str, Folded]) -> dict[str, Any]:
-    states = {name for name, folded in facts.items() if folded.kind == STATE}
-    return {name: value for name, value in fields.items() if name not in states}
 
 
 def _decoded(value: Any) -> Any:
@@ -205,11 +188,7 @@ class _OwnContent:
         self._ignore = ignore
 
     def keep(self, name: str, value: Any) -> Any:
-        """A value without ignored fields, empty values, times of the crawl and the page's URL.
-
-        Returns:
-            None if nothing is left.
-        """
+        """A value without ignored fields, empty values, times of the crawl and the page's URL."""
         if self._ignore and is_inside(name, self._ignore):
             return None
         return self._keep(name_of(name), value)
@@ -254,11 +233,6 @@ class _OwnContent:
         ):
             return True
         return "published" not in marks and is_within(value, self._start, self._stop)
-
-
-def _digest(kind: str, fields: Mapping[str, Any], secret: bytes) -> bytes:
-    written = f"{kind}:{_written(fields)}".encode("utf-8", "surrogatepass")
-    return blake2b(written, key=secret, digest_size=16).digest()
 
 
 def _written(value: Any) -> str:

@@ -62,12 +62,8 @@ _DIGIT = re.compile(r"\d")
 class Facts:
     """The short values of an item.
 
-    Attributes:
-        records: for each field the 32-bit hash of its name, its kind and the 56-bit hash of its
-            value, sorted by the first.
-        names: the names by their hashes; empty for facts that were stored.
-        values: the values likewise.
-        shown: the values as they were given, by name.
+    A record is the 32-bit hash of a name, the kind and the 56-bit hash of the value, sorted by the
+    first. Names and values by that hash are empty for stored facts; `shown` are values as given.
     """
 
     records: tuple[tuple[int, int, int], ...] = ()
@@ -160,11 +156,7 @@ class Facts:
     @classmethod
     @lru_cache(maxsize=256)  # those of one claim are needed several times
     def unpack(cls, packed: bytes) -> Self:
-        """Unpack facts, without names.
-
-        Raises:
-            ValueError: these are not packed facts.
-        """
+        """Unpack facts, without names; raises ValueError if these are none."""
         if len(packed) % RECORD_SIZE:
             raise ValueError(f"facts take {RECORD_SIZE} bytes a field, not {len(packed)} bytes")
         words = (
@@ -186,23 +178,17 @@ def conflict(
 ) -> str | None:
     """Whether facts make two items different things, however similar their texts are.
 
-    Args:
-        new: the facts of the new item.
-        stored: those of the item it may be a copy of.
-        same_site: whether both come from one site.
-        mode: "always" treats all sites as one. "auto" compares only amounts of money across sites:
-            a copy there has another headline, author, date and number by nature. An amount also
-            conflicts with an item that has none at all, such as the maker's page or an offer
-            "on request". "never" finds no conflict.
-        numbers: whether the numbers of the texts are compared.
-        state: whether the state of the things is compared, such as a count of readers.
-        view: whether both are views of one page. The new one may have more of everything but codes
-            and amounts; in another language only numbers, codes and amounts are compared.
+    Mode "auto" compares only amounts of money across sites: a copy there has another headline,
+    author, date and number by nature. An amount also conflicts with an item that has none at all,
+    such as the maker's page or an offer "on request". "always" treats all sites as one, "never"
+    finds no conflict. Numbers of the texts, and the state of the things, may be left out. The new
+    one of two views of one page may have more of everything but codes and amounts; in another
+    language only numbers, codes and amounts are compared.
 
     Returns:
-        The name of the field that differs, the first of several in alphabetical order, numbers of
-        the text last; the hash of the name, as in "#0badcafe", if the name is not known. None if
-        the stored item has all facts of the new one. It may have more.
+        The name of the field that differs, the first of several in alphabetical order, those of
+        the text last, or its hash as in "#0badcafe"; None if the stored item has all facts of the
+        new one. It may have more.
     """
     if mode == "never":
         return None

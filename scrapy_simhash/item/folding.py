@@ -58,10 +58,8 @@ _LANGUAGE = re.compile("[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*")
 class Folded(NamedTuple):
     """The value of a field in one notation, which must never change: hashes of it are stored.
 
-    Attributes:
-        kind: of the fact.
-        text: the value; of a date its day.
-        time: of a date its hours and minutes, its seconds, and its time zone, "" where unknown.
+    Of a date the day is the text, and `time` its hours and minutes, its seconds, and its time zone,
+    "" where unknown.
     """
 
     kind: int

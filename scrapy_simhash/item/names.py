@@ -13,7 +13,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal
 
-from scrapy_simhash.features.state import state_of, words_of
+from scrapy_simhash.features.state import listed, state_of, words_of
 from scrapy_simhash.features.tokens import normal
 
 #: What a name may tell. Its value is ...
@@ -41,31 +41,27 @@ _TITLES = {"headline", "heading", "name", "title", "名称", "标题", "標題"}
 
 # By one of the words of a name.
 _WORDS: dict[Mark, set[str]] = {
-    "price": {
-        *("amount", "amounts", "betrag", "cena", "charge", "cost", "costs", "fare", "fee", "fees"),
-        *("fiyat", "kosten", "precio", "precios", "preco", "preço", "preise", "prezzo", "prices"),
-        *("pris", "prix", "rent", "salary", "tarif", "wage", "цена", "стоимость"),
-    },
+    "price": listed(
+        "amount amounts betrag cena charge cost costs fare fee fees fiyat kosten precio precios "
+        "preco preço preise prezzo prices pris prix rent salary tarif wage цена стоимость"
+    ),
     # Takes precedence over the prices above.
-    "no_amount": {
-        *("author", "authors", "code", "count", "currency", "date", "description", "gtin"),
-        *("headline", "id", "ids", "index", "isbn", "lat", "latitude", "lng", "lon", "longitude"),
-        *("mpn", "name", "percent", "phone", "position", "probability", "rank", "rating"),
-        *("ratings", "score", "sku", "stars", "summary", "tel", "telephone", "time", "title"),
-        *("type", "until", "valid", "version", "zip", "名称", "标题", "標題", "評分", "评分"),
-        *("時間", "时间"),
-    },
-    "fetched": {
-        *("crawl", "crawled", "download", "downloaded", "fetch", "fetched", "ingested"),
-        *("retrieved", "scrape", "scraped", "抓取时间", "爬取时间", "采集时间"),
-    },
+    "no_amount": listed(
+        "author authors code count currency date description gtin headline id ids index isbn lat "
+        "latitude lng lon longitude mpn name percent phone position probability rank rating "
+        "ratings score sku stars summary tel telephone time title type until valid version zip "
+        "名称 标题 標題 評分 评分 時間 时间"
+    ),
+    "fetched": listed(
+        "crawl crawled download downloaded fetch fetched ingested retrieved scrape scraped "
+        "抓取时间 爬取时间 采集时间"
+    ),
     "dated": {"date", "datum", "day", "fecha", "time", "when", "日期", "时间"},
-    "serial": {
-        *("begin", "begins", "chapter", "days", "deadline", "due", "edition", "end", "ends"),
-        *("episode", "expires", "hours", "issue", "month", "period", "quarter", "round"),
-        *("schedule", "season", "start", "starts", "until", "valid", "version", "volume"),
-        *("week", "year", "時間"),
-    },
+    "serial": listed(
+        "begin begins chapter days deadline due edition end ends episode expires hours issue month "
+        "period quarter round schedule season start starts until valid version volume week year "
+        "時間"
+    ),
     "code": {
         *("asin", "barcode", "code", "codes", "doi", "ean", "gtin", "gtins", "isbn", "issn"),
         *("model", "mpn", "names", "plu", "reference", "serial", "sku", "skus", "upc", "vin"),
@@ -79,46 +75,40 @@ _ENDS: dict[Mark, tuple[str, ...]] = {
     "code": ("name", "number", "nummer", "title"),
 }
 # By the last part of a path, in one word.
-_PUBLISHED = {
-    *("datecreated", "dateposted", "datepublished", "datepublishedraw", "enddate", "posted"),
-    *("postedat", "pubdate", "published", "publishedat", "publishdate", "startdate"),
-    *("uploaddate", "validfrom", "validthrough", "发布时间", "发布日期"),
-}
+_PUBLISHED = listed(
+    "datecreated dateposted datepublished datepublishedraw enddate posted postedat pubdate "
+    "published publishedat publishdate startdate uploaddate validfrom validthrough 发布时间 "
+    "发布日期"
+)
 _LAST: dict[Mark, set[str]] = {
     "language": {"hreflang", "inlanguage", "lang", "language", "languagecode", "locale", "语言"},
     "published": _PUBLISHED,
     "dated": _PUBLISHED,
     "fetched": {"datedownloaded"},
-    "section": {
-        *("categories", "category", "channel", "collection", "ressort", "rubric", "rubrik"),
-        *("section", "subcategory", "分类", "栏目", "频道"),
-    },
-    "note": {
-        *("author", "authorname", "authors", "byline", "caption", "credit", "description"),
-        *("editor", "excerpt", "keywords", "lead", "publisher", "source", "standfirst"),
-        *("summary", "tags", "teaser", "作者", "来源", "编辑", "责任编辑"),
-    },
+    "section": listed(
+        "categories category channel collection ressort rubric rubrik section subcategory 分类 "
+        "栏目 频道"
+    ),
+    "note": listed(
+        "author authorname authors byline caption credit description editor excerpt keywords lead "
+        "publisher source standfirst summary tags teaser 作者 来源 编辑 责任编辑"
+    ),
 }
 # By any part of a path.
-_SILENT = {
-    *("audios", "breadcrumb", "breadcrumbs", "canonicalurl", "charset", "contentencoding"),
-    *("datedownloaded", "encoding", "image", "images", "logo", "mainimage", "thumbnail"),
-    *("thumbnailurl", "url", "videos"),
-}
+_SILENT = listed(
+    "audios breadcrumb breadcrumbs canonicalurl charset contentencoding datedownloaded encoding "
+    "image images logo mainimage thumbnail thumbnailurl url videos"
+)
 _SILENT_METADATA = {"probability", "validationmessages"}
 _ADDRESSES = {"href", "hrefs", "link", "links", "permalink", "src", "uri", "url", "urls"}
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The name of a field.
+    """The name of a field; of a nested one the path.
 
-    Attributes:
-        text: the name; of a nested field the path.
-        key: 31-bit hash of the name without case, `_` and `-`; the bit above tells whether it is
-            a fact of a page.
-        marks: what it tells.
-        state: what values must match in full to tell the state of the thing; None if none does.
+    The key is a 31-bit hash of the name without case, `_` and `-`; the bit above tells whether it
+    is a fact of a page. Values that match `state` in full tell the state of the thing.
     """
 
     text: str

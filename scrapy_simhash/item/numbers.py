@@ -110,14 +110,9 @@ def bare_amount(text: str) -> str | None:
 
 
 def amount(text: str, *, expected: bool) -> Amount | None:
-    """Read an amount of money.
+    """Read an amount of money in a folded value; needs no currency where one is expected.
 
-    Args:
-        text: a folded value.
-        expected: whether its field holds prices; then no currency is needed.
-
-    Returns:
-        None if the text has no number, is too long, or has other words.
+    None if the text has no number, is too long, or has other words.
     """
     if len(text) > _AMOUNT_LENGTH:
         return None

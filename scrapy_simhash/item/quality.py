@@ -6,10 +6,9 @@ Each criterion ranks a copy by a number, lower is better; the next criterion bre
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import partial
 from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.item.addresses import is_page
@@ -20,17 +19,15 @@ _LAST = (1 << 62) - 1
 # Characters of a value that may be a moment, or an address.
 _MOMENT, _ADDRESS = 64, 8192
 _OWN_SITE = "own-site="
+_NAMES = ("https", "canonical", "longest", "earliest", "shortest-url")
 _PACKED = struct.Struct("<qI?")
 
 
 class QualitySignals(NamedTuple):
     """What may make one copy better than another.
 
-    Attributes:
-        url: its address; "" if it has none.
-        length: characters of its text.
-        published: seconds since the epoch; None if unknown.
-        canonical: whether it declares its address the canonical one.
+    That is its address, "" if it has none, the characters of its text, when it was published, in
+    seconds since the epoch, and whether it declares its address the canonical one.
     """
 
     url: str = ""
@@ -54,15 +51,25 @@ class QualitySignals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """What a copy is preferred by.
-
-    Attributes:
-        name: as the user wrote it.
-        rank: from a copy to a number of 63 bits, lower is better.
-    """
+    """What a copy is preferred by: as the user wrote it, and the site that it names, if any."""
 
     name: str
-    rank: Callable[[QualitySignals], int]
+    own_site: str = ""
+
+    def rank(self, signals: QualitySignals) -> int:
+        """A number of 63 bits for a copy, lower is better."""
+        match self.name:
+            case "https":
+                return int(not signals.url.lower().startswith("https://"))
+            case "canonical":
+                return int(not signals.canonical)
+            case "longest":
+                return -signals.length
+            case "earliest":
+                return _LAST if signals.published is None else signals.published
+            case "shortest-url":
+                return len(signals.url) or _LAST
+        return int(not signals.url or site(signals.url) != self.own_site)
 
 
 def criteria_of(names: Iterable[str]) -> tuple[Criterion, ...]:
@@ -96,14 +103,7 @@ def address_of(key: str, url: str) -> str:
 
 
 def published_first(fields: Mapping[str, Any]) -> int | None:
-    """The earliest date in the fields that hold dates of publication, on the first level.
-
-    Args:
-        fields: the item's fields, flat.
-
-    Returns:
-        Seconds since the epoch.
-    """
+    """The earliest date of publication among flat fields, on the first level; epoch seconds."""
     own = [name for name in fields if "published" in name_of(name).marks and "." not in name]
     moments = (_seconds(_only(fields[name])) for name in own)
     return min((moment for moment in moments if moment is not None), default=None)
@@ -121,46 +121,11 @@ def is_canonical(fields: Mapping[str, Any], addresses: Iterable[str | None]) -> 
 
 def _criterion(name: str) -> Criterion:
     if name.startswith(_OWN_SITE) and (given := name.removeprefix(_OWN_SITE)):
-        own = site(given if "://" in given else f"http://{given}/")
-        return Criterion(name, partial(_elsewhere, own))
-    if name not in _RANKS:
-        allowed = ", ".join([f"{_OWN_SITE}example.com", *_RANKS])
+        return Criterion(name, site(given if "://" in given else f"http://{given}/"))
+    if name not in _NAMES:
+        allowed = ", ".join([f"{_OWN_SITE}example.com", *_NAMES])
         raise ValueError(f"unknown criterion {name!r}; allowed are {allowed}")
-    return Criterion(name, _RANKS[name])
-
-
-# Functions with names: criteria are pickled for the workers of a corpus.
-def _elsewhere(own: str, signals: QualitySignals) -> int:
-    return int(not signals.url or site(signals.url) != own)
-
-
-def _https(signals: QualitySignals) -> int:
-    return int(not signals.url.lower().startswith("https://"))
-
-
-def _canonical(signals: QualitySignals) -> int:
-    return int(not signals.canonical)
-
-
-def _longest(signals: QualitySignals) -> int:
-    return -signals.length
-
-
-def _earliest(signals: QualitySignals) -> int:
-    return _LAST if signals.published is None else signals.published
-
-
-def _shortest_url(signals: QualitySignals) -> int:
-    return len(signals.url) or _LAST
-
-
-_RANKS: dict[str, Callable[[QualitySignals], int]] = {
-    "https": _https,
-    "canonical": _canonical,
-    "longest": _longest,
-    "earliest": _earliest,
-    "shortest-url": _shortest_url,
-}
+    return Criterion(name)
 
 
 def _only(value: Any) -> Any:

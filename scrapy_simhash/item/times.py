@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from scrapy_simhash.features.state import listed
 from scrapy_simhash.features.tokens import normal
 
 _LENGTH = 64  # characters of a date, at most
@@ -33,16 +34,13 @@ _MONTHS = {
     for name in names.split()
 }
 # Words that stand in a date and tell nothing more.
-_WORDS = {
-    *("mon", "monday", "tue", "tues", "tuesday", "wed", "wednesday", "thu", "thur", "thurs"),
-    *("thursday", "fri", "friday", "sat", "saturday", "sun", "sunday", "mo", "di", "mi", "do"),
-    *("fr", "sa", "so", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag"),
-    *("sonnabend", "sonntag", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"),
-    *("dimanche", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"),
-    *("at", "on", "of", "the", "st", "nd", "rd", "th", "er", "am", "um", "den", "der", "uhr"),
-    *("à", "le", "de", "del", "las", "a", "t", "date", "datum", "published", "posted", "updated"),
-    *("last", "modified", "edited", "发布时间", "发布于", "更新时间", "更新于", "时间", "日期"),
-}
+_WORDS = listed(
+    "mon monday tue tues tuesday wed wednesday thu thur thurs thursday fri friday sat saturday sun "
+    "sunday mo di mi do fr sa so montag dienstag mittwoch donnerstag freitag samstag sonnabend "
+    "sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves "
+    "viernes sábado domingo at on of the st nd rd th er am um den der uhr à le de del las a t date "
+    "datum published posted updated last modified edited 发布时间 发布于 更新时间 更新于 时间 日期"
+)
 _DATE = re.compile(
     r"(?<!\d)(?:(\d{4})([-/.]) ?(\d\d?)\2 ?(\d\d?)|(\d\d?)([-/.]) ?(\d\d?)\6 ?(\d{4}))(?!\d)",
     re.ASCII,
@@ -89,11 +87,8 @@ _TODAY = re.compile(
 class Written(NamedTuple):
     """A date as it is written, without regard to time zones.
 
-    Attributes:
-        days: the days that it may be, two for 03/04/2024; empty for a time without a date.
-        clock: hours and minutes in 24 hours as in "20:31"; "" if there is none.
-        seconds: with their fraction; "" if there are none.
-        zone: the time zone, as in "+0100" or "cet"; "" if there is none.
+    The days that it may be, two for 03/04/2024; hours and minutes as in "20:31"; seconds with their
+    fraction; the zone as in "+0100" or "cet". What is not written is empty.
     """
 
     days: Sequence[dt.date]

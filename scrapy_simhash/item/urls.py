@@ -134,14 +134,8 @@ class Address:
     of URLs below that folder, "town.example/events/*" a date or facet at the end of a path there.
     The folder is the first one, or "*" if its name has a digit, as it may be a date itself. A page
     directly below the root is a place of its own, as it may be a program; files such as
-    "/index.html" are one place together.
-
-    Attributes:
-        site: scheme and host.
-        path: the path without the tail.
-        tail: the dates and facets at the end of the path; most often empty.
-        query: the parameters as written, sorted, each with the name of its part before it.
-        place: the host and the folder.
+    "/index.html" are one place together. The tail are the dates and facets at the end of the path;
+    parameters are as written, sorted, each behind the name of its part.
     """
 
     site: str

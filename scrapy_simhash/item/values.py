@@ -39,13 +39,10 @@ class Printed:
 
 
 class Fields(NamedTuple):
-    """The fields of an item.
+    """The fields of an item by name, sorted, and whether all were read, within the bounds.
 
-    Attributes:
-        tree: values by name, sorted. A value is such a dict, a list of values, None, str, bytes,
-            bool, int, float, Decimal, a date or time of `datetime`, or `Printed`.
-        complete: False if a value could not be read, or there are more than `MAX_DEPTH` and
-            `MAX_VALUES` allow.
+    A value is such a dict, a list of values, None, str, bytes, bool, int, float, Decimal, a date or
+    time of `datetime`, or `Printed`.
     """
 
     tree: dict[str, Any]
@@ -53,11 +50,7 @@ class Fields(NamedTuple):
 
 
 def read_fields(item: Any) -> Fields:
-    """Read the fields of an item of any type that itemadapter supports.
-
-    Raises:
-        TypeError: the item is of another type. Nothing inside an item raises.
-    """
+    """Read the fields of an item; raises TypeError for other objects, and for nothing inside."""
     if not _is_item(item):
         raise TypeError(
             "an item is a dict, Scrapy Item, dataclass, attrs or pydantic object, "

@@ -46,14 +46,9 @@ META = {
     "og:title": "page:headline",
 }
 #: The names of all facts of a page.
-PAGE_FACTS = tuple(
-    dict.fromkeys(
-        [
-            *("page:title", "page:heading", "page:time", "page:details"),
-            *PROPERTIES.values(),
-            *META.values(),
-        ]
-    )
+PAGE_FACTS = (
+    *("page:title", "page:heading", "page:time", "page:details"),
+    *dict.fromkeys([*PROPERTIES.values(), *META.values()]),
 )
 _METAS = {*META, "og:site_name"}
 
@@ -71,14 +66,9 @@ _PACKED = (
 class Markup(NamedTuple):
     """Markup that may hold facts.
 
-    Attributes:
-        metas: contents of meta elements, by name in lower case, in the order of the page.
-        scripts: the sources of JSON-LD.
-        title: the text of the title.
-        headings: h1 elements and their texts.
-        others: the texts of h2 elements, to be iterated once.
-        times: the number of time elements.
-        items: elements with microdata; those that can give no fact may be missing.
+    That are contents of meta elements by name in lower case, sources of JSON-LD, the title, h1
+    elements with their texts, texts of h2 elements (to be iterated once), the number of time
+    elements, and elements with microdata, without some that can give no fact.
     """
 
     metas: dict[str, str]

@@ -18,15 +18,10 @@ _SKETCH = 64  # hashes of a page
 
 
 def sketch(text: str, secret: bytes = b"") -> bytes:
-    """Sketch a text in at most 260 bytes.
+    """Sketch all visible text of a page in at most 260 bytes.
 
-    Args:
-        text: all visible text of a page.
-        secret: as for `shingles`; sketches with two secrets have nothing in common.
-
-    Returns:
-        Little-endian 32-bit numbers: how many distinct shingles the text has, then the first 32
-        bits of the 64 smallest (of all if there are fewer), ascending.
+    Little-endian 32-bit numbers: how many distinct shingles the text has, then the first 32 bits of
+    the 64 smallest (of all if there are fewer), ascending. Of two secrets nothing is common.
     """
     hashes = shingles(text, secret)
     # The upper halves; faster than shifting them.
@@ -40,13 +35,8 @@ def containment(a: bytes, b: bytes) -> float:
     Each sketch has all hashes of its page up to some value; up to the lower of the two values they
     are compared: about n = 64 of the smaller page if both have the same size, n = 64 / r if the
     other one has r times as many. The standard error at a share of c is sqrt(c * (1 - c) / n): .060
-    at c = .65 and r = 1, .12 at r = 4. It is exact for pages of up to 64 shingles.
-
-    Returns:
-        A share from 0 to 1; 0 if one page has no shingles, or none to compare.
-
-    Raises:
-        ValueError: one of them is not a sketch.
+    at c = .65 and r = 1, .12 at r = 4. It is exact for pages of up to 64 shingles, and 0 if one has
+    none to compare. Raises ValueError for what is no sketch.
     """
     small, large = sorted((_unpack(a), _unpack(b)), key=lambda page: page[0])
     upto = min(_known_upto(small), _known_upto(large))
