@@ -10,6 +10,8 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import Response
 from scrapy.settings import Settings
 
+from scrapy_simhash.cli.output import working
+
 
 class _Downloads(Spider):
     """Asks for the pages."""
@@ -42,7 +44,8 @@ def download(settings: Settings, urls: Iterable[str]) -> dict[str, bytes]:
     )
     process = AsyncCrawlerProcess(quiet)
     process.crawl(_Downloads, urls=list(urls), bodies=bodies)
-    process.start()
+    with working("Downloading"):
+        process.start()
     for url in urls:
         if url not in bodies:
             raise ConnectionError(f"{url} could not be downloaded")

@@ -53,9 +53,9 @@ def open_console() -> Console:
     )
 
 
-def progress_bar() -> Progress:
+def progress_bar(*, is_shown: bool = True) -> Progress:
     """A progress bar on standard error, shown only on a terminal."""
-    is_unseen = not sys.stderr.isatty()
+    is_unseen = not (is_shown and sys.stderr.isatty())
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -70,9 +70,9 @@ def progress_bar() -> Progress:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
+def working(what: str, *, is_shown: bool = True) -> Iterator[None]:
     """Show on a terminal that something takes a while."""
-    with progress_bar() as progress:
+    with progress_bar(is_shown=is_shown) as progress:
         progress.add_task(what, total=None)
         yield
 
@@ -109,7 +109,11 @@ def write_lines(
 ) -> None:
     """Write a line for each: for people on a terminal, else JSON. See `add_lines`."""
     is_for_people = options.output is None and not options.json and sys.stdout.isatty()
-    with lines_to(options.output) as stream:
+    # What is printed shows by itself that it goes on.
+    with (
+        lines_to(options.output) as stream,
+        working("Writing", is_shown=options.output is not None),
+    ):
         for one in found:
             line = f"{in_words(one)}\n".encode() if is_for_people else json_line(fields(one))
             stream.write(line)

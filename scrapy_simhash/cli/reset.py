@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from scrapy_simhash.cli.arguments import add_database, add_json
+from scrapy_simhash.cli.output import working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.passwords import shown_url
@@ -55,7 +56,8 @@ def run(project: Project, options: Namespace) -> None:
             name, size = namespace.name, namespace.size
             items = f"{size:,} stored {plural(size, 'item')}"
             _confirm(options, f"Delete {items} of {shortened(name)} in {database}?")
-            reset_namespace(database, name)
+            with working("Deleting"):
+                reset_namespace(database, name)
         done = f"{items} deleted"
     if options.json:
         print_json({"namespace": name, "deleted": size})

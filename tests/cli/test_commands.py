@@ -177,10 +177,16 @@ def test_every_engine_answers_the_same(call, tmp_path, engine):
         assert (len(known["versions"]), known["duplicate_count"]) == (1, 2)
         known = json.loads(call("show", "http://b.test/2", "--json", *common)[1])
         assert known["duplicate_of"][0]["difference"]
+        listed = json.loads(call("show", "B.TEST", "--json", *common)[1])
+        assert listed["addresses"] == ["http://b.test/1", "http://b.test/2"]
+        dropped = [json.loads(line) for line in call("drops", *common)[1].splitlines()]
+        assert [one["original"] for one in dropped] == ["http://a.test/1"] * 2
+        assert call("drops", "--kept", *common)[:2] == (0, "")
         tuned = json.loads(call("tune", "--json", *common)[1])
         assert [level["kept"] for level in tuned["levels"]][-2:] == [3, 4]
         assert all(level.keys() >= {"threshold", "dropped"} for level in tuned["levels"])
         assert len(call("restore", "--min-distance", "1", *common)[1].splitlines()) == 1
+        assert len(call("restore", "--with-original", *common)[1].splitlines()) == 2
         path = tmp_path / "report.html"
         assert call("report", "-o", path, *common)[0] == 0
         assert "2 rows have a comparison" in path.read_text("utf-8")
