@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.history.advice import Example
+from scrapy_simhash.history.changes import Change
 from scrapy_simhash.history.drops import SAME, Drop
 from scrapy_simhash.history.patterns import repeating
+from scrapy_simhash.item.facts import PAGE, TELLING
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import same_site, split_url
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.report.verdict import field_label, in_words, skipped
@@ -19,6 +22,11 @@ from scrapy_simhash.visible import plural, shortened
 
 # Findings of each kind; the rest is in the table of decisions.
 _MOST = 8
+
+# A field that alone changes most items is advised from so many changes on.
+_MANY = 10
+
+_TEXT = "text"
 
 
 class Finding(NamedTuple):
@@ -63,14 +71,27 @@ def findings(subject: Subject) -> Iterator[Finding]:
     for name, count in subject.kept.counts[:_MOST]:
         finding = found("kept", in_words(name), count, action="kept", field=field_label(name))
         yield finding._replace(example=pairs.get(name))
-    fields = Counter(tuple(one.fields) for one in subject.changes if one.status == "changed")
-    for names, count in fields.most_common(_MOST) if len(fields) > 1 else ():
-        filters = {"changes-action": "changed"} | ({"changes-field": names[0]} if names else {})
-        listed = " and ".join(f"`{shortened(name, 40)}`" for name in names[:3])
-        what = f"in {listed}{' …' if len(names) > 3 else ''}" if names else "in the text alone"
-        yield found("changed", what, count, **filters)
+    changes = [one for one in subject.changes if one.status == "changed"]
+    fields = Counter(name for one in changes for name, *_ in changed_fields(one))
+    urls = {name: one.url for one in changes for name, *_ in changed_fields(one)}
+    for name, count in fields.most_common(_MOST):
+        shown = {"changes-action": "changed", "changes-field": shortened(name, 80)}
+        what = "in the text" if name == _TEXT else f"in `{shortened(name, 80)}`"
+        yield found("changed", what, count, **shown)._replace(example=(urls[name], ""))
     for count, reason in skipped(subject.stats)[:_MOST]:
         yield found("not compared", reason, count)
+
+
+def changed_fields(change: Change) -> list[tuple[str, str | None, str | None]]:
+    """The fields that changed with both values, without facts of the page that repeat one."""
+    own = [values for name, values in change.fields.items() if not name.startswith(PAGE)]
+    found = [
+        (name, values[0], values[1])
+        for name, values in change.fields.items()
+        if not name.startswith(PAGE) or values not in own
+    ]
+    is_text = change.status == "changed" and (change.similarity or 1) < 1
+    return [*found, (_TEXT, None, None)] if is_text and _TEXT not in change.fields else found
 
 
 def how(drop: Drop) -> str:
@@ -113,6 +134,8 @@ def steps(subject: Subject) -> Iterator[Step]:
         )
     for advice in subject.advice:
         yield Step(advice.setting, f"{advice.effect}.", advice.examples)
+    advised = {name for advice in subject.advice for name in advice.fields}
+    yield from _noise([one for one in subject.changes if one.status == "changed"], advised)
     parts = [one for one in repeating(subject.patterns)[0] if "?" in one.part]
     if parts and not subject.is_trial:
         saved = sum(one.repeats for one in parts)
@@ -134,3 +157,21 @@ def steps(subject: Subject) -> Iterator[Step]:
             "`SIMHASH_PREFER`: this returns the best of each group.",
             (),
         )
+
+
+def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Step]:
+    """A field that alone changes most items, unless it tells what they are."""
+    alone = [one for one in changes if len(one.fields) == 1 and (one.similarity or 1) == 1]
+    for name, count in Counter(name for one in alone for name in one.fields).items():
+        is_told = name.startswith((PAGE, "(")) or name_of(name).marks & {*TELLING, "title"}
+        is_most = count >= _MANY and count * 2 > len(changes)
+        if is_most and not is_told and name not in advised:
+            one = next(one for one in alone if name in one.fields)
+            old, new = (value or "" for value in one.fields[name])
+            yield Step(
+                f"SIMHASH_IGNORE_FIELDS = [{name!r}]",
+                f"{count:,} of {len(changes):,} changed items changed in "
+                f"`{shortened(name, 80)}` alone. If that does not matter, ignore it: they are "
+                "unchanged then.",
+                [Example(one.url, one.url, {name: (new, old)})],
+            )

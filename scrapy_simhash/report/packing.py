@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.history.fields import Field, read_fields
 from scrapy_simhash.history.pages import NOTHING, Content, Place, read_contents
-from scrapy_simhash.item.facts import PAGE
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.difference import LONGEST, difference
-from scrapy_simhash.report.findings import how
+from scrapy_simhash.report.findings import changed_fields, how
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.report.verdict import ACTIONS, field_label
 from scrapy_simhash.simhash.measure import jaccard
@@ -141,19 +140,9 @@ def _changes(subject: Subject) -> Iterator[_Row]:
         yield _Row(
             *(f"c{number}", change.url, origin or change.url, change.similarity, change.created),
             *(change.status, change.run, mine, stored),
-            fields=_own_fields(change.fields),
+            fields=changed_fields(change),
             how=shortened(origin, 500),
         )
-
-
-def _own_fields(changed: Mapping[str, Sequence[str | None]]) -> list[tuple[str | None, ...]]:
-    """The fields, without facts of the page that repeat a field of the item."""
-    own = [values for name, values in changed.items() if not name.startswith(PAGE)]
-    return [
-        (name, *values)
-        for name, values in changed.items()
-        if not name.startswith(PAGE) or values not in own
-    ]
 
 
 def _listed(row: _Row, originals: dict[tuple[int, str], list[Any]]) -> list[Any]:

@@ -91,7 +91,7 @@ class Subject(NamedTuple):
     def views(self) -> list[Self]:
         """What the report shows: the run that it opens with, other runs, and all together."""
         if len(self.runs) < 2:
-            return [self]
+            return [self._replace(run=row.id) for row in self.runs] or [self]
         numbers = _shown(self.runs, self.run)
         return [*map(self._only, numbers), self._replace(run=None)]
 

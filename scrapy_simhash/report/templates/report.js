@@ -163,6 +163,7 @@
     missing: "no such field",
     "": "not kept",
   };
+  const NONE = { same: "the same", differs: "another value", missing: "", "": "none" };
   const fieldsTable = (fields, names) => {
     const differs = ([, , , mark]) => mark === "differs" || mark === "missing";
     const head = make("tr");
@@ -172,8 +173,9 @@
       const [name, own, stored, mark] = field;
       const line = make("tr", make("th", make("bdi", name), { scope: "row" }));
       const known = stored !== null ? make("bdi", cut(stored)) : make("span", UNKNOWN[mark], { className: "muted" });
-      const cells = [known, make("bdi", cut(own))];
-      if (differs(field)) [cells[0], cells[1]] = [make("del", known), make("ins", cells[1])];
+      const mine = own ? make("bdi", cut(own)) : make("span", NONE[mark], { className: "muted" });
+      const cells = [known, mine];
+      if (differs(field)) [cells[0], cells[1]] = [make("del", known), make("ins", mine)];
       line.append(...cells.map((content) => make("td", content)));
       body.append(line);
     }
@@ -471,7 +473,6 @@
     );
   function moved(row) {
     const made = values(row);
-    if (row.action === "changed" && (row.similarity ?? 1) < 1) made.prepend(make("div", "text"));
     if (row.how) made.prepend(make("div", make("bdi", `from ${row.how}`)));
     return made;
   }
