@@ -173,7 +173,8 @@ class Run:
                 row.id != self.id,
             )
         )
-        known = [self.id, epoch, continued(connection, self.id)]
+        # Runs that open at once may join in another order than they were numbered.
+        known = [epoch or self.id, continued(connection, self.id)]
         epoch = min(int(number) for number in known if number)
         connection.execute(update(schema.runs).where(self._mine).values(epoch=epoch))
         return epoch

@@ -18,7 +18,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index import process, runs
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, WATCH
+from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, WATCH, Recovery
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Duplicate
 
@@ -182,6 +182,28 @@ def test_a_heartbeat_slightly_in_the_future_is_one(db: Database) -> None:
     index = crashed(db, host="elsewhere", heartbeat=db.now() + LEASE / 2)
     assert Run.open(db).epoch == index.run.epoch
     assert row(db, index.run).suspected is None
+
+
+def test_runs_that_open_at_once_share_an_epoch_whichever_looks_first(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, second = Recovery.look, []
+
+    def open_another_first(recovery: Recovery) -> None:
+        if not second:
+            second.append(None)
+            second[:] = [Run.open(db)]
+        look(recovery)
+
+    monkeypatch.setattr(Recovery, "look", open_another_first)
+    first = Run.open(db)
+    assert first.id < second[0].id
+    assert first.epoch == second[0].epoch
+    third = Run.open(db)
+    assert third.epoch == first.epoch
+    for run in (first, *second, third):
+        run.close(settled=True, reason="finished")
+    assert Run.open(db).epoch > first.epoch
 
 
 def test_a_run_whose_number_another_one_has_now_leaves_that_one_alone(
