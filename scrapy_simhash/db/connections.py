@@ -15,25 +15,16 @@ LARGEST_ROW = 128 << 20
 
 
 class Connections:
-    """Sets up the connections of an engine.
-
-    Args:
-        engine: whose connections.
-        name: of the database, for errors.
-        timeout: seconds that a statement may take.
-        makes_tables: see :class:`Database`.
-
-    Attributes:
-        is_pooled: whether a pooler gives each transaction another connection of PostgreSQL.
-        largest_row: bytes that a row may take in a statement.
-    """
+    """Sets up the connections of an engine; the other arguments are those of the database."""
 
     def __init__(self, engine: Engine, name: str, timeout: float, makes_tables: bool) -> None:
         self._engine = engine
         self._name = name
         self._timeout = timeout
         self._makes_tables = makes_tables
+        #: Whether a pooler gives each transaction another connection of PostgreSQL.
         self.is_pooled = False
+        #: The bytes that a row may take in a statement.
         self.largest_row = LARGEST_ROW
         # Before SQLAlchemy's own, which fails in a database without an encoding.
         event.listen(engine, "connect", self._on_connect, insert=True)
@@ -70,35 +61,31 @@ class Connections:
 
 def session_settings(dialect: str, timeout: float, makes_tables: bool) -> list[str]:
     """The statements to execute on each new connection."""
-    milliseconds = int(timeout * 1000)
-    lock_timeout = milliseconds // SLICES
-    match dialect:
-        case "sqlite":
-            return [
-                # Stored in the file: set only in those we make.
-                *(["PRAGMA journal_mode=WAL"] if makes_tables else []),
-                "PRAGMA synchronous=NORMAL",
-                "PRAGMA cache_size=-4096",
-                "PRAGMA wal_autocheckpoint=16000",
-                "PRAGMA temp_store=MEMORY",
-            ]
-        case "postgresql":
-            return [
-                f"SET statement_timeout = {milliseconds}",
-                f"SET lock_timeout = {max(1, lock_timeout)}",
-                "COMMIT",
-            ]
-        case "mysql" | "mariadb":
-            statements = [
-                f"SET SESSION innodb_lock_wait_timeout = {max(1, lock_timeout // 1000)}",
-                # In local time, the hour at the end of summer time comes twice.
-                "SET time_zone = '+00:00'",
-            ]
-            if dialect == "mariadb":
-                # Otherwise long IN lists are joined as a table, which is slower than look-ups.
-                statements.append("SET SESSION in_predicate_conversion_threshold = 0")
-            return statements
-    return []
+    lock_timeout = timeout / SLICES
+    # In local time, the hour at the end of summer time comes twice.
+    mysql = [
+        f"SET SESSION innodb_lock_wait_timeout = {max(1, int(lock_timeout))}",
+        "SET time_zone = '+00:00'",
+    ]
+    settings = {
+        "sqlite": [
+            # Stored in the file: set only in those we make.
+            *(["PRAGMA journal_mode=WAL"] if makes_tables else []),
+            "PRAGMA synchronous=NORMAL",
+            "PRAGMA cache_size=-4096",
+            "PRAGMA wal_autocheckpoint=16000",
+            "PRAGMA temp_store=MEMORY",
+        ],
+        "postgresql": [
+            f"SET statement_timeout = {int(timeout * 1000)}",
+            f"SET lock_timeout = {max(1, int(lock_timeout * 1000))}",
+            "COMMIT",
+        ],
+        "mysql": mysql,
+        # Otherwise long IN lists are joined as a table, which is slower than look-ups.
+        "mariadb": [*mysql, "SET SESSION in_predicate_conversion_threshold = 0"],
+    }
+    return settings.get(dialect, [])
 
 
 def largest_row(connection: Any) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, StaticPool, text
+from sqlalchemy import StaticPool
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
@@ -19,9 +18,7 @@ from scrapy_simhash.exceptions import IndexUnusable
 def check_url(url: str | URL) -> URL:
     """Parse a database URL; a path without a scheme is that of an SQLite file.
 
-    Raises:
-        ValueError: it can't be parsed, or names an unknown database or driver. The message does
-            not repeat the URL, which may hold a password.
+    The message of a ValueError does not repeat the URL, which may hold a password.
     """
     try:
         is_path = isinstance(url, str) and url and "://" not in url
@@ -110,15 +107,3 @@ def _libpq(timeout: float) -> dict[str, Any]:
         "keepalives_count": 3,
         "tcp_user_timeout": 1000 * seconds,
     }
-
-
-def clock(connection: Connection) -> float:
-    """Seconds since the epoch by the server's clock."""
-    match connection.dialect.name:
-        case "postgresql":
-            return float(connection.scalar(text("SELECT extract(epoch FROM clock_timestamp())")))
-        case "mysql" | "mariadb":
-            return float(connection.scalar(text("SELECT unix_timestamp(now(6))")))
-        case _:
-            # SQLite uses the clock of this machine; other engines are not supported.
-            return time.time()

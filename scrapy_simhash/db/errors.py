@@ -54,6 +54,9 @@ _REFUSED = re.compile(
     r"|^(?>.*?(?:database|role) \").*\" does not exist|permission denied for database"
 )
 
+# The tables that another writer may have used the same number in.
+_NUMBERED = (schema.claims.name, schema.usage.name)
+
 _SQLITE_ADVICE = {
     8: "the file or its folder is read-only",
     10: "reading or writing the file failed",
@@ -72,18 +75,11 @@ def is_busy(error: BaseException) -> bool:
         or has_waited_for_several(error)
         or _errno(error) in _BUSY_ERRNOS
         or _sqlite_code(error) in _BUSY_SQLITE
-        or _is_stale_number(error)
+        # Under REPEATABLE READ, PostgreSQL shows an old counter after a wait for the lock.
+        or (
+            isinstance(error, IntegrityError) and any(name in str(error.orig) for name in _NUMBERED)
+        )
     )
-
-
-def _is_stale_number(error: DBAPIError) -> bool:
-    """Whether another writer has used the same claim number.
-
-    Happens if a user asks PostgreSQL for REPEATABLE READ: after waiting for the lock, the
-    transaction still sees the old counter and must be repeated.
-    """
-    numbered = (schema.claims.name, schema.usage.name)
-    return isinstance(error, IntegrityError) and any(name in str(error.orig) for name in numbered)
 
 
 def has_waited_for_several(error: DBAPIError) -> bool:
@@ -94,9 +90,13 @@ def has_waited_for_several(error: DBAPIError) -> bool:
     return _state(error) == _TIMEOUT_STATE and (error.statement or "").endswith(_LOCK)
 
 
-def has_ended(error: BaseException) -> bool:
-    """Whether the server announces that it closes the connection."""
-    return getattr(error, "sqlstate", None) in _ENDED_STATES
+def needs_another_connection(error: BaseException) -> bool:
+    """Whether the server closes the connection, or can't be written to while another one may be."""
+    number = error.args[0] if error.args else None
+    return (
+        getattr(error, "sqlstate", None) in _ENDED_STATES | _READ_ONLY_STATES
+        or number in _READ_ONLY_ERRNOS
+    )
 
 
 def note_end(context: ExceptionContext) -> None:
@@ -104,13 +104,8 @@ def note_end(context: ExceptionContext) -> None:
 
     The driver may not have noticed yet; SQLAlchemy would then try to roll back and log a failure.
     """
-    if has_ended(context.original_exception):
+    if needs_another_connection(context.original_exception):
         context.is_disconnect = True
-
-
-def is_read_only(error: DBAPIError) -> bool:
-    """Whether this server can't be written to, while another host may be."""
-    return _state(error) in _READ_ONLY_STATES or _errno(error) in _READ_ONLY_ERRNOS
 
 
 def was_cut(error: SQLAlchemyError) -> bool:

@@ -43,15 +43,7 @@ _SPAN = 512
 
 
 class LockedNamespace(NamedTuple):
-    """The row of a namespace whose lock is held.
-
-    Attributes:
-        numbers: the numbers reserved for new claims.
-        size: how many claims it has.
-        text_bytes: bytes of stored texts.
-        item_bytes: bytes of stored dropped items.
-        plan: the id of its keys.
-    """
+    """The row of a namespace whose lock is held, with the numbers reserved for new claims."""
 
     numbers: range
     size: int
@@ -109,11 +101,7 @@ _is_small = CompiledStatement(
 
 
 def current_usage(name: str) -> ColumnElement[int]:
-    """A counter of a namespace, for a query of its row, on every engine.
-
-    Args:
-        name: "counter", "size", "text_bytes" or "item_bytes".
-    """
+    """A counter of a namespace, given by its column, for a query of its row on every engine."""
     newest = (
         select(_usage[name])
         .where(_usage.namespace == _row.id)
@@ -125,12 +113,9 @@ def current_usage(name: str) -> ColumnElement[int]:
 
 
 def lock(connection: Connection, namespace: int, new_claims: int = 0) -> LockedNamespace:
-    """Lock a namespace and reserve numbers for new claims.
+    """Lock a namespace and reserve numbers for new claims; raises NamespaceGone.
 
     The caller must call :func:`record_usage` before the commit.
-
-    Raises:
-        NamespaceGone: the namespace does not exist any more.
     """
     return ask_lock(connection, namespace, new_claims)()
 

@@ -24,15 +24,11 @@ SLICES = 4
 
 @dataclass(slots=True)
 class Liveness:
-    """Shows that a database works. One thread writes, any thread reads.
+    """Shows that a database works. One thread writes, any thread reads."""
 
-    Attributes:
-        last: when it last answered, or others were seen to get through, by
-            :func:`time.monotonic`.
-        waited: seconds spent waiting for other writers.
-    """
-
+    #: When it last answered, or others were seen to get through, by :func:`time.monotonic`.
     last: float = float("-inf")
+    #: Seconds spent waiting for other writers.
     waited: float = 0.0
 
     def note(self) -> None:
@@ -45,10 +41,6 @@ class LockWait:
 
     It gives up after `timeout` seconds in which nobody got through. On a server, that is observed
     for one namespace, or for runs that open; SQLite has one lock for all.
-
-    Attributes:
-        has_lock: whether the present attempt has taken the lock.
-        cuts: attempts so far whose connection was lost after that.
     """
 
     def __init__(
@@ -61,7 +53,9 @@ class LockWait:
         self._since = time.monotonic()
         self._deadline = self._since + timeout
         self._attempts = 0
+        #: Whether the present attempt has taken the lock.
         self.has_lock = False
+        #: Attempts so far whose connection was lost after that.
         self.cuts = 0
         self._seen: int | None = None
         self._watch: Connection | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from scrapy_simhash.db.errors import has_ended
+from scrapy_simhash.db.errors import needs_another_connection
 
 if TYPE_CHECKING:
     import psycopg
@@ -68,10 +68,7 @@ def execute(
 
     SQLite and PostgreSQL are called directly: SQLAlchemy's overhead is several times the time of
     most statements, and it does not support pipelines. With `replans`, PostgreSQL plans it each
-    time, as the table may have grown since it was prepared.
-
-    Raises:
-        DBAPIError: as SQLAlchemy would raise it.
+    time, as the table may have grown since it was prepared. Errors are SQLAlchemy's.
     """
     dialect = connection.dialect
     if dialect.driver not in {"pysqlite", "psycopg"}:
@@ -124,7 +121,7 @@ def _wrapped(connection: Connection, statement: str, error: Any) -> DBAPIError:
     """A driver's error as SQLAlchemy would raise it."""
     dialect = connection.dialect
     driver = connection.connection.dbapi_connection
-    is_lost = has_ended(error) or dialect.is_disconnect(error, driver, None)
+    is_lost = needs_another_connection(error) or dialect.is_disconnect(error, driver, None)
     wrapped = DBAPIError.instance(
         statement,
         None,

@@ -16,9 +16,8 @@ _stored = select(schema.meta.c.value).where(schema.meta.c.name == _NAME)
 def read_secret(connection: Connection, given: bytes | None = None) -> bytes:
     """The secret of a database; a database without one gets the given or a random one.
 
-    Raises:
-        IntegrityError: another process has stored one at the same moment. It is found on the next
-            attempt.
+    If another process stores one at the same moment, an IntegrityError is raised; the next attempt
+    finds it.
     """
     found = connection.scalar(_stored)
     if found is not None:

@@ -94,9 +94,8 @@ def _name(parameter: Any) -> str:
 class CompiledStatement:
     """A statement that is compiled once per engine, since compiling costs more than executing.
 
-    Args:
-        statement: must not need SQLAlchemy to convert its parameters or its result.
-        replans: see :func:`~scrapy_simhash.db.pipeline.execute`.
+    SQLAlchemy must not have to convert its parameters or its result. `replans` is that of
+    :func:`~scrapy_simhash.db.pipeline.execute`.
     """
 
     def __init__(self, statement: Executable, *, replans: bool = False) -> None:

@@ -14,27 +14,20 @@ from contextlib import contextmanager, nullcontext
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection, create_engine, event, insert, inspect, select
+from sqlalchemy import Connection, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.connections import Connections
 from scrapy_simhash.db.engine import (
     check_url,
-    clock,
     engine_options,
     file_id,
     missing_driver,
     sqlite_file,
 )
-from scrapy_simhash.db.errors import (
-    is_creation_race,
-    is_read_only,
-    is_too_large,
-    note_end,
-    unavailable,
-)
+from scrapy_simhash.db.errors import is_creation_race, is_too_large, note_end, unavailable
 from scrapy_simhash.db.lock import ON_LOCK
 from scrapy_simhash.db.lock_wait import Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords, shown_url
@@ -53,8 +46,13 @@ from scrapy_simhash.text.packed import TooLarge
 if TYPE_CHECKING:
     T = TypeVar("T")
 
-_is_version = schema.meta.c.name == "version"
-_version = select(schema.meta.c.value).where(_is_version)
+_version = select(schema.meta.c.value).where(schema.meta.c.name == "version")
+
+_CLOCKS = {
+    "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
+    "mysql": "SELECT unix_timestamp(now(6))",
+    "mariadb": "SELECT unix_timestamp(now(6))",
+}
 
 
 class Database:
@@ -66,16 +64,10 @@ class Database:
         options: passed to :func:`sqlalchemy.create_engine`.
         timeout: seconds without anybody getting through, after which a transaction is given up.
         liveness: updated whenever the database answers or others are waited for.
-        secret: for a new database; an existing one must have been made with it. By default, an
-            existing one keeps its secret and a new one draws one. See :func:`secret_of`; or the
-            bytes of an opened one.
-        makes_tables: whether to create tables in a database that has none of ours. If not, and
-            there are none, opening fails and the database is not changed.
-
-    Attributes:
-        secret: the 16 bytes that all hashes stored in it depend on. With them, texts can be made
-            whose fingerprint is near that of another text.
-        connections: see :class:`Connections`.
+        secret: which an existing database must have been made with, and a new one gets; by default
+            it keeps its own, or draws one. See :func:`secret_of`; or the bytes of an opened one.
+        makes_tables: whether to create tables in a database that has none of ours; otherwise
+            opening it fails.
 
     Raises:
         ValueError: the URL can't be read, its driver is not installed, or the secret is too short.
@@ -85,6 +77,7 @@ class Database:
         SchemeMismatch: it was made with another secret.
     """
 
+    #: The 16 bytes that all hashes stored in it depend on: who has them can forge fingerprints.
     secret: bytes
 
     def __init__(
@@ -134,11 +127,7 @@ class Database:
         return shown_url(self.url)
 
     def check_secret(self, wanted: bytes | None) -> None:
-        """Check that this database was made with a secret; None accepts any.
-
-        Raises:
-            SchemeMismatch: it was made with another one.
-        """
+        """Check that this database was made with a secret; None accepts any."""
         if wanted not in {None, self.secret}:
             raise SchemeMismatch(
                 f"{self} was made with another secret than the given one (SIMHASH_SECRET): its "
@@ -160,7 +149,9 @@ class Database:
 
     def clock(self, connection: Connection) -> float:
         """Like :meth:`now`, but asks the server again: this machine's clock may have been set."""
-        now = clock(connection)
+        # SQLite uses the clock of this machine.
+        asked = _CLOCKS.get(self.dialect)
+        now = time.time() if asked is None else float(connection.scalar(text(asked)))
         self._offset = now - time.time()
         return now
 
@@ -181,19 +172,18 @@ class Database:
         """Run `work` in a transaction, again if another writer gets in the way.
 
         It may run twice if the answer to a commit was lost: the second time must change nothing.
-        Work that must not run twice needs :meth:`transact_once`.
-
-        Args:
-            work: called with the connection.
-            namespace: the number of the namespace that `work` locks. It then waits as long as
-                other writers of the namespace get through, and the timeout limits the time in
-                which none does. SQLite has one lock for all, so it always waits like this.
+        If `work` locks a namespace, give its number: it then waits as long as other writers of the
+        namespace get through, and the timeout limits the time in which none does.
 
         Raises:
             IndexUnavailable: it did not get through within the timeout, or the database refused.
             IndexUnusable: the database will always refuse.
         """
         return self.transact_once(lambda connection, _retried: work(connection), namespace)
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work`, which only reads, without taking a lock; raises as :meth:`transact`."""
+        return self.transact(work)
 
     def transact_once(
         self,
@@ -202,16 +192,13 @@ class Database:
         *,
         in_pipeline: bool = False,
     ) -> T:
-        """Run `work`, which must not take effect twice, in a transaction.
+        """Like :meth:`transact`, for work that must not take effect twice.
 
-        Args:
-            work: called with the connection, and whether an earlier attempt may have been committed
-                although its answer was lost: it must then look for its own rows first.
-            namespace: as for :meth:`transact`.
-            in_pipeline: see :func:`pipelined`; `work` then executes compiled statements only.
+        `work` also gets whether an earlier attempt may have been committed although its answer was
+        lost: it must then look for its own rows first. In a pipeline, see :func:`pipelined`, it
+        executes compiled statements only.
 
         Raises:
-            IndexUnavailable, IndexUnusable: as :meth:`transact`.
             TooLarge: the server works, but refuses the size of what it is sent.
         """
         with LockWait(self.engine, self.timeout, self.liveness, namespace) as wait:
@@ -225,26 +212,17 @@ class Database:
                         wait.has_lock = False
                         self._set_durability(connection)
                         connection.info[ON_LOCK] = wait.note_lock
-                        done = _attempt(work, connection, retried=attempt > 0)
+                        done = work(connection, attempt > 0)
                 except SQLAlchemyError as error:
-                    if is_too_large(error, cuts=wait.cuts):
-                        reason = unavailable(str(self), error, self._passwords)
-                        raise TooLarge(str(reason)) from self._passwords.cause(error)
-                    if not wait.tries_again(error):
+                    is_refused = is_too_large(error, cuts=wait.cuts)
+                    if is_refused or not wait.tries_again(error):
                         raised = unavailable(str(self), error, self._passwords)
-                        raise raised from self._passwords.cause(error)
+                        cause = self._passwords.cause(error)
+                        raise (TooLarge(str(raised)) if is_refused else raised) from cause
                 else:
                     self.liveness.note()
                     return done
         raise AssertionError("unreachable")
-
-    def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work`, which only reads, without taking a lock.
-
-        Raises:
-            IndexUnavailable: as :meth:`transact`.
-        """
-        return self.transact(work)
 
     def _set_durability(self, connection: Connection) -> None:
         """Must come before the first statement: SQLite can't change it within a transaction."""
@@ -298,23 +276,8 @@ def _other_version(name: str, found: str) -> str:
     )
 
 
-def _attempt(work: Callable[[Connection, bool], T], connection: Connection, *, retried: bool) -> T:
-    try:
-        return work(connection, retried)
-    except DBAPIError as error:
-        if is_read_only(error):
-            # A new connection may reach another host.
-            connection.invalidate()
-        raise
-
-
 def drop_tables(url: str | URL, options: Mapping[str, Any] | None = None) -> None:
-    """Drop all tables of this package, whichever version made them.
-
-    Raises:
-        IndexUnavailable: the database refused.
-        ValueError: the URL can't be read, or its driver is not installed.
-    """
+    """Drop all tables of this package, whichever version made them; raises as `Database`."""
     checked = check_url(url)
     passwords = Passwords(checked, options or {})
     engine = create_engine(checked, **(options or {}))

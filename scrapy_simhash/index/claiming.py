@@ -263,8 +263,7 @@ def execute(
 def _reason_to_skip(document: Document, largest_row: int) -> str | None:
     if document.sketch.fingerprint is None:
         return "no_text"
-    is_too_large = statement_size(document.key, document.url) > largest_row
-    return "too_large" if is_too_large else None
+    return "too_large" if statement_size(document.key, document.url) > largest_row else None
 
 
 def _prepare(
@@ -322,10 +321,9 @@ def _pairs(
     batch: Batch, wanted: Sequence[Row], decisions: Sequence[Decision]
 ) -> list[tuple[Row, Facts, Row]]:
     """Documents with their facts and earlier versions, to learn from."""
-    decided = zip(wanted, batch.documents, decisions, strict=True)
     return [
         (mine, document.facts, decision.pair.claim)
-        for mine, document, decision in decided
+        for mine, document, decision in zip(wanted, batch.documents, decisions, strict=True)
         if decision.pair and document.facts
     ]
 

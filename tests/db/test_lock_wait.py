@@ -17,7 +17,7 @@ from servers import ENGINES, cleared_database, server
 from sqlalchemy import Connection, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from scrapy_simhash.db.engine import check_url, clock, engine_options
+from scrapy_simhash.db.engine import check_url, engine_options
 from scrapy_simhash.db.errors import is_transient, unavailable
 from scrapy_simhash.db.lock import lock, record_usage
 from scrapy_simhash.db.lock_wait import Liveness, LockWait
@@ -284,7 +284,7 @@ def test_the_hour_that_comes_twice_is_no_trouble_to_the_clock(index: Index) -> N
         assert connection.scalar(text("SELECT @@session.time_zone")) == "+00:00"
         for moment in (1698539400, 1698543000):
             connection.execute(text(f"SET timestamp = {moment}"))
-            assert clock(connection) == moment
+            assert index.database.clock(connection) == moment
 
 
 @pytest.mark.parametrize("state", [{}, {"sqlstate": "HY000"}], ids=["PyMySQL 1.1", "PyMySQL 1.2"])
