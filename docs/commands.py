@@ -34,8 +34,8 @@ NOTES = {
     scrapy simhash try news -a section=sports --pages 1000 -o sports.html
 
 Crawls into a temporary index, without feeds, other item pipelines, or the project's index, log
-file and `JOBDIR`. Shows the counts, the fields that kept items apart, a table of similarities, and
-lines for the settings; Ctrl-C shows them early. The plugin need not be enabled.
+file and `JOBDIR`. Shows the counts, an item for each reason to keep similar ones, a table of
+similarities, and lines for the settings; Ctrl-C shows them early. The plugin need not be enabled.
 """,
     "drops": """\
     scrapy simhash drops --kept

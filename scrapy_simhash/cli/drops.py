@@ -79,7 +79,7 @@ def run(project: Project, options: Namespace) -> None:
 def _listed(namespace: str, pages: Iterable[list[Pair]], counts: Counter[str]) -> Iterator[_Listed]:
     for page in pages:
         widths = [
-            min(_COLUMN, max(len(shortened(url or "", _ADDRESS)) for url in column))
+            min(_COLUMN, max((len(shortened(url or "", _ADDRESS)) for url in column), default=0))
             for column in ([pair.url for pair in page], [pair.other for pair in page])
         ]
         for pair in page:
@@ -101,6 +101,11 @@ def _reason(pair: Pair) -> str:
     what = "main texts of the pages" if pair.compared_by == PAGE else "texts"
     is_same = pair.similarity == 1 and not pair.estimated
     return f"the {what} are {'equal' if is_same else 'similar'}"
+
+
+def in_lines(pairs: Iterable[Pair]) -> Iterator[str]:
+    """Pairs as lines of a table for people."""
+    return map(_line, _listed("", [[*pairs]], Counter()))
 
 
 def _line(listed: _Listed) -> str:

@@ -18,7 +18,6 @@ from urllib.parse import quote
 
 from itemadapter import ItemAdapter
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
@@ -29,14 +28,17 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.spider import iter_spider_classes
 
 from scrapy_simhash.cli.arguments import output_file, positive
+from scrapy_simhash.cli.drops import in_lines
 from scrapy_simhash.cli.output import open_console
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.tune import print_tuned, tuned
 from scrapy_simhash.crawl import components, end
 from scrapy_simhash.crawl.components import Addon, SimhashPipeline
+from scrapy_simhash.history.pairs import Pair, read_kept
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import Subject, read_subject, sum_stats
-from scrapy_simhash.report.verdict import in_sentences, in_words, skipped_in_words
+from scrapy_simhash.report.verdict import in_sentences, skipped_in_words
+from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.visible import plural, shortened, visible
 
 # The order of the pipeline, as the add-on sets it.
@@ -92,7 +94,7 @@ def run(project: Project, options: Options) -> None:
             name = trial.settings.namespace_of(crawler.spider)
             subject = read_subject(database, name, None, rule.limit, rule.similarity, is_trial=True)
             console = open_console()
-            _print_verdict(console, crawler, subject, fields)
+            _print_verdict(console, crawler, subject, fields, trial.settings.scheme)
             if subject.namespace.size:
                 console.print()
                 print_tuned(console, tuned(trial, database, subject.namespace))
@@ -257,7 +259,7 @@ def _fetched(crawler: Crawler) -> str:
 
 
 def _print_verdict(
-    console: Console, crawler: Crawler, subject: Subject, fields: Mapping[str, int]
+    console: Console, crawler: Crawler, subject: Subject, fields: Mapping[str, int], scheme: Scheme
 ) -> None:
     """Print the result, and the fields that kept items apart."""
     first, *others = in_sentences(subject)
@@ -272,16 +274,14 @@ def _print_verdict(
                 f"words on. {_longest(fields)}"
             )
         )
-    if subject.kept.counts:
-        table = Table("kept because", title="Similar items that were kept", title_justify="left")
-        table.add_column("items", justify="right")
-        table.add_column("the newest one, and the item it is similar to", overflow="fold")
-        newest = {pair.differs: pair for pair in reversed(subject.kept.pairs)}
-        for differs, count in subject.kept.counts[:_FIELDS]:
-            pair = newest.get(differs)
-            shown = f"{shortened(pair.url)}\n{shortened(pair.other or '?')}" if pair else ""
-            table.add_row(Text(in_words(differs)), f"{count:,}", Text(shown))
-        console.print(table)
+    examples: dict[str, Pair] = {}
+    for pairs in read_kept(subject.database, subject.namespace, subject.runs[0].id, scheme):
+        for pair in pairs:
+            examples.setdefault(pair.differs, pair)
+    if examples:
+        console.print("\nSimilar items that were kept, one for each reason:", style="bold")
+        for line in in_lines([*examples.values()][:_FIELDS]):
+            console.print(Text(line), soft_wrap=True)
 
 
 def _print_settings(console: Console, settings: ScrapySettings, subject: Subject) -> None:
