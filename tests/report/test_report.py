@@ -592,6 +592,7 @@ async def test_what_changed_since_the_crawl_before(address, tmp_path):
         assert page.inner_text("#changes-body .values") == "text"
         page.click("#changes-body button")
         page.wait_for_selector(".texts")
+        assert page.locator("#changes-body .wide-cell table del").count() == 0
         assert page.locator(".texts h3").first.inner_text().startswith("Before: ")
         assert page.locator(".texts ins").first.inner_text() == "other0 "
         page.select_option("#run", "all")

@@ -165,7 +165,10 @@
   };
   const NONE = { same: "the same", differs: "another value", missing: "", "": "none" };
   const fieldsTable = (fields, names) => {
-    const differs = ([, , , mark]) => mark === "differs" || mark === "missing";
+    // A stored value may be cut.
+    const isOther = (own, stored) => own && stored && own !== stored && !stored.endsWith("…");
+    const differs = ([, own, stored, mark]) =>
+      mark === "differs" || mark === "missing" || (mark === "" && isOther(own, stored));
     const head = make("tr");
     head.append(...["field", ...names].map((name) => make("th", name, { scope: "col" })));
     const body = make("tbody");
