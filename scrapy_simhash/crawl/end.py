@@ -76,7 +76,8 @@ class CrawlEnd:
         if not checked and self.reason.startswith("simhash_"):
             return
         unique, duplicates = stats.get("unique"), stats.get("duplicates")
-        has_more = (duplicates or dropped) and run
+        # Unchanged items that were left out are not listed.
+        has_more = duplicates and run
         more = (
             ("What was dropped, and why", f"drops --run {run}") if has_more else ("More", "stats")
         )

@@ -46,3 +46,17 @@ async def test_commands_name_a_database_that_they_would_not_find(tmp_path, caplo
     with serve({"/a": article(1), "/b": article(1)}) as site:
         await crawl(Own, {}, [f"{site}/a", f"{site}/b"])
     assert f"drops --run 1 --database '{tmp_path / 'own index.db'}'" in caplog.text
+
+
+@deferred_f_from_coro_f
+async def test_unchanged_items_alone_are_no_drops_to_list(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
+    options = {
+        "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
+        "SIMHASH_KNOWN": "drop",
+    }
+    with serve({"/a": article(1)}) as site:
+        for _ in range(2):
+            await crawl(PageSpider, options, [f"{site}/a"])
+    assert "1 the same page again. More: scrapy simhash stats" in caplog.text
+    assert "scrapy simhash drops" not in caplog.text
