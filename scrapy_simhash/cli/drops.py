@@ -110,7 +110,9 @@ def in_lines(pairs: Iterable[Pair]) -> Iterator[str]:
 
 def _line(listed: _Listed) -> str:
     pair, _, (width, other_width) = listed
-    similarity = format_similarity(pair.similarity, estimated=pair.estimated)
+    similarity = "-"
+    if pair.similarity is not None:
+        similarity = format_similarity(pair.similarity, estimated=pair.estimated)
     url, other = (shortened(one or "(deleted)", _ADDRESS) for one in (pair.url, pair.other))
     values = [
         (f"{shortened(name, VALUE)}: " if name != pair.differs else "") + in_values(*both)
@@ -126,7 +128,7 @@ def _fields(listed: _Listed) -> dict[str, Any]:
         "action": pair.action,
         "url": pair.url,
         "original": pair.other,
-        "similarity": round(pair.similarity, 4),
+        "similarity": None if pair.similarity is None else round(pair.similarity, 4),
         "estimated": pair.estimated,
         "reason": _reason(pair),
         "fields": pair.fields,

@@ -40,7 +40,8 @@ class Pair(NamedTuple):
     Attributes:
         action: what was done with it: "kept", or see :class:`Drop`.
         url: its address, and `other` that of the stored one; None if that was deleted.
-        similarity: of both texts, 0 to 1, and whether it is `estimated` as a text is not kept.
+        similarity: of both texts, 0 to 1, and whether it is `estimated` as a text is not kept; None
+            if the stored one was deleted.
         compared_by: what was compared: the number of a text, a page's text, or the whole item.
         differs: of a kept item what differs, see :class:`Verdict`; else "".
         fields: the short values that differ, by name: that of the stored item, and its own.
@@ -52,7 +53,7 @@ class Pair(NamedTuple):
     action: str
     url: str
     other: str | None
-    similarity: float
+    similarity: float | None
     estimated: bool
     compared_by: int
     differs: str
@@ -121,7 +122,7 @@ def _pair(
     row: Any,
     kept: Mapping[Place, Content],
     places: tuple[Place, Place],
-    near: tuple[float, bool],
+    near: tuple[float | None, bool],
     number: int = 0,
 ) -> Pair:
     mine, theirs = (kept.get(place, NOTHING).values for place in places)
@@ -151,7 +152,7 @@ def differing(
 
 def _similarity(
     kept: Mapping[Place, Content], scheme: Scheme, row: Any, places: tuple[Place, Place]
-) -> tuple[float, bool]:
+) -> tuple[float | None, bool]:
     """The similarity of two stored items, and whether it is an estimate."""
     here, there = (kept.get(place, NOTHING).text for place in places)
     if here and there:
@@ -161,6 +162,6 @@ def _similarity(
     if row.minhash is not None and row.other_minhash is not None:
         return similarity_of(row.minhash, row.other_minhash), True
     if row.other_fingerprint is None:
-        return 0.0, True
+        return None, False
     prints = (int.from_bytes(one, "big") for one in (row.fingerprint, row.other_fingerprint))
     return similarity_at(distance(*prints), 8 * len(row.fingerprint)), True

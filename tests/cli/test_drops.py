@@ -87,6 +87,9 @@ def test_what_was_kept_is_listed_with_both_values_and_the_true_similarity(call, 
     assert kept["estimated"]
     assert kept["similarity"] > 0.8
     assert kept["fields"] == {}
+    change(priced, "DELETE FROM simhash_claims WHERE key LIKE '%/1'")
+    (kept,) = lines(call("drops", "--kept", "--database", priced))
+    assert (kept["original"], kept["similarity"]) == (None, None)
 
 
 def test_people_get_a_line_for_each(call, priced, database, monkeypatch):
