@@ -36,7 +36,6 @@ from scrapy_simhash.index.journal import Gone, find_removed
 from scrapy_simhash.index.learned import LearnedField, read_learned
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Claim
-from scrapy_simhash.item.urls import load_sites
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +60,6 @@ class Figures:
 
 def connect(crawler: Crawler, settings: Settings, liveness: Liveness) -> CrawlDatabase:
     """Open the database of a crawl."""
-    load_sites()
     spider = crawler.spider
     asked = getattr(spider, "simhash_reset", None)
     return CrawlDatabase(

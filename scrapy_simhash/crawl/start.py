@@ -125,7 +125,7 @@ def _freeze_loaded_objects() -> None:
 
     Each page that waits for a verdict keeps the hundred tasks that Scrapy creates for it, so full
     collections are more frequent than without this plugin. Each blocked the event loop for a tenth
-    of a second, most of it for modules and the list of public suffixes.
+    of a second, most of it for modules.
     """
     gc.freeze()
 

@@ -6,24 +6,22 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Literal
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
 from urllib.parse import SplitResult, urlsplit
-
-if TYPE_CHECKING:
-    from tldextract import TLDExtract
 
 
 @cache
-def _domains() -> TLDExtract:
-    """The public suffix list that tldextract ships: nothing is downloaded or written."""
-    from tldextract import TLDExtract  # noqa: PLC0415  (slow, it imports requests)
+def _suffixes() -> frozenset[str]:
+    """The public suffixes of registries, from the list that tldextract has with it.
 
-    return TLDExtract(suffix_list_urls=(), cache_dir=None)
-
-
-def load_sites() -> None:
-    """Read the public suffix list, which takes 50 ms, before the first URL needs it."""
-    _site_of_host("example.com")
+    tldextract itself takes 10 MB and a tenth of a second: it imports requests and builds two trees.
+    """
+    package = find_spec("tldextract")
+    path = Path(package.origin if package and package.origin else "").with_name(".tld_set_snapshot")
+    registries = path.read_text("utf-8").partition("// ===END ICANN DOMAINS===")[0]
+    return frozenset(line for line in registries.splitlines() if line and line[0] != "/")
 
 
 def site(url: str) -> str:
@@ -64,7 +62,26 @@ def host_of(url: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _site_of_host(host: str) -> str:
-    return _domains()(host).top_domain_under_public_suffix or host
+    suffixes, labels = _suffixes(), host.rstrip(".").split(".")
+    names = list(map(_unicode, labels))
+    for start in range(len(labels)):
+        suffix, parent = (".".join(names[place:]) for place in (start, start + 1))
+        if f"!{suffix}" in suffixes:
+            return ".".join(labels[start:])
+        if suffix in suffixes or f"*.{parent}" in suffixes:
+            return ".".join(labels[start - 1 :]) if start and labels[start - 1] else host
+    return host
+
+
+def _unicode(label: str) -> str:
+    """A part of a host as it is in the list of suffixes."""
+    label = label.lower()
+    if not label.startswith("xn--"):
+        return label
+    try:
+        return label.encode("ascii").decode("idna")
+    except UnicodeError:
+        return label
 
 
 # Hosts, parts of a path and parameters that do not tell which page it is, but how it is shown: for

@@ -8,10 +8,13 @@ from urllib.parse import SplitResult, urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tldextract import TLDExtract
 
 from scrapy_simhash.item.urls import (
     Address,
+    _site_of_host,
     _start_of_tail,
+    _suffixes,
     host_of,
     same_site,
     site,
@@ -32,6 +35,28 @@ from scrapy_simhash.item.urls import (
 )
 def test_site_is_the_registrable_domain_or_what_stands_for_it(url: str, expected: str) -> None:
     assert site(url) == expected
+
+
+def test_sites_are_those_of_tldextract() -> None:
+    rules = {rule.removeprefix("!").removeprefix("*.") for rule in _suffixes()}
+    hosts = [
+        "127.0.0.1",
+        "a..com",
+        ".com",
+        "example.com.",
+        "example.COM",
+        "xn--.com",
+        "a.xn--zzzzz",
+    ]
+    hosts += ["localhost", "blog.github.io", "a.www.ck", "x.city.kawasaki.jp", "a_b.co.uk", "1.2.3"]
+    for rule in rules:
+        hosts += [rule, f"b.{rule}", f"a.b.{rule}", f"x.a.b.{rule}"]
+        if not rule.isascii():
+            hosts.append("a.b." + rule.encode("idna").decode())
+    of = TLDExtract(suffix_list_urls=(), cache_dir=None)
+    assert len(rules) > 5000
+    for host in hosts:
+        assert _site_of_host(host) == (of(host).top_domain_under_public_suffix or host)
 
 
 HOSTS = ["http://", "https://", "HTTP://", "a.b", "A.b", ":80", ":", "@", "[", "]", "-", "é", "％"]
