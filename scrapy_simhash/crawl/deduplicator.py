@@ -162,7 +162,8 @@ class Deduplicator:
         finally:
             subject.verdict = verdict
             self._stats.count_verdict(subject.page.url, verdict)
-        change = None if verdict.change is None else written(verdict.change)
+        found = verdict.change
+        change = None if found is None else written(found)
         if change is not None:
             self._send(item_change, subject, item, change=change)
         is_unwanted = self._settings.leaves_out(verdict)
@@ -171,7 +172,6 @@ class Deduplicator:
             if verdict.kind == "duplicate":
                 self._send(near_duplicate, subject, item, match=match)
             # What equals a stored item in everything need not be kept.
-            found = verdict.change
             is_equal = verdict.kind == "same" and found is not None and found.is_equal
             if (is_equal or await self._record(subject, verdict, item)) and is_unwanted:
                 document = cast("Document", subject.document)
