@@ -31,13 +31,14 @@ from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.drops import SAME, Drop
 from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces
 from scrapy_simhash.history.pages import (
+    NOTHING,
+    Content,
     PageHistory,
     Place,
     find_addresses,
+    read_contents,
     read_page,
-    read_texts,
     read_urls,
-    read_values,
 )
 from scrapy_simhash.history.pairs import differing
 from scrapy_simhash.history.query import NamespaceRow, quality_of
@@ -112,23 +113,19 @@ def _figures(
 ) -> dict[str, Any]:
     wanted = {(claim.id, 0) for claim in page.claims}
     wanted |= {(drop.claim, number) for drop in page.drops for number in (0, drop.id)}
-    texts = read_texts(database, namespace, wanted)
     beside = {(claim.beside, 0) for claim in page.claims if claim.beside is not None}
     others = read_urls(database, namespace, beside)
-    values = read_values(database, namespace, wanted | beside)
+    kept = read_contents(database, namespace, wanted | beside)
     hosts = {host_of(one) for one in (url, *(drop.url for drop in page.drops))}
     learned = [one for one in read_learned(database, namespace.id) if one.host in hosts]
     return {
         "url": url,
         "namespace": namespace.name,
         "bits": namespace.bits,
-        "versions": [_version(claim, texts, others, values) for claim in page.claims],
+        "versions": [_version(claim, kept, others) for claim in page.claims],
         "duplicate_of": [
-            {
-                **_duplicate(namespace, drop, criteria),
-                "text_of_original": (original := texts.get((drop.claim, 0))),
-                "difference": text_changes(original, texts.get((drop.claim, drop.id))),
-            }
+            _duplicate(namespace, drop, criteria)
+            | _compared(*(kept.get((drop.claim, one), NOTHING) for one in (drop.id, 0)))
             for drop in page.drops
         ],
         "duplicates": [_duplicate(namespace, drop, criteria) for drop in page.duplicates],
@@ -137,14 +134,22 @@ def _figures(
     }
 
 
+def _compared(mine: Content, theirs: Content) -> dict[str, Any]:
+    """What differs between a duplicate and its original."""
+    # An item that is compared as a whole has an empty text.
+    original, text = theirs.text or None, mine.text or None
+    return {
+        "fields": differing(mine.values, theirs.values),
+        "text_of_original": original,
+        "difference": text_changes(original, text),
+    }
+
+
 def _version(
-    claim: Row[Any],
-    texts: Mapping[Place, str],
-    others: Mapping[Place, str],
-    values: Mapping[Place, Mapping[str, str]],
+    claim: Row[Any], kept: Mapping[Place, Content], others: Mapping[Place, str]
 ) -> dict[str, Any]:
     """A stored version of the page."""
-    mine, theirs = (values.get((one, 0), {}) for one in (claim.id, claim.beside))
+    mine, theirs = (kept.get((one, 0), NOTHING) for one in (claim.id, claim.beside))
     names = ("url", "key", "run", "nearest", "differs", "created", "seen")
     return {
         "claim": str(claim.id),
@@ -155,8 +160,8 @@ def _version(
         "features": claim.size,
         "beside": None if claim.beside is None else str(claim.beside),
         "beside_url": others.get((claim.beside, 0)),
-        "fields": differing(mine, theirs, claim.differs),
-        "text": texts.get((claim.id, 0)),
+        "fields": differing(mine.values, theirs.values, claim.differs),
+        "text": mine.text or None,
     }
 
 
@@ -209,14 +214,20 @@ def _print_version(version: Mapping[str, Any], namespace: str, bits: int) -> Non
     if version["differs"] is not None:
         other = shortened(version["beside_url"] or "an item that was deleted")
         rows["similar to"] = f"{other}, kept because {in_words(version['differs'])}"
-    for name, both in version["fields"].items():
-        rows[f"its {shortened(name, VALUE)}, and here"] = in_values(*both)
+    rows |= _values(version["fields"])
     if version["nearest"] is not None:
         rows["nearest other"] = format_distance(version["nearest"], bits)
     if version["text"]:
         rows["text"] = shortened(version["text"])
     pending = _PENDING if version["state"] == "pending" else ""
     print_facts(rows, f"Stored item {version['claim']}{pending}")
+
+
+def _values(fields: Mapping[str, tuple[str | None, str | None]]) -> dict[str, str]:
+    """Rows with the values of both sides."""
+    return {
+        f"its {shortened(name, VALUE)}, and here": in_values(*both) for name, both in fields.items()
+    }
 
 
 def _print_drop(drop: Mapping[str, Any], namespace: str) -> None:
@@ -231,6 +242,7 @@ def _print_drop(drop: Mapping[str, Any], namespace: str) -> None:
             drop["original"] or "an item that was deleted"
         ),
         "similarity": f"{_similarity(drop)} ({apart} apart)",
+        **_values(drop["fields"]),
         "better": f"by {by}; see `restore --better`" if by else None,
         "number": f"{drop['id']}, for `restore --id`",
         "orphan": "its original was not stored in the end; see `restore --orphans`"

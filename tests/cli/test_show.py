@@ -53,6 +53,22 @@ def test_show_what_a_near_duplicate_is_one_of_and_what_changed(call, database):
     assert "{+other0" in out
 
 
+def test_show_gives_the_values_of_a_duplicate_and_its_original(call, tmp_path):
+    path = tmp_path / "seen.db"
+    with Index(f"sqlite:///{path}") as index:
+        for number in (1, 2):
+            document = index.document(prose(1), key=str(number), url=f"http://{number}.test/")
+            document.values = {"views": f"{number} readers", "author": "Ann"}
+            (verdict,) = index.execute(claims=[document])
+            if number == 2:
+                index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
+            index.confirm(verdict)
+    known = json.loads(call("show", "http://2.test/", "--json", "--database", path)[1])
+    (drop,) = known["duplicate_of"]
+    assert drop["fields"] == {"views": ["1 readers", "2 readers"]}
+    assert "1 readers -> 2 readers" in call("show", "http://2.test/", "--database", path)[1]
+
+
 def test_show_names_the_page_it_was_kept_beside_and_the_reason(call, tmp_path):
     path = tmp_path / "seen.db"
     with Index(f"sqlite:///{path}") as index:
