@@ -176,7 +176,7 @@ def cost_of(command: list[str]) -> Cost:
 
 def here(source: Path, kept: Path, processes: int) -> list[str]:
     """The command of this package."""
-    command = [sys.executable, "-m", "scrapy", "simhash", "dedupe", str(source), "-o", str(kept)]
+    command = [sys.executable, "-m", "scrapy_simhash", "dedupe", str(source), "-o", str(kept)]
     more = ["--workers", str(processes), "-s", f"SIMHASH_SIMILARITY={SIMILARITY}"]
     return [*command, "--fields", "text", *more]
 

@@ -206,7 +206,8 @@ class _Greedy:
 
         The similarity of a text without shingles is unknown.
         """
-        mine, *others = (self._shingles(one) for one in (place, *candidates))
+        mine = self._sketches.shingles(int(self._order[place]))
+        others = list(map(self._shingles, candidates))
         least = max(0.0, (self._plan.rule.similarity or 0.0) - 1e-9)
         numbers = self._order[candidates]
         may_be_equal = self._whole_keys[numbers] == self._whole_keys[self._order[place]]

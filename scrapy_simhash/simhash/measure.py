@@ -68,6 +68,7 @@ def hamming(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint16]:
 
 def jaccard(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
     """The exact Jaccard similarity of two sets of sorted distinct hashes; 0 for two empty sets."""
+    a, b = (np.ascontiguousarray(one, np.uint64) for one in (a, b))
     (shared,) = common(a, [b])
     return shared / max(1, a.size + b.size - shared)
 
@@ -77,14 +78,13 @@ def common(
 ) -> list[int]:
     """The numbers of hashes that a set has in common with others, all sorted and distinct.
 
-    It is -1 where the Jaccard similarity is less than `least`.
+    The arrays are contiguous. It is -1 where the Jaccard similarity is less than `least`.
     """
     if native.core is None:
         counts = [int(np.intersect1d(mine, one, assume_unique=True).size) for one in others]
         enough = [least * (mine.size + one.size) / (1 + least) - 1e-6 for one in others]
         return [-1 if one < most else one for one, most in zip(counts, enough, strict=True)]
-    ours, *theirs = (np.ascontiguousarray(one, np.uint64) for one in (mine, *others))
-    return native.core.common(ours, theirs, least)
+    return native.core.common(mine, others, least)
 
 
 def similarity(a: int, b: int, *, bits: int = BITS) -> float:

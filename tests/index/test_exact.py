@@ -15,11 +15,11 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims
 from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.scheme import Sketch
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)

@@ -18,10 +18,10 @@ from scrapy_simhash.history.kept import kept_times
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
 from scrapy_simhash.history.pages import read_page
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_duplicates
 from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.text.page_sketch import sketch
 

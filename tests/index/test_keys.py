@@ -14,8 +14,8 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.verdict import Claim, Document
+from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.scheme import Sketch
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)

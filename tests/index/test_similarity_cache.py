@@ -13,11 +13,11 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.index import similarity_cache
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import HOT_KEY
 from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import Claimant, Document, Row
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import TEXT, Folded
+from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import candidate_limit, distance, jaccard
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
 from scrapy_simhash.text.packed import pack_text
