@@ -143,7 +143,7 @@ def read_runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
     of_drops = _count_by_run(drop_columns.run, is_orphan(), *drops_of(namespace))
     claimed = {row.run: (row.all, int(row.some)) for row in read(database, of_claims)}
     dropped = {row.run: (row.all, int(row.some)) for row in read(database, of_drops)}
-    met = select(claim_columns.met).where(claim_columns.namespace == namespace.id).distinct()
+    met = select(claim_columns.met).where(*claims_of(namespace)).distinct()
     runs = {row.met for row in read(database, met)}
     columns = schema.runs.c
     query = (

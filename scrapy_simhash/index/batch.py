@@ -34,26 +34,21 @@ class KeyRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Documents that are looked up together: entry i of each list belongs to document i.
-
-    Attributes:
-        documents: as given.
-        fingerprints: shape (documents, bytes), big-endian.
-        keys: the keys they are stored under.
-        asked: every key to look up, with its slot (see `slotted`), in ascending order.
-        asker: for each of `asked`, the document that asks for it.
-        rows: what is stored if they are claimed.
-        in_batch: distance and number of each earlier document of the batch within the limit.
-        texts: compressed; None for those not stored.
-    """
+    """Documents that are looked up together: entry i of each list belongs to document i."""
 
     documents: Sequence[Document]
+    #: Shape (documents, bytes), big-endian.
     fingerprints: NDArray[np.uint8]
+    #: The keys they are stored under.
     keys: Sequence[Sequence[KeyRow]]
+    #: Every key to look up, with its slot (see `slotted`), in ascending order; and who asks for it.
     asked: NDArray[np.int64]
     asker: NDArray[np.intp]
+    #: What is stored if they are claimed.
     rows: Sequence[Row]
+    #: Distance and number of each earlier document of the batch within the limit.
     in_batch: Sequence[Sequence[tuple[int, int]]]
+    #: Compressed; None for those not stored.
     texts: Sequence[bytes | None]
 
 
@@ -207,12 +202,7 @@ def pack_keys(keys: Sequence[KeyRow]) -> bytes:
 
 
 def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -> Sketch:
-    """A sketch for a text of which only the fingerprint is known.
-
-    Raises:
-        TypeError: it is not a fingerprint, or the keys need shingles.
-        ValueError: it is negative or wider than the scheme's.
-    """
+    """A sketch for a text of which only the fingerprint is known; raises as `Index.claim` does."""
     if fingerprint is None:
         return Sketch(None, 0, None)
     if not isinstance(fingerprint, int):

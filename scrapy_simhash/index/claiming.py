@@ -43,19 +43,13 @@ from scrapy_simhash.text.packed import TooLarge
 
 
 class _Asked(NamedTuple):
-    """The answers to what is asked together with the lock.
-
-    Attributes:
-        confirmed: to the confirmation.
-        hits: to :meth:`Lookup.ask`.
-        ahead: what was looked up before the lock.
-        present: which claims of the duplicates still exist.
-        earlier: what was recorded of the duplicates in earlier visits.
-    """
+    """The answers to what is asked together with the lock."""
 
     confirmed: Answer | None
     hits: Answer | None
+    #: What was looked up before the lock.
     ahead: Prefetched
+    #: Which claims of the duplicates exist, and what earlier visits recorded of their identities.
     present: Answer | None
     earlier: Answer | None
 
@@ -72,30 +66,21 @@ class _Done(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The work of one transaction, prepared before the lock is taken.
-
-    Attributes:
-        lookup: of the namespace.
-        budgets: bytes of texts and of items that it may store.
-        largest_row: see :class:`Connections`.
-        run: the run that claims.
-        now: seconds since the epoch, the same for each attempt.
-        batch: the documents to be claimed, if any.
-        confirm: rows of claims.
-        release: rows of claims.
-        restore: claims of unchanged items that were not stored after all.
-        duplicates: rows of duplicates, each with its compressed text.
-    """
+    """The work of one transaction, prepared before the lock is taken."""
 
     lookup: Lookup
+    #: Bytes of texts and of items that the namespace may store.
     budgets: tuple[float, float]
     largest_row: int
     run: Run
+    #: The same for each attempt.
     now: float
     batch: Batch | None
     confirm: Sequence[Row]
     release: Sequence[Row]
+    #: Claims of unchanged items that were not stored after all.
     restore: Sequence[Claim]
+    #: Rows, each with its compressed text.
     duplicates: Sequence[tuple[dict[str, Any], bytes | None]]
 
     @property
@@ -278,11 +263,7 @@ def _prepare(
     release: Sequence[Claim],
     duplicates: Sequence[Duplicate],
 ) -> Work:
-    """Prepare the work of one transaction; see :meth:`Index.execute`.
-
-    Raises:
-        TooLarge: a duplicate, or all of them together.
-    """
+    """Prepare the work of one transaction; raises TooLarge, see :meth:`Index.execute`."""
     keeps, claimant = budgets[0] > 0, run.claimant
     namespace = lookup.namespace
 

@@ -63,17 +63,10 @@ def decide(
     3. *A lost answer.* The batch is decided on again after it was committed. Claims that did not
        exist at the first attempt, its own (`made`) and later ones, are ignored.
 
-    Args:
-        asked: the documents, with the numbers that their claims would have.
-        facts: of each, with the names of the fields; None to compare the text only.
-        met: for each, the claims that it was compared with.
-        in_batch: returns the earlier documents of the batch that are near one, given its number
-            and those that were claimed.
-        rule: see there.
-        visits: which claims are current.
-        places: what is known of identities that were duplicates when last met.
-        made: the claims that an earlier attempt of this batch has committed, by document.
-        learned: returns the fields that are not compared on a document's host, by their hashes.
+    The documents have the numbers that their claims would have; without `facts` only the text is
+    compared. `in_batch` returns the earlier documents of the batch that are near one, given its
+    number and those that were claimed; `made` are the claims that an earlier attempt has committed,
+    by document; `learned` returns the hashes of the fields that are not compared.
     """
     decisions: list[Decision] = []
     standing, taken = dict[int, Row](), dict[int, Row]()

@@ -16,27 +16,19 @@ from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Change, Place, Row, random_number
 from scrapy_simhash.index.visits import Decision
-from scrapy_simhash.index.writer import writing
+from scrapy_simhash.index.writer import in_parts, writing
 from scrapy_simhash.item.facts import REST_KEY, REST_OF_ITEM, Facts, changed_facts
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import pack_bytes
 
-# Things that are marked in one transaction; other writers wait meanwhile.
-_CHUNK = 500
-
 
 class Gone(NamedTuple):
-    """What the end of a run finds missing.
-
-    Attributes:
-        run: the run.
-        everything: whether it met everything that the spider finds with these arguments; otherwise
-            only what the site itself says is gone.
-        identities: the hashes of the keys of pages that the site says are gone (404, 410).
-    """
+    """What the end of a run finds missing."""
 
     run: Run
+    #: Whether it met everything that the spider finds with these arguments; otherwise only what the
+    #: site itself says is gone (404, 410): pages with these hashes of their keys.
     everything: bool
     identities: Collection[int] = ()
 
@@ -46,9 +38,6 @@ def find_removed(database: Database, namespace: int, gone: Gone) -> int:
 
     A thing is gone if the spider met it last in an earlier visit with the same arguments, and this
     visit met no member of its group: neither it, nor a copy, nor a newer version.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time; some are not marked.
     """
     if not (gone.everything or gone.identities):
         return 0
@@ -57,9 +46,7 @@ def find_removed(database: Database, namespace: int, gone: Gone) -> int:
         wanted = set(gone.identities)
         found = [(number, identity) for number, identity in found if identity in wanted]
     numbers = [number for number, _ in found]
-    for start in range(0, len(numbers), _CHUNK):
-        part = numbers[start : start + _CHUNK]
-        database.transact(partial(_mark, database, namespace, gone.run, part), namespace)
+    in_parts(database, namespace, numbers, partial(_mark, database, namespace, gone.run))
     return len(numbers)
 
 

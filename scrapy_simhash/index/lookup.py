@@ -65,59 +65,44 @@ _NO_PAIRS = np.empty((0, 2), np.int64)
 
 @dataclass(slots=True)
 class LookupCounts:
-    """Counts since an index was opened; a repeated transaction counts again.
+    """Counts since an index was opened; a repeated transaction counts again."""
 
-    Attributes:
-        claims: documents that were looked up.
-        candidates: claims that they were compared with.
-        hot_keys: documents with hot bands, under which they were not stored. They are found by
-            their other bands, with a slightly smaller probability.
-        exact_only: documents with hot bands only: just documents with the same fingerprint are
-            found to be their duplicates.
-        items, orphans, texts: removed to stay within the budgets; see :class:`UsageCounters`.
-    """
-
+    #: Documents that were looked up, and claims that they were compared with.
     claims: int = 0
     candidates: int = 0
+    #: Documents with hot bands, under which they were not stored; those of them that have no other
+    #: bands, so that only equal fingerprints are found.
     hot_keys: int = 0
     exact_only: int = 0
+    #: Removed to stay within the budgets; see :class:`UsageCounters`.
     items: int = 0
     orphans: int = 0
     texts: int = 0
 
 
 class Outdated(NamedTuple):
-    """A claim that is deleted when the run that replaced it has ended.
+    """A claim that is deleted when the run that replaced it has ended."""
 
-    Attributes:
-        epoch: the crawl epoch that it belonged to; it stays if another has met it since.
-        keeps_text: whether its text is kept, as it tells what changed.
-        by: the claim that replaced it; 0 if the item has become a copy.
-    """
-
+    #: The crawl epoch that it belonged to; it stays if another has met it since.
     epoch: int
+    #: Whether its text is kept, as it tells what changed.
     keeps_text: bool
+    #: The claim that replaced it; 0 if the item has become a copy.
     by: int
 
 
 class Lookup:
-    """Finds the claims near a document; the arguments are those of the index.
+    """Finds the claims near a document; the arguments are those of the index."""
 
-    Attributes:
-        bits, width: of a fingerprint, in bits and bytes.
-        rule: decides what is a near-duplicate.
-        counts: see there.
-        namespace, keys: set by :meth:`open`.
-        similarities: compares texts.
-        learned: the fields that are not compared.
-        outdated: the claims that this run has replaced.
-        is_contended: whether other writers were waited for.
-    """
-
+    # Set by `open`.
     namespace: OpenNamespace
     similarities: SimilarityCache
     learned: Learned
     keys: Bands | Blocks
+    #: The claims that this run has replaced.
+    outdated: dict[int, Outdated]
+    #: Whether other writers were waited for.
+    is_contended: bool
 
     def __init__(
         self,
@@ -141,11 +126,7 @@ class Lookup:
         self.is_contended = False
 
     def open(self, name: str, opened: OpenNamespace, wanted: Bands | Blocks) -> None:
-        """Use the keys that a namespace was made with.
-
-        Raises:
-            SchemeMismatch: they are of another kind than `wanted`, or can't serve the distance.
-        """
+        """Use the keys that a namespace was made with; raises SchemeMismatch if that can't be."""
         keys = load_keys(opened.plan)
         if keys.needs_shingles != wanted.needs_shingles:
             raise _mismatch(name, keys, f"these settings need {wanted.id!r}")
@@ -172,7 +153,7 @@ class Lookup:
         self._name, self.namespace, self.keys = name, opened, keys
         # It knows claims by their numbers, which start again in each namespace.
         self.similarities, self.learned = SimilarityCache(self._scheme), Learned()
-        self.outdated: dict[int, Outdated] = {}
+        self.outdated = {}
         self._hits = queries.hits_of(self._dialect, keys.slots)
 
     def batch(

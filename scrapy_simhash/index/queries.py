@@ -41,20 +41,16 @@ _CLAIM_BITS = 56
 
 
 class Hits(NamedTuple):
-    """The claims that the identities and the keys of a batch lead to.
+    """The claims that the identities and the keys of a batch lead to."""
 
-    Attributes:
-        newest: the newest claim of each identity.
-        keys: shape (n, 2): a key, as in `Batch.asked`, and a claim; for keys of texts.
-        exactly: the same for keys of whole items.
-        learned: the number of the newest change of `index.learned`.
-        places: the newest duplicate of each identity.
-    """
-
+    #: The newest claim of each identity.
     newest: Mapping[int, int]
+    #: Shape (n, 2), a key as in `Batch.asked` and a claim: for keys of texts, and of whole items.
     keys: NDArray[np.int64]
     exactly: NDArray[np.int64]
+    #: The number of the newest change of `index.learned`.
     learned: int = 0
+    #: The newest duplicate of each identity.
     places: Mapping[int, int] = MappingProxyType({})
 
 
@@ -66,16 +62,12 @@ class Details(NamedTuple):
 
 
 class Prefetched(NamedTuple):
-    """The claims that a batch led to before the lock was taken, with what was asked about them.
-
-    Attributes:
-        ids: their numbers.
-        texts: those that are not cached; a text of a claim never changes.
-        rows: asked for under the lock.
-    """
+    """The claims that a batch led to before the lock was taken, with what was asked about them."""
 
     ids: Collection[int] = ()
+    #: Those that are not cached; a text of a claim never changes.
     texts: Answer | None = None
+    #: Asked for under the lock.
     rows: Answer | None = None
 
     def details(self) -> Details:
@@ -88,22 +80,16 @@ NOT_PREFETCHED = Prefetched()
 
 
 class Found(NamedTuple):
-    """The claims that the keys of a batch led to; entry i of each array belongs to pair i.
-
-    Attributes:
-        documents: numbers in the batch.
-        claims: numbers of claims.
-        distances: of the fingerprints; -1 if not known yet.
-        exactly: whether they are equal as whole items.
-        hot_keys: the hot keys of the batch.
-        details: of the claims, if they were read already.
-    """
+    """The claims that the keys of a batch led to; entry i of each array belongs to pair i."""
 
     documents: NDArray[np.intp]
     claims: NDArray[np.int64]
+    #: Of the fingerprints; -1 if not known yet.
     distances: NDArray[np.int64]
+    #: Whether they are equal as whole items.
     exactly: NDArray[np.bool_]
     hot_keys: frozenset[KeyRow] = frozenset()
+    #: Of the claims, if they were read already.
     details: Details = Details({}, {})
 
 
@@ -128,10 +114,7 @@ def joined(
     With keys 5, 5, 8 asked by the documents 0, 1, 1 and the hits (5, claim 70) and (8, claim 71)
     the pairs are (0, 70), (1, 70), (1, 71).
 
-    Args:
-        asked: shape (n,), in ascending order.
-        asker: shape (n,): the document that asks.
-        hits: shape (m, 2): a key and a claim.
+    `asked` is in ascending order.
     """
     left = np.searchsorted(asked, hits[:, 0], "left")
     count = np.searchsorted(asked, hits[:, 0], "right") - left

@@ -70,11 +70,7 @@ class Recovery:
         self._chunk = _FIRST
 
     def look(self) -> None:
-        """Find the runs that have died, and invalidate their claims.
-
-        Raises:
-            IndexUnavailable: the database did not answer in time.
-        """
+        """Find the runs that have died, and invalidate their claims."""
         row = schema.runs.c
         is_open = and_(row.settled.is_(False), row.recovered.is_(None), row.id != self._me)
         columns = (
@@ -133,9 +129,6 @@ class Recovery:
         """Delete some invalidated claims, in steps of about 20 ms; whether there may be more.
 
         No further step starts after so many seconds; one step is always done.
-
-        Raises:
-            IndexUnavailable: the database did not answer in time.
         """
         deadline = time.monotonic() + seconds
         while self.has_work:

@@ -16,23 +16,15 @@ from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When two documents are near-duplicates.
+    """When two documents are near-duplicates; see the arguments of :class:`Index`."""
 
-    Attributes:
-        limit: the largest Hamming distance of their fingerprints.
-        similarity: the smallest Jaccard similarity of their shingles; None if the distance decides.
-        facts: when facts make documents with similar texts different: "always"; "auto", all facts
-            on one site and prices across sites; "never".
-        known: what becomes of what an earlier visit met, see `index.visits`; None if there are no
-            visits.
-        change_similarity: texts that are less similar than this have changed.
-        learn: whether fields are learned, see `index.learned`; only if facts are "auto".
-    """
-
+    #: The largest Hamming distance of their fingerprints.
     limit: int
+    #: The smallest Jaccard similarity of their shingles; None if the distance decides.
     similarity: float | None = None
     facts: FactsMode = "auto"
     known: Known | None = None
+    #: Only if facts are "auto".
     learn: bool = False
     change_similarity: float = 1.0
 
@@ -48,35 +40,25 @@ class Rule:
         learn: bool = False,
         change_similarity: float = 1.0,
     ) -> Rule:
-        """The rule for a similarity or a distance; similarities need a scheme with shingles.
-
-        Raises:
-            ValueError: see :func:`choose_limits`.
-        """
+        """The rule for a similarity or a distance; raises ValueError as `choose_limits` does."""
         limit = choose_limits(scheme, similarity, distance)[1]
-        by_similarity = distance is None and own_distance(scheme) is None and has_shingles(scheme)
         learn = learn and facts == "auto"
-        if not by_similarity:
-            return cls(limit, None, facts, known, learn, change_similarity)
-        limit = candidate_limit(similarity)
-        return cls(limit, similarity, facts, known, learn, change_similarity)
+        if distance is None and own_distance(scheme) is None and has_shingles(scheme):
+            limit, least = candidate_limit(similarity), similarity
+            return cls(limit, least, facts, known, learn, change_similarity)
+        return cls(limit, None, facts, known, learn, change_similarity)
 
 
 class Met(NamedTuple):
-    """A claim that a document was compared with.
+    """A claim that a document was compared with."""
 
-    Attributes:
-        distance: of the two fingerprints, in bits.
-        similarity: of the two texts; None if unknown.
-        estimated: whether the similarity is an estimate.
-        claim: its row: of the table, or of an earlier document of the batch.
-        changes: returns how the document's text differs; None where a text is not at hand.
-    """
-
+    #: Of the two fingerprints, in bits; similarity of the two texts, and whether it is estimated.
     distance: int
     similarity: float | None
     estimated: bool
+    #: Its row: of the table, or of an earlier document of the batch.
     claim: Row
+    #: Returns how the document's text differs; None where a text is not at hand.
     changes: Callable[[], Changes | None] = lambda: None
 
 

@@ -85,9 +85,6 @@ class Run:
             job: its JOBDIR: the runs of one are one visit until one has finished.
             arguments: equal for runs with the same arguments of the spider; at most 64 characters.
             on_crash: whether its confirmed claims are released, like the pending ones, if it dies.
-
-        Raises:
-            IndexUnavailable: the database did not answer in time.
         """
         host, process = host_id(), register()
 
@@ -125,11 +122,7 @@ class Run:
 
     @property
     def claimant(self) -> Claimant:
-        """This run and its epoch, for the rows of claims.
-
-        Raises:
-            IndexUnusable: the database was reset or restored, and does not know this run.
-        """
+        """This run and its epoch, for the rows of claims; raises IndexUnusable as `check` does."""
         self._check()
         return Claimant(self.id, self.epoch)
 
@@ -237,17 +230,11 @@ class Run:
         complete: bool = False,
         stats: Mapping[str, Any] | None = None,
     ) -> None:
-        """Close the run; its pending claims are released.
+        """Close the run; its pending claims are released, and so are confirmed ones unless settled.
 
-        Args:
-            settled: whether everything that was confirmed is known to be stored. Otherwise the
-                confirmed claims are released too, unless the run was opened to keep them.
-            reason: why it ended.
-            complete: whether it met everything that it was to meet, as far as it came.
-            stats: of the crawl, for the report.
-
-        Raises:
-            IndexUnavailable: the database did not answer in time: the run counts as dead.
+        `settled` is whether everything that was confirmed is known to be stored, `complete` whether
+        the run met everything that it was to meet, as far as it came. If the database does not
+        answer in time, the run counts as dead.
         """
         if self._closed:
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from sqlalchemy import Connection, delete, exists, select, update
 
@@ -13,18 +12,11 @@ from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.index.writer import DELETION_COLUMNS, writing
-
-# Rows read in one transaction; other writers wait meanwhile.
-_CHUNK = 1000
+from scrapy_simhash.index.writer import CHUNK, DELETION_COLUMNS, in_parts, writing
 
 
 def reset_namespace(database: Database, name: str) -> None:
-    """Delete a namespace with everything in it.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time.
-    """
+    """Delete a namespace with everything in it."""
 
     def reset(connection: Connection) -> None:
         number = connection.scalar(
@@ -49,11 +41,7 @@ def reset_namespace(database: Database, name: str) -> None:
 
 
 def forget_learned(database: Database, namespace: int, field: str = "") -> None:
-    """Forget a learned field of a namespace, given by its number, or all; they are compared again.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time.
-    """
+    """Forget one learned field of a namespace, or all; they are compared again."""
 
     def forget(connection: Connection) -> None:
         with writing(connection, namespace) as writer:
@@ -70,11 +58,7 @@ def forget_learned(database: Database, namespace: int, field: str = "") -> None:
 
 
 def expire_claims(index: Index, before: float) -> int:
-    """Delete the claims not made or seen again since a time (epoch seconds); returns how many.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time.
-    """
+    """Delete the claims not made or seen again since a time (epoch seconds); returns how many."""
     row = schema.claims.c
     position = 0
     deleted = 0
@@ -86,7 +70,7 @@ def expire_claims(index: Index, before: float) -> int:
                 select(*(row[name] for name in DELETION_COLUMNS), row.created, row.seen)
                 .where(row.namespace == index.id, row.id > position)
                 .order_by(row.id)
-                .limit(_CHUNK)
+                .limit(CHUNK)
             ).all()
             old = [found for found in rows if found.created < before]
             gone = [tuple(found[: len(DELETION_COLUMNS)]) for found in old if found.seen < before]
@@ -105,9 +89,6 @@ def delete_outdated(index: Index) -> None:
     """Delete the claims that this run has replaced, now that it has stored what replaces them.
 
     Claims that were found again meanwhile stay, and texts that an earlier change refers to.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time; some are left.
     """
     row, outdated, noted = schema.claims.c, index.lookup.outdated, schema.changes.c
     if not outdated:
@@ -131,19 +112,12 @@ def delete_outdated(index: Index) -> None:
                 ]
                 writer.delete(some, orphaned=False, texts=not keeps)
 
-    numbers = sorted(outdated)
-    for start in range(0, len(numbers), _CHUNK):
-        part = numbers[start : start + _CHUNK]
-        index.database.transact(partial(delete_part, part), index.id)
+    in_parts(index.database, index.id, sorted(outdated), delete_part)
     outdated.clear()
 
 
 def expire_duplicates(index: Index, before: float) -> int:
-    """Delete the duplicates last dropped before a time, except orphans; returns how many.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time.
-    """
+    """Delete the duplicates last dropped before a time, except orphans; returns how many."""
     row, run = schema.duplicates.c, schema.runs.c
 
     def expire(connection: Connection) -> int:
@@ -153,7 +127,7 @@ def expire_duplicates(index: Index, before: float) -> int:
                 .where(row.namespace == index.id, row.created < before, ~is_orphan())
                 .where(~exists().where(run.id == row.run, run.heartbeat >= before))
                 .order_by(row.id)
-                .limit(_CHUNK)
+                .limit(CHUNK)
             ).all()
             writer.delete_duplicates([(number, claim) for number, claim in found])
         return len(found)
@@ -165,14 +139,10 @@ def expire_duplicates(index: Index, before: float) -> int:
 
 
 def expire_changes(index: Index, before: float) -> None:
-    """Delete what was noted before a time, and texts that were kept only to tell what changed.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time.
-    """
+    """Delete what was noted before a time, and texts that were kept only to tell what changed."""
     row, text, claim = schema.changes.c, schema.texts.c, schema.claims.c
     here = row.namespace == index.id
-    old = select(row.id).where(here, row.created < before).order_by(row.created).limit(_CHUNK)
+    old = select(row.id).where(here, row.created < before).order_by(row.created).limit(CHUNK)
     noted = delete(schema.changes).where(here, is_in(row.id, "numbers"))
 
     def expire(connection: Connection) -> int:
@@ -200,6 +170,4 @@ def expire_changes(index: Index, before: float) -> None:
         with writing(connection, index.id) as writer:
             writer.delete_texts(numbers)
 
-    for start in range(0, len(found), _CHUNK):
-        part = found[start : start + _CHUNK]
-        index.database.transact(partial(delete_texts, part), index.id)
+    in_parts(index.database, index.id, found, delete_texts)

@@ -94,15 +94,7 @@ class Row(NamedTuple):
 
 
 class Place(NamedTuple):
-    """What is known of an identity that was a duplicate when it was last met.
-
-    Attributes:
-        id: the number of its duplicate.
-        identity: the hash of its identity key.
-        claim: the claim that it was a duplicate of.
-        digest, text_digest, facts, compared_by: of what was there, see the table of claims.
-        created: when it was met.
-    """
+    """What is known of an identity that was a duplicate when it was last met: see its table."""
 
     id: int
     identity: int
@@ -116,18 +108,14 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """A claim that can be confirmed or released.
-
-    Attributes:
-        id: its number.
-        row: if another process declares this one dead and releases the claim, and the item is
-            stored all the same, confirming makes the claim again.
-        before: the row as an earlier visit left it, if an unchanged item was found again: releasing
-            the claim restores it.
-    """
+    """A claim that can be confirmed or released."""
 
     id: int
+    #: If another process declares this one dead and releases the claim, and the item is stored all
+    #: the same, confirming makes the claim again.
     row: Row = field(repr=False)
+    #: The row as an earlier visit left it, if an unchanged item was found again: releasing the
+    #: claim restores it.
     before: Row | None = field(default=None, repr=False)
 
     @property

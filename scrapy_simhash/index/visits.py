@@ -55,17 +55,13 @@ from scrapy_simhash.item.urls import same_site
 
 
 class Visits(NamedTuple):
-    """Which claims are current.
+    """Which claims are current."""
 
-    Attributes:
-        epoch: the crawl epoch of this visit; None where there are no visits, and every claim counts
-            as current.
-        others: the runs of the last visits of other spiders.
-        dead: the runs of this visit that crashed: what they met may not be stored.
-    """
-
+    #: The crawl epoch of this visit; None without visits: every claim counts as current.
     epoch: int | None = None
+    #: The runs of the last visits of other spiders.
     others: frozenset[int] = frozenset()
+    #: The runs of this visit that crashed: what they met may not be stored.
     dead: frozenset[int] = frozenset()
 
     def is_current(self, claim: Row) -> bool:
@@ -89,29 +85,22 @@ class Near(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The decision on a document.
-
-    Attributes:
-        kind: see :class:`~scrapy_simhash.Verdict`.
-        match: see :class:`~scrapy_simhash.Verdict`.
-        claims: whether a claim is made for it.
-        differs: why a unique document is not a duplicate of `match`.
-        status: see :class:`~scrapy_simhash.Change`.
-        origin: the group that it belongs to, if it is known.
-        before: what it was when it was met before, here or at another address.
-        outdated: the claims that the new one replaces when this run has ended.
-        pair: the newest claim that is surely an earlier version of the same thing, if any: fields
-            are learned from it.
-    """
+    """The decision on a document; see :class:`~scrapy_simhash.Verdict` for what is not said."""
 
     kind: Literal["unique", "duplicate", "same"]
     match: Met | None
+    #: Whether a claim is made for it.
     claims: bool
     differs: str | None = None
     status: Status = "new"
+    #: The group that it belongs to, if it is known.
     origin: int | None = None
+    #: What it was when it was met before, here or at another address.
     before: Row | Place | None = None
+    #: The claims that the new one replaces when this run has ended.
     outdated: tuple[Row, ...] = ()
+    #: The newest claim that is surely an earlier version of the same thing: fields are learned
+    #: from it.
     pair: Met | None = None
 
 
@@ -124,17 +113,10 @@ def judge(
     rule: Rule,
     visits: Visits,
 ) -> Decision:
-    """The decision on a document, given what is known.
+    """The decision on a document by the rules of this module, which has worked cases.
 
-    The module describes the rules.
-
-    Args:
-        mine: the row of the document.
-        near: the claims with a similar text.
-        versions: the claims with its identity, similar or not, that may be earlier versions.
-        place: what is known of its identity if it was a duplicate when it was last met.
-        rule: the rule; `rule.known` is "pass" or "drop", or None for an index without visits.
-        visits: which claims are current.
+    `near` are the claims with a similar text, `versions` those with its identity, similar or not;
+    `place` is what is known of its identity if it was a duplicate when it was last met.
     """
     own = [one for one in near if is_own(mine, one.met.claim)]
     copies = [one for one in near if one.differs is None and one not in own]

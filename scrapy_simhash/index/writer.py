@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from itertools import starmap
 from operator import itemgetter
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Table
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, lock
 from scrapy_simhash.db.pipeline import Answer
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED, EXACT
 from scrapy_simhash.index import writer_statements as sql
 from scrapy_simhash.index.batch import KeyRow, exact_key, share_of
@@ -25,6 +26,9 @@ from scrapy_simhash.index.verdict import Claim, Row
 from scrapy_simhash.index.writer_statements import AGAIN, CONTENT, TOUCHED
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
+
+#: Rows of one transaction; other writers wait meanwhile.
+CHUNK = 1000
 
 #: The columns needed to delete a claim with its keys.
 DELETION_COLUMNS = ("id", "packed_keys", "fingerprint", "compared_by", "digest")
@@ -117,10 +121,9 @@ class Writer:
         self.usage.claims += len(claims)
 
     def make_again(self, claims: Sequence[Row], confirmed: Answer | None) -> bool:
-        """Make the claims again that could not be confirmed because they are deleted.
+        """Make the claims again that could not be confirmed, and return whether there were any.
 
-        Another process has declared this run dead and released them, but their items are stored.
-        `confirmed` is the answer to :func:`ask_to_confirm`. Returns whether there were any.
+        Another process has declared this run dead and deleted them, but their items are stored.
         """
         numbers = {row.id for row in claims}
         if confirmed is None or confirmed.changed == len(numbers):
@@ -217,10 +220,9 @@ class Writer:
     ) -> None:
         """Store duplicates, given by row and compressed text, with the items that were dropped.
 
-        One that an earlier visit recorded with the same content is moved to this run.
-
-        `present` are their claims that exist, `known` what was recorded of their identities; if
-        `retried`, an earlier attempt may have written some.
+        One that an earlier visit recorded with the same content is moved to this run. `present` are
+        their claims that exist, `known` what was recorded of their identities; if `retried`, an
+        earlier attempt may have written some.
         """
         if retried and duplicates:
             here = self._here(row["id"] for row, _ in duplicates)
@@ -290,13 +292,20 @@ def _recorded_before(rows: Sequence[Mapping[str, Any]], known: Answer) -> dict[i
     return found
 
 
+def in_parts(
+    database: Database,
+    namespace: int,
+    numbers: Sequence[int],
+    work: Callable[[Sequence[int], Connection], None],
+) -> None:
+    """Work on numbers of rows in several transactions, so that other writers wait for none long."""
+    for start in range(0, len(numbers), CHUNK):
+        database.transact(partial(work, numbers[start : start + CHUNK]), namespace)
+
+
 @contextmanager
 def writing(connection: Connection, namespace: int) -> Iterator[Writer]:
-    """Lock a namespace, and record the usage at the end.
-
-    Raises:
-        NamespaceGone: the namespace does not exist any more.
-    """
+    """Lock a namespace, and record the usage at the end; raises NamespaceGone."""
     writer = Writer(connection, namespace, lock(connection, namespace))
     yield writer
     writer.usage.record()

@@ -129,7 +129,7 @@ class Facts:
 
     def with_rest(self, text: str, secret: bytes = b"") -> Self:
         """Add the item's own text: it makes no other item, but another version."""
-        value = _hash(" ".join(text.casefold().split()), secret)
+        value = _hash(text.casefold(), secret)
         records = sorted((*self.records, (REST_KEY, TEXT, value)))
         return replace(self, records=tuple(records), names={**self.names, REST_KEY: REST_OF_ITEM})
 

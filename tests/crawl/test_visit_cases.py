@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 import pytest
 from crawl.visit_cases import CASES, MODES
 from scrapy.utils.defer import deferred_f_from_coro_f
+from servers import ENGINES
 from visited_sites import Store, Visit, first_crawl
 
 #: Cases whose sites the same crawls can visit.
@@ -136,6 +137,10 @@ def visits_of_all():
         yield Visit(tuple(thing for several in things for thing in several))
 
 
+@pytest.mark.parametrize(
+    "engine",
+    ["sqlite", *(pytest.param(name, marks=pytest.mark.slow) for name in ENGINES[1:])],
+)
 @pytest.mark.parametrize("mode", MODES)
 @deferred_f_from_coro_f
 async def test_sites_that_one_crawl_visits_all(settings, tmp_path, mode):

@@ -13,7 +13,7 @@ from sqlalchemy import update
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.documents import read_documents
-from scrapy_simhash.history.drops import largest_groups, quarantined, read_drops
+from scrapy_simhash.history.drops import choose_drops, largest_groups, read_drops, read_items
 from scrapy_simhash.history.kept import kept_times
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
 from scrapy_simhash.history.pages import read_page
@@ -151,11 +151,12 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     run = Run.open(db)
     _, namespace = fill(db, run)
     assert namespace.size == 1
-    assert not list(quarantined(db, namespace, orphans=True))
+    assert not choose_drops(db, namespace, orphans=True)
     invalidated(db, run)
     namespace = choose_namespace(db, None)
     assert namespace.size == 0
-    assert [row.item for row in quarantined(db, namespace, orphans=True)] == [b"item"]
+    orphans = choose_drops(db, namespace, orphans=True)
+    assert [item for _, item, _ in read_items(db, namespace, orphans)] == [b"item"]
     (drop,) = read_drops(db, namespace)
     assert (drop.orphaned, drop.original, drop.first_seen) == (True, None, None)
     assert largest_groups(db, namespace) == [(drop.claim, 1, None)]
