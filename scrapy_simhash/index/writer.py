@@ -149,7 +149,7 @@ class Writer:
     def meet(self, claims: Collection[int], run: int) -> None:
         """Note that a run has met items, though it has not stored them."""
         if claims:
-            sql.meet.ask(self._connection, {**self._here(claims), "run": run})
+            sql.meet.ask(self._connection, {**self._here(claims), "new_met": run})
 
     def restore(self, claims: Sequence[Claim]) -> None:
         """Restore claims of unchanged items that were found again, but not stored.

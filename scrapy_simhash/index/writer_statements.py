@@ -47,7 +47,7 @@ delete_claims = CompiledStatement(delete(_claims).where(*rows_of(_claims)))
 touch = CompiledStatement(
     update(_claims).where(*_row(_claims)).values(seen=bindparam("now"), **_new(TOUCHED))
 )
-meet = CompiledStatement(update(_claims).where(*rows_of(_claims)).values(met=bindparam("run")))
+meet = CompiledStatement(update(_claims).where(*rows_of(_claims)).values(met=bindparam("new_met")))
 restore = CompiledStatement(
     update(_claims)
     # Unless the item was met once more.
