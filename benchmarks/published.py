@@ -1,6 +1,6 @@
 r"""Measured in public: sets that others marked, each by its own scorer, beside other packages.
 
-    python -m benchmarks.published --articles FOLDER --cleaned FOLDER --out published.json
+    python -m benchmarks.published --articles FOLDER --cleaned FOLDER --out published.md
 
 Main texts. `--articles` is a checkout of github.com/scrapinghub/article-extraction-benchmark, whose
 own evaluate.py scores; `--cleaned` one of github.com/j-szulc/html-cleaning-dataset-merged, with
@@ -37,6 +37,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.accuracy_parts.others import extractors, matchers, named, text_of
+from benchmarks.accuracy_parts.tables import table
 from scrapy_simhash.text.html import decode, parse_html
 
 if TYPE_CHECKING:
@@ -290,24 +291,51 @@ def measure(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]
             yield name, {"documents": len(documents), "results": results}
 
 
+def as_tables(figures: dict[str, dict[str, Any]]) -> str:
+    """A table of the main texts, with a row for each set, and one for each other set."""
+    texts = {name: one for name, one in figures.items() if "pages" in one}
+    parts = ["# Sets that others marked\n\nWritten by `benchmarks/published.py`."]
+    if texts:
+        names = list(dict.fromkeys(name for one in texts.values() for name in one["results"]))
+        rows = [
+            [name, f"{one['pages']:,}", *(_f1(one["results"].get(tool)) for tool in names)]
+            for name, one in texts.items()
+        ]
+        parts.append("F1 of all pages, and of those that nothing was tuned on.")
+        parts.append(table(["set", "pages", *names], rows))
+    for name, one in figures.items():
+        if "documents" in one:
+            columns = list(next(iter(one["results"].values())))
+            rows = [[tool, *found.values()] for tool, found in one["results"].items()]
+            parts.append(f"{name}, {one['documents']:,} documents:")
+            parts.append(table(["", *columns], rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _f1(result: dict[str, float] | None) -> str:
+    if result is None:
+        return "-"
+    failed = f", {result['failed']} failed" if result["failed"] else ""
+    return f"{result['f1']:.3f} ({result['held out']:.3f}{failed})"
+
+
 def main() -> None:
-    """Measure what there is, and write it as JSON."""
+    """Measure what there is, and print it as JSON or write it as tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for option in ("articles", "cleaned", *NEAR_DUPLICATES):
         parser.add_argument(f"--{option.replace('_', '-')}", type=Path)
     parser.add_argument("--extractors", nargs="+", default=extractors())
-    parser.add_argument("--out", type=Path, help="a JSON file; without, they are printed")
+    parser.add_argument("--out", type=Path, help="a file for tables; without, JSON is printed")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     figures = {}
     for name, result in measure(options):
         figures[name] = result
         print(name, file=sys.stderr)
-    text = json.dumps(figures, indent=2) + "\n"
     if options.out:
-        options.out.write_text(text, encoding="utf-8")
+        options.out.write_text(as_tables(figures), encoding="utf-8")
     else:
-        print(text, end="")
+        print(json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lxml import etree
 
@@ -153,13 +153,37 @@ class _Gaoya:
         return None
 
 
+class _Rensa:
+    """rensa: MinHash of 128 permutations in 16 bands, at an estimated similarity of .8."""
+
+    def __init__(self) -> None:
+        from rensa import RMinHash, RMinHashLSH
+
+        self._minhash = RMinHash
+        self._index = RMinHashLSH(threshold=0.8, num_perm=128, num_bands=16)
+        self._kept: dict[int, Any] = {}
+
+    def meet(self, number: int, text: str) -> int | None:
+        minhash = self._minhash(num_perm=128, seed=1)
+        minhash.update(_features(text))
+        near = [one for one in self._index.query(minhash) if self._is_near(minhash, one)]
+        if near:
+            return min(near)
+        self._index.insert(number, minhash)
+        self._kept[number] = minhash
+        return None
+
+    def _is_near(self, minhash: Any, other: int) -> bool:
+        return bool(minhash.jaccard(self._kept[other]) >= 0.8)
+
+
 def _features(text: str) -> list[str]:
     return list(shingle_names(text))
 
 
 def matchers() -> dict[str, Callable[[], Matcher]]:
     """The matchers that are installed, by their names and versions."""
-    known = {"simhash": _Simhash, "datasketch": _Datasketch, "gaoya": _Gaoya}
+    known = {"simhash": _Simhash, "datasketch": _Datasketch, "gaoya": _Gaoya, "rensa": _Rensa}
     return {"this": _This} | {
         f"{package} {installed(package)}": matcher
         for package, matcher in known.items()

@@ -20,7 +20,7 @@ from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.text.html import parse_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -34,6 +34,7 @@ __all__ = [
     "OTHER",
     "Drops",
     "Truth",
+    "alike_before",
     "content_of",
     "count_drops",
     "read_site",
@@ -177,7 +178,7 @@ class Truth(NamedTuple):
     def of(cls, visits: Sequence[Visit]) -> Truth:
         """Compare all visits with each other."""
         hashes = [shingles(visit.text) for visit in visits]
-        return cls(hashes, _nearest_before(hashes))
+        return cls(hashes, [max(one.values(), default=0.0) for one in alike_before(hashes, 0)])
 
 
 def count_drops(
@@ -209,25 +210,20 @@ def count_drops(
     return Drops(*(counts[field] for field in Drops._fields[:-1]), differs)
 
 
-def _nearest_before(hashes: Sequence[NDArray[np.uint64]]) -> list[float]:
-    """For each set of hashes the largest Jaccard similarity with an earlier one."""
+def alike_before(hashes: Iterable[NDArray[np.uint64]], least: float) -> Iterator[dict[int, float]]:
+    """For each set of hashes the earlier ones with that Jaccard similarity or more."""
     holders: defaultdict[int, list[int]] = defaultdict(list)
-    best = []
+    sizes: list[int] = []
     for number, mine in enumerate(hashes):
         shared: Counter[int] = Counter()
         for value in mine.tolist():
             shared.update(holders[value])
             holders[value].append(number)
-        best.append(
-            max(
-                (
-                    common / (mine.size + hashes[other].size - common)
-                    for other, common in shared.items()
-                ),
-                default=0.0,
-            )
-        )
-    return best
+        alike = {
+            other: common / (mine.size + sizes[other] - common) for other, common in shared.items()
+        }
+        yield {other: share for other, share in alike.items() if share >= least}
+        sizes.append(mine.size)
 
 
 def _order(name: str) -> bytes:

@@ -39,13 +39,14 @@ UNSEEN = ("script", "style", "noscript", "template", "textarea", "head", "svg", 
 
 
 class Source(NamedTuple):
-    """A real page with its article."""
+    """A real page with its article, and the site whose template it has, where that is known."""
 
     name: str
     language: str
     page: Page
     text: str
     body: bytes
+    site: str | None = None
 
 
 def text_in(element: HtmlElement) -> str:
@@ -152,7 +153,12 @@ def _visits(
         return Visit(url, source.name, kind, half, _in_utf8(root), source.text, item)
 
     others = {
-        source.name: [other for other in pages if other.name != source.name] for source in group
+        source.name: [
+            other
+            for other in pages
+            if other.name != source.name and (source.site is None or other.site != source.site)
+        ]
+        for source in group
     }
     for source in {source.name: source for source in (*group, *pages)}.values():
         kind = "original" if source in group else "template"

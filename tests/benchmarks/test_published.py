@@ -182,12 +182,33 @@ class TestNearDuplicates:
         assert core == pytest.approx({"macro f1": macro, "accuracy": accuracy})
 
 
-def test_results_are_written_as_json(
-    articles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_results_are_printed_as_json_or_written_as_tables(
+    articles: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    out = tmp_path / "out.json"
     arguments = ["--articles", str(articles), "--extractors", "density", "--jobs", "1"]
+    monkeypatch.setattr(sys, "argv", ["published", *arguments])
+    published.main()
+    figures = json.loads(capsys.readouterr().out)["article-extraction-benchmark"]
+    assert figures["results"]["density"]["f1"] == 1
+    out = tmp_path / "out.md"
     monkeypatch.setattr(sys, "argv", ["published", *arguments, "--out", str(out)])
     published.main()
-    figures = json.loads(out.read_text())["article-extraction-benchmark"]
-    assert figures["results"]["density"]["f1"] == 1
+    assert "| article-extraction-benchmark | 4 | 1.000 (1.000) |" in out.read_text()
+
+
+def test_tables_have_what_was_measured() -> None:
+    result = {"f1": 0.5, "held out": 0.25, "failed": 2}
+    text = published.as_tables(
+        {
+            "one": {"pages": 1234, "results": {"a": result}},
+            "two": {"pages": 9, "results": {"b": {**result, "failed": 0}}},
+            "three": {"documents": 7, "results": {"a": {"ari": 0.75}}},
+        }
+    )
+    assert "| set | pages | a | b |" in text
+    assert "| one | 1,234 | 0.500 (0.250, 2 failed) | - |" in text
+    assert "| two | 9 | - | 0.500 (0.250) |" in text
+    assert "three, 7 documents:\n\n|  | ari |\n| --- | --- |\n| a | 0.75 |" in text

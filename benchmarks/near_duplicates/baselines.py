@@ -1,0 +1,129 @@
+"""Score this package and others on a set, and write the table.
+
+    python -m benchmarks.near_duplicates.baselines SET... --out results.md
+
+Each tool gets the pages in their order. "This package" is the plugin as a crawl runs it, with the
+default settings and an item that holds only the address; all others compare main texts, as this
+package or trafilatura extracts them, with the settings of `benchmarks.accuracy_parts.others`. What
+is not installed is left out; `--text-dedup PYTHON` names an interpreter that has text-dedup, which
+needs other versions of packages than the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from benchmarks.accuracy_parts.judges import PLUGIN
+from benchmarks.accuracy_parts.others import installed, text_judges, text_of
+from benchmarks.accuracy_parts.tables import table
+from benchmarks.accuracy_parts.visits import Visit
+from benchmarks.near_duplicates.score import ALL, COLUMNS, read_truth, score
+from benchmarks.text import TOKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from benchmarks.accuracy_parts.visits import Judged
+
+Groups = dict[str, str]
+
+#: Prints the clusters of text-dedup: the number of each text, and that of its first one.
+_CLUSTERS = (
+    "import json, pickle; clusters = pickle.load(open('out/uf.pkl', 'rb')); "
+    "print(json.dumps({one: clusters.find(one) for one in clusters.parent}))"
+)
+
+
+def read_pages(folder: Path) -> list[Visit]:
+    """Read the pages of a set, with no truth; the kind of a visit is its id."""
+    with (folder / "pages.jsonl").open(encoding="utf-8") as lines:
+        return [
+            Visit(row["url"], "", row["id"], "", row["html"].encode("utf-8", "replace"), "")
+            for row in map(json.loads, lines)
+        ]
+
+
+def groups_of(visits: Sequence[Visit], judged: Sequence[Judged]) -> Groups:
+    """The group of each page: the id of the first one."""
+    groups: Groups = {}
+    for visit, (match, _) in zip(visits, judged, strict=True):
+        groups[visit.kind] = visit.kind if match is None else groups[visits[match].kind]
+    return groups
+
+
+def by_text_dedup(python: str, extractor: str, visits: Sequence[Visit]) -> Groups:
+    """The clusters of text-dedup's MinHash, by its program."""
+    # It finds no words in Chinese; these are those of the other tools.
+    texts = [" ".join(TOKEN.findall(text_of(extractor, visit.page or b""))) for visit in visits]
+    with TemporaryDirectory(prefix="simhash-") as name:
+        folder = Path(name)
+        rows = [json.dumps({"number": n, "text": text}) for n, text in enumerate(texts)]
+        (folder / "in.jsonl").write_text("\n".join(rows))
+        command = [
+            *(python, "-m", "text_dedup.minhash", "--path", "json", "--data_files", "in.jsonl"),
+            *("--split", "train", "--cache_dir", "cache", "--output", "out", "--column", "text"),
+            *("--idx_column", "number", "--ngram", "2", "--min_length", "2", "--num_proc", "2"),
+            *("--num_perm", "128", "--threshold", "0.8", "--debug", "--use_auth_token", "false"),
+        ]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        made = subprocess.run(
+            [python, "-c", _CLUSTERS], cwd=folder, check=True, capture_output=True, text=True
+        )
+    parents = json.loads(made.stdout)
+    return {visit.kind: str(parents.get(str(n), n)) for n, visit in enumerate(visits)}
+
+
+def tools(python: str | None) -> Iterator[tuple[str, Callable[[Sequence[Visit]], Groups]]]:
+    """The tools that there are, and how each groups pages."""
+
+    def by(judge: Callable[[Sequence[Visit]], Sequence[Judged]], visits: Sequence[Visit]) -> Groups:
+        return groups_of(visits, judge(visits))
+
+    yield "this package", partial(by, PLUGIN[0].judge)
+    yield "this package, facts never", partial(by, PLUGIN[1].judge)
+    for judge in text_judges():
+        yield judge.name, partial(by, judge.judge)
+    if python:
+        for extractor in ("density", "trafilatura"):
+            if extractor == "density" or installed(extractor):
+                yield f"text-dedup, text of {extractor}", partial(by_text_dedup, python, extractor)
+
+
+def measure(folder: Path, python: str | None) -> str:
+    """The table of a set: a row for each tool, all parts and each."""
+    truth, visits = read_truth(folder), read_pages(folder)
+    rows: list[list[object]] = []
+    parts: defaultdict[str, list[list[object]]] = defaultdict(list)
+    for name, group in tools(python):
+        for part, figures in score(truth, group(visits)).items():
+            (rows if part == ALL else parts[part]).append([name, *figures.row()])
+        print(name, file=sys.stderr)
+    tables = [table([f"all {len(truth):,} pages", *COLUMNS], rows)]
+    tables += [table([part, *COLUMNS], some) for part, some in parts.items()]
+    return "\n\n".join(tables)
+
+
+def main() -> None:
+    """Measure sets, and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", type=Path, nargs="+")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--text-dedup", metavar="PYTHON")
+    options = parser.parse_args()
+    sections = [
+        f"## {folder.name}\n\n{measure(folder, options.text_dedup)}\n" for folder in options.sets
+    ]
+    head = "# Baselines\n\nWritten by `benchmarks/near_duplicates/baselines.py`.\n"
+    options.out.write_text("\n".join([head, *sections]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
