@@ -1,8 +1,8 @@
-"""Score what a tool said of a set.
+"""Score the groups that a tool made of a set.
 
     python -m benchmarks.near_duplicates.score SET GROUPS
 
-SET is a folder made by `benchmarks.near_duplicates.build`. GROUPS is what the tool said: CSV with
+SET is a folder made by `benchmarks.near_duplicates.build`. GROUPS is the answer of the tool: CSV with
 the columns `id` and `group`, or JSON lines with these fields. A page that is missing is in a group
 of its own.
 """
