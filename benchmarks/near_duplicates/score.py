@@ -2,9 +2,9 @@
 
     python -m benchmarks.near_duplicates.score SET GROUPS
 
-SET is a folder made by `benchmarks.near_duplicates.build`. GROUPS is the answer of the tool: CSV with
-the columns `id` and `group`, or JSON lines with these fields. A page that is missing is in a group
-of its own.
+SET is a folder made by `benchmarks.near_duplicates.build`. GROUPS is the answer of the tool: CSV
+with the columns `id` and `group`, or JSON lines with these fields. A page that is missing is in a
+group of its own.
 """
 
 from __future__ import annotations
