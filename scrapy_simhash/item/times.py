@@ -78,6 +78,8 @@ _AGO = re.compile(
     r"|\d{1,3} ?(?:秒钟?|分钟?|小时|小時|時間|天|日)之?前|\d{1,3} ?(?:초|분|시간|일) ?전"
     r"|just now|gerade eben|刚刚|刚才"
 )
+# Rules out most values in ASCII.
+_MAY_BE_AGO = re.compile("ago|vor|hace|il y a| fa|now|eben", re.IGNORECASE | re.ASCII).search
 _TODAY = re.compile(
     r"(?:today|yesterday|heute|gestern|aujourd['’]hui|hier|hoy|ayer|oggi|ieri|今天|昨天|今日|昨日)"
     r"(?:,? (?:at |um |à |a las )?\d\d?:\d\d(?: ?[ap]m| uhr)?)?"
@@ -125,7 +127,10 @@ def is_within(value: Any, start: float, stop: float) -> bool:
     of the last minutes. Without a time zone it counts as UTC and as local time. A date alone does
     not count: many things have it.
     """
-    if type(value) is str:
+    kind = type(value)
+    if (kind is int or kind is float) and value < 1e9:
+        return False
+    if kind is str:
         if not _may_be_moment(value):
             return False
         if not _MACHINE.match(value) and not _EPOCH.fullmatch(value):
@@ -150,6 +155,8 @@ def is_relative(value: Any, *, dated: bool) -> bool:
     "yesterday" alone may be the name of a song: it counts in a field of dates only, if `dated`.
     """
     if type(value) is not str or len(value) > _LENGTH:
+        return False
+    if not dated and value.isascii() and not _MAY_BE_AGO(value):
         return False
     text = _folded(value)
     return bool(_AGO.fullmatch(text) or (dated and _TODAY.fullmatch(text)))
