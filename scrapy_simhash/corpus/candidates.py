@@ -79,12 +79,8 @@ def _pairs(
 ) -> NDArray[np.uint64]:
     """Pairs of documents that share a key with few others, the later one in the upper 32 bits.
 
-    With the keys 7, 5, 7 at the places 0, 1, 2 the only pair is (2, 0).
-
-    Args:
-        keys: shape (n,).
-        places: shape (n,), ascending: the documents of these keys.
-        shared: set for documents that share a key with more.
+    `shared` is set for those that share a key with more. With the keys 7, 5, 7 at the places 0, 1,
+    2 the only pair is (2, 0).
     """
     both = keys.view(np.uint32).astype(np.uint64) << np.uint64(32) | places
     both.sort()

@@ -41,10 +41,6 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
     `text` that of its text in UTF-8, and `length` its bytes.
     `details` is the place, in bytes, of its facts, page sketch and address among those of all
     documents; `facts`, `page_sketch` and `url` are their lengths, -1 for None.
-
-    Args:
-        width: of a fingerprint, in bytes.
-        criteria: number of criteria by which copies are preferred.
     """
     return np.dtype(
         [
@@ -115,13 +111,7 @@ class Part(NamedTuple):
 def make_part(
     documents: Sequence[Document | None], plan: Plan, criteria: Sequence[Criterion] = ()
 ) -> Part:
-    """Make the sketches of documents.
-
-    Args:
-        documents: None for one with nothing to compare.
-        plan: how documents are compared.
-        criteria: by which copies are preferred.
-    """
+    """Make the sketches of documents; None stands for one with nothing to compare."""
     width, slots = plan.width, plan.keys.slots
     keys = np.zeros((len(documents), slots + 1), np.int32)
     shingles, details, names = [_NO_SHINGLES], list[bytes](), dict[int, str]()
@@ -195,11 +185,7 @@ class _File:
 
 
 class SketchStore:
-    """Collects sketches in temporary files, which vanish with the process, even if it is killed.
-
-    Args:
-        folder: for the files, which take about twice as much space as the texts.
-    """
+    """Collects sketches in temporary files, which vanish with the process, even if it is killed."""
 
     def __init__(self, folder: Path) -> None:
         self._streams: dict[str, Any] = {
@@ -328,12 +314,7 @@ class Sketches:
         return None if row.facts is None else Facts(Facts.unpack(row.facts).records, self._names)
 
     def row(self, number: int, place: int) -> Row:
-        """A document as a stored row of an index: the whole corpus counts as one visit.
-
-        Args:
-            number: of the document.
-            place: its position in the order of the decisions, from 0.
-        """
+        """A document, at its place in the order, as a stored row of an index: all are one visit."""
         mine = _Packed._make(self.rows[number].item())
         facts, page_sketch, url = self._blobs(mine)
         return Row(

@@ -62,12 +62,7 @@ class ItemReader:
     max_text: int
 
     def document(self, item: Mapping[str, Any], number: int) -> Document | None:
-        """The document of an item; None for an empty item, and for one nested too deeply.
-
-        Args:
-            item: its fields.
-            number: its place in the feed, from 0.
-        """
+        """The document of an item; None for an empty item, and for one nested too deeply."""
         url = item.get("url")
         page = url if isinstance(url, str) else ""
         fields = self.fields
@@ -146,12 +141,7 @@ class PageReader:
     max_text: int
 
     def document(self, page: WarcPage, number: int) -> Document | None:
-        """The document of a page; None if its text is too short or too long.
-
-        Args:
-            page: of an archive.
-            number: its place in the corpus, from 0.
-        """
+        """The document of a page; None if its text is too short or too long."""
         most = longest_text(self.scheme, self.max_text)
         found = self._read(page, most)
         if found is None or not found[0].strip() or len(found[0]) > most:

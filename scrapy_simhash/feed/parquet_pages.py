@@ -50,11 +50,6 @@ class Column(NamedTuple):
 def rows_at_a_time(stream: BinaryIO, group: Any, schema: Any) -> int:
     """How many rows of a group can be read together.
 
-    Args:
-        stream: the file.
-        group: the metadata of the group.
-        schema: that of the columns in the file.
-
     Raises:
         FeedError: its rows may take too much memory, or a page is damaged.
     """
