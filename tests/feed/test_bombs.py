@@ -170,17 +170,19 @@ def peak(path) -> int:
 
 
 @cache
-def usual_peak(name) -> int:
+def usual_peak(suffix) -> int:
     with TemporaryDirectory() as folder:
-        path = Path(folder, f"small.{name.partition('.')[2]}")
-        BOMBS[name](path, 10_000)
+        path = Path(folder, f"small{suffix}")
+        next(write for name, write in BOMBS.items() if name.endswith(suffix))(path, 10_000)
         return peak(path)
 
 
-def check_peak(usual, suffix, write) -> None:
+def check_peak(suffix, write) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, f"bomb{suffix}")
         write(path)
+        # Lines in other compressions take as much.
+        usual = suffix if any(name.endswith(suffix) for name in BOMBS) else ".jsonl.gz"
         assert peak(path) - usual_peak(usual) <= 300
 
 
@@ -189,12 +191,20 @@ def measured(test):
     return pytest.mark.slow(pytest.mark.skipif(not is_linux, reason="needs Linux")(test))
 
 
+#: Rows of up to 16 MiB are read; of those that are refused, some for each reader are measured.
+REFUSED = [
+    *("line.jsonl.gz", "dictionary.jsonl.xz", "cell.csv.gz", "open.csv.gz", "page.warc.gz"),
+    *("page.parquet", "list.parquet", "beginnings.parquet"),
+]
+
+
 @measured
-@pytest.mark.parametrize("size", [15, 60])  # a row of up to 16 MiB is read
-@pytest.mark.parametrize("name", sorted(BOMBS))
+@pytest.mark.parametrize(
+    ("name", "size"), [*((name, 15) for name in sorted(BOMBS)), *((name, 60) for name in REFUSED)]
+)
 def test_a_bomb_takes_at_most_300_mebibytes_more_than_a_small_file(name, size):
     suffix = f".{name.partition('.')[2]}"
-    check_peak(name, suffix, lambda path: BOMBS[name](path, size * MEBIBYTE))
+    check_peak(suffix, lambda path: BOMBS[name](path, size * MEBIBYTE))
 
 
 def powers(most):
@@ -202,7 +212,7 @@ def powers(most):
     return st.integers(0, most).map(lambda power: 2**power)
 
 
-drawn = settings(max_examples=15, deadline=None)
+drawn = settings(max_examples=6, deadline=None)
 PACKS = [(".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress)]
 
 
@@ -223,7 +233,7 @@ def test_drawn_lines_take_no_more(pack, text, values, depth, lines):
     start = b'{"a":' + b"[" * (depth + 1) + b'"' + sign * (length // len(sign)) + b'"'
     line = start + (b"," + value) * count + b"]" * (depth + 1)
     content = pack[1]((line + b"}\n") * lines)
-    check_peak("line.jsonl.gz", f".jsonl{pack[0]}", lambda path: path.write_bytes(content))
+    check_peak(f".jsonl{pack[0]}", lambda path: path.write_bytes(content))
 
 
 @measured
@@ -233,7 +243,7 @@ def test_drawn_lines_take_no_more(pack, text, values, depth, lines):
 def test_drawn_rows_take_no_more(pack, length, cells, rows, quote):
     row = f"{quote}{'x' * length}" + ",y" * cells + "\n"
     content = pack[1](("a,b\n" + row * min(rows, 1 + 4 * MEBIBYTE // len(row))).encode())
-    check_peak("cell.csv.gz", f".csv{pack[0]}", lambda path: path.write_bytes(content))
+    check_peak(f".csv{pack[0]}", lambda path: path.write_bytes(content))
 
 
 @measured
@@ -241,10 +251,10 @@ def test_drawn_rows_take_no_more(pack, length, cells, rows, quote):
 @given(st.booleans(), powers(26), powers(17), st.integers(1, 5))
 def test_drawn_tables_take_no_more(is_list, size, rows, columns):
     if is_list:
-        check_peak("list.parquet", ".parquet", lambda path: long_list(path, rows, size))
+        check_peak(".parquet", lambda path: long_list(path, rows, size))
     else:
         write = partial(shared_values, size=size, rows=rows, columns=columns)
-        check_peak("shared.parquet", ".parquet", write)
+        check_peak(".parquet", write)
 
 
 def test_records_are_counted_for_what_is_kept_of_them(call, tmp_path, monkeypatch):
