@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 
 import pytest
+from corpora import feed_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from loopback import prose
 
 from scrapy_simhash import native
+from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plain import PlainItems
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.corpus.workers import Portion, Sketcher
+from scrapy_simhash.feed import lines
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.lines import Block, JsonLines
 from scrapy_simhash.feed.source import Chunk, FeedError
@@ -39,8 +42,8 @@ def sketchers(path, fields=("text",), prefer=(), least=8, most=10**6, **more):
 def sketched(sketcher, content, number=7, *, is_first=False):
     """All that is kept of each document, and the problems."""
     content += b"\n"
-    lines = [line for line in content.split(b"\n") if line and not line.isspace()]
-    chunk = Chunk(len(lines), Block(11, 0, len(content), content), len(content))
+    records = [line for line in content.split(b"\n") if line and not line.isspace()]
+    chunk = Chunk(len(records), Block(11, 0, len(content), content), len(content))
     part = sketcher.part(Portion(0, number, chunk, is_first))
     sketches = Sketches.of(part)
     documents = [
@@ -52,7 +55,7 @@ def sketched(sketcher, content, number=7, *, is_first=False):
             part.rows["rank"][place].tolist(),
             sketches.facts(sketches.row(place, place)),
         )
-        for place in range(len(lines))
+        for place in range(len(records))
     ]
     return documents, part.problems
 
@@ -309,3 +312,18 @@ def test_arguments_that_can_not_be_are_an_error(monkeypatch, tmp_path, change):
     arguments = [change.get(place, given) for place, given in enumerate(called[0])]
     with pytest.raises((TypeError, ValueError, OverflowError)):
         documents(*arguments)
+
+
+def test_any_number_of_threads_gives_what_python_gives_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 20_000)
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(lines_of(*(item | {"n": n} for n, item in enumerate(feed_of(300)[0]))))
+    written = set()
+    for name, sketcher, workers in zip("abc", sketchers(source) * 2, (1, 1, 3), strict=False):
+        used = sketcher if workers == 1 else sketchers(source)[1]
+        targets = Targets(tmp_path / f"{name}.jsonl", groups=tmp_path / f"{name}.csv")
+        counts = dedupe_corpus(used, targets, workers=workers)
+        assert (counts.read, counts.dropped) == (300, 100)
+        assert used.mostly_plain is (name != "a")
+        written.add((targets.kept.read_bytes(), targets.groups.read_bytes()))
+    assert len(written) == 1
