@@ -103,8 +103,12 @@ def test_every_link_leads_to_a_file_or_a_heading():
     assert not wrong, listed(wrong)
 
 
-def test_figures_of_accuracy_are_results_of_its_benchmark():
-    results = text_of(ROOT / "benchmarks" / "accuracy_parts" / "results.md")
+#: Files of figures that commands write.
+RESULTS = ("accuracy_parts/results.md", "published.md")
+
+
+def test_figures_of_accuracy_are_results_of_its_benchmarks():
+    results = "".join(text_of(ROOT / "benchmarks" / name) for name in RESULTS)
     measured = set(re.findall(r"\d\.\d{3}", results))
     figures = set(re.findall(r"\d\.\d{3}", text_of(DOCS / "accuracy.md")))
     assert figures

@@ -49,11 +49,9 @@ _PROBE = "simhash-probe"
 
 
 def parse_html(source: bytes | str) -> HtmlElement | None:
-    """Parse a page; bytes are decoded by `decode`.
+    """Parse a page; None for one without elements and text.
 
-    Returns:
-        The root element, or None for a page without elements and text. libxml2 drops elements
-        that are nested deeper than about 2,000 levels.
+    libxml2 drops elements that are nested deeper than about 2,000 levels.
     """
     text = source if isinstance(source, str) else decode(source)
     title = _TITLE.search(text, 0, _HEAD)
@@ -94,12 +92,9 @@ def is_too_large(body: bytes) -> bool:
 
 
 def is_too_complex(text: str, *, is_parsed: bool) -> bool:
-    """Whether a page has more than 100,000 tags, or more than 500 attributes in one tag.
+    """Whether a decoded page has more than 100,000 tags, or more than 500 attributes in one tag.
 
-    Args:
-        text: the decoded page; some encodings hide tags from readers of bytes.
-        is_parsed: whether it was parsed before. If not, attributes are counted as well, which takes
-            a third of the time of parsing.
+    Attributes are counted unless it was parsed before; that takes a third of the time of parsing.
     """
     # Every "<" counts, also in end tags and comments. The shortest tag has three characters.
     if len(text) > 3 * _TAGS and text.count("<") > _TAGS:

@@ -19,18 +19,10 @@ _FOOTER_SHINGLES, _FOOTER_SHARE = 64, 0.2
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """The main text of a page, and its share of the page.
+    """The main text of a page, all visible text with a sketch of it, and their widths in letters.
 
-    Widths are in letters; an ideograph, a kana or a hangul syllable counts as three.
-
-    Attributes:
-        text: the main text, as from `page_text`.
-        main_width: its width.
-        visible_width: the width of all visible text, including links.
-        is_representative: whether the main text represents the page. If not, it is a footer, a
-            consent notice or the like, and two pages with the same one need not be copies.
-        page_sketch: a page sketch of all visible text, including the main text.
-        visible: that text.
+    If the main text does not represent the page, it is a footer, a consent notice or the like, and
+    two pages with the same one need not be copies.
     """
 
     text: str
@@ -44,19 +36,9 @@ class PageContent:
 def read_page(
     root: HtmlElement, extractor: Extractor, *, most: int | None = None, secret: bytes = b""
 ) -> PageContent | None:
-    """Read the main text of a page and everything visible on it.
+    """Read the main text of a page and everything visible; None with more than `most` characters.
 
-    Args:
-        root: the page as an lxml tree, which is not changed.
-        extractor: from `load_extractor`.
-        most: the number of visible characters from which on a page is not read; None for no limit.
-        secret: for the page sketch, see `shingles`.
-
-    Returns:
-        None for a page with more visible text.
-
-    Raises:
-        TypeError: the extractor does not return a str.
+    The secret is that of the page sketch, see `shingles`.
     """
     if extractor is density:
         text, main_width, visible, visible_width = read(root)
