@@ -9,13 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from scrapy_simhash.cli.arguments import (
-    add_database,
-    add_lines,
-    add_run,
-    positive,
-    seconds,
-)
+from scrapy_simhash.cli.arguments import add_database, add_lines, add_run, positive, seconds
 from scrapy_simhash.cli.output import (
     VALUE,
     format_similarity,

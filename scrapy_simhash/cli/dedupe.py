@@ -85,9 +85,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def _add_compared(parser: ArgumentParser) -> None:
     """Options for what is compared."""
     parser.add_argument(
-        "--fields",
-        metavar="A,B",
-        help="compare these fields only (default: SIMHASH_FIELDS or all)",
+        "--fields", metavar="A,B", help="compare these fields only (default: SIMHASH_FIELDS or all)"
     )
     parser.add_argument(
         "--ignore", metavar="A,B", help="irrelevant fields (default: SIMHASH_IGNORE_FIELDS)"

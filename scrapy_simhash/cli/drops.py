@@ -12,9 +12,9 @@ from scrapy_simhash.cli.arguments import add_database, add_lines, add_run
 from scrapy_simhash.cli.output import VALUE, format_similarity, in_values, write_lines
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.values import EXACT, PAGE
-from scrapy_simhash.history.drops import SAME
+from scrapy_simhash.history.fields import with_values
 from scrapy_simhash.history.namespaces import find_run
-from scrapy_simhash.history.pairs import Pair, read_dropped, read_kept
+from scrapy_simhash.history.pairs import KEPT, SAME, Pair, read_pairs
 from scrapy_simhash.report.verdict import ACTIONS, in_words
 from scrapy_simhash.visible import iso_time, shortened
 
@@ -55,9 +55,10 @@ def run(project: Project, options: Namespace) -> None:
             for namespace in namespaces
             for one in _listed(
                 namespace.name,
-                read_kept(database, namespace, number, scheme)
-                if options.kept
-                else read_dropped(database, namespace, number),
+                (
+                    [*with_values(database, namespace, page, scheme)]
+                    for page in read_pairs(database, namespace, number, kept=options.kept)
+                ),
                 counts,
             )
         )
@@ -80,7 +81,7 @@ def _listed(namespace: str, pages: Iterable[list[Pair]], counts: Counter[str]) -
     for page in pages:
         widths = [
             min(_COLUMN, max((len(shortened(url or "", _ADDRESS)) for url in column), default=0))
-            for column in ([pair.url for pair in page], [pair.other for pair in page])
+            for column in zip(*(pair.addresses for pair in page), strict=True)
         ]
         for pair in page:
             counts[pair.action] += 1
@@ -113,7 +114,7 @@ def _line(listed: _Listed) -> str:
     similarity = "-"
     if pair.similarity is not None:
         similarity = format_similarity(pair.similarity, estimated=pair.estimated)
-    url, other = (shortened(one or "(deleted)", _ADDRESS) for one in (pair.url, pair.other))
+    url, other = (shortened(one or "(deleted)", _ADDRESS) for one in pair.addresses)
     values = [
         (f"{shortened(name, VALUE)}: " if name != pair.differs else "") + in_values(*both)
         for name, both in [*pair.fields.items()][: 1 if pair.differs in pair.fields else _VALUES]
@@ -124,10 +125,11 @@ def _line(listed: _Listed) -> str:
 
 def _fields(listed: _Listed) -> dict[str, Any]:
     pair = listed.pair
+    url, original = pair.addresses
     return {
         "action": pair.action,
-        "url": pair.url,
-        "original": pair.other,
+        "url": url,
+        "original": original,
         "similarity": None if pair.similarity is None else round(pair.similarity, 4),
         "estimated": pair.estimated,
         "reason": _reason(pair),
@@ -136,5 +138,5 @@ def _fields(listed: _Listed) -> dict[str, Any]:
         "namespace": listed.namespace,
         "run": pair.run,
         # JavaScript and jq round numbers of 63 bits.
-        "id": str(pair.number) if pair.number else None,
+        "id": None if pair.action == KEPT else str(pair.id),
     }

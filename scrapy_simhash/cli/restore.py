@@ -51,9 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_run(parser)
     parser.add_argument(
-        "--orphans",
-        action="store_true",
-        help="only items whose original was not stored in the end",
+        "--orphans", action="store_true", help="only items whose original was not stored in the end"
     )
     parser.add_argument(
         "--id",
@@ -137,7 +135,7 @@ def _found(
             original = drop.origin, drop.original_key, drop.original, drop.first_seen
             # All of them are None if it was deleted.
             beside["original"] = _stored(namespace, *original) if drop.origin else None
-            beside["similarity"] = round(drop.similarity, 4)
+            beside["similarity"] = round(drop.similarity or 0, 4)
         if beside:
             beside |= {"url": drop.url, "key": drop.key, "run": drop.run}
             # JavaScript and jq round numbers of 63 bits.

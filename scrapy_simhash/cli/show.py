@@ -28,19 +28,18 @@ from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.history.drops import SAME, Drop
+from scrapy_simhash.history.fields import differing
 from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces
 from scrapy_simhash.history.pages import (
     NOTHING,
     Content,
     PageHistory,
-    Place,
     find_addresses,
     read_contents,
     read_page,
     read_urls,
 )
-from scrapy_simhash.history.pairs import differing
+from scrapy_simhash.history.pairs import SAME, Pair, Place
 from scrapy_simhash.history.query import NamespaceRow, quality_of
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.learned import read_learned
@@ -52,6 +51,12 @@ from scrapy_simhash.visible import format_time, plural, shortened
 
 # Addresses that are listed if several contain what was given.
 _ADDRESSES = 30
+
+# What is printed as JSON of a duplicate, in this order.
+_OF_DROP = (
+    *("id", "run", "created", "url", "key", "claim", "distance", "similarity", "estimated"),
+    *("action", "orphaned", "original", "first_seen"),
+)
 
 _PENDING = " (pending: not known to be stored yet)"
 
@@ -112,7 +117,7 @@ def _figures(
     criteria: Sequence[Criterion],
 ) -> dict[str, Any]:
     wanted = {(claim.id, 0) for claim in page.claims}
-    wanted |= {(drop.claim, number) for drop in page.drops for number in (0, drop.id)}
+    wanted |= {place for drop in page.drops for place in drop.places}
     beside = {(claim.beside, 0) for claim in page.claims if claim.beside is not None}
     others = read_urls(database, namespace, beside)
     kept = read_contents(database, namespace, wanted | beside)
@@ -125,7 +130,7 @@ def _figures(
         "versions": [_version(claim, kept, others) for claim in page.claims],
         "duplicate_of": [
             _duplicate(namespace, drop, criteria)
-            | _compared(*(kept.get((drop.claim, one), NOTHING) for one in (drop.id, 0)))
+            | _compared(*(kept.get(place, NOTHING) for place in drop.places))
             for drop in page.drops
         ],
         "duplicates": [_duplicate(namespace, drop, criteria) for drop in page.duplicates],
@@ -166,18 +171,15 @@ def _version(
 
 
 def _duplicate(
-    namespace: NamespaceRow, drop: Drop, criteria: Sequence[Criterion]
+    namespace: NamespaceRow, drop: Pair, criteria: Sequence[Criterion]
 ) -> dict[str, Any]:
     """A duplicate."""
-    fields = drop._asdict()
-    key, quality, origin = (
-        fields.pop(name) for name in ("original_key", "original_quality", "origin")
-    )
-    mine = quality_of(fields.pop("quality"), drop.key, drop.url)
+    fields = {name: getattr(drop, name) for name in _OF_DROP}
     group = by = None
-    if origin is not None:
-        group = group_name(namespace.id, origin)
-        by = better_by(criteria, mine, quality_of(quality, key, drop.original or ""))
+    if drop.origin is not None:
+        group = group_name(namespace.id, drop.origin)
+        stored = quality_of(drop.original_quality, drop.original_key, drop.original)
+        by = better_by(criteria, quality_of(drop.quality, drop.key, drop.url), stored)
     # JavaScript and jq round numbers of 63 bits.
     numbers = {"id": str(drop.id), "claim": str(drop.claim)}
     return {**fields, **numbers, "group": group, "better_by": by}

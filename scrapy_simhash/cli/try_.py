@@ -34,7 +34,8 @@ from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.tune import print_tuned, tuned
 from scrapy_simhash.crawl import components, end
 from scrapy_simhash.crawl.components import Addon, SimhashPipeline
-from scrapy_simhash.history.pairs import Pair, read_kept
+from scrapy_simhash.history.fields import with_values
+from scrapy_simhash.history.pairs import Pair
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import Subject, read_subject, sum_stats
 from scrapy_simhash.report.verdict import in_sentences, skipped_in_words
@@ -275,12 +276,13 @@ def _print_verdict(
             )
         )
     examples: dict[str, Pair] = {}
-    for pairs in read_kept(subject.database, subject.namespace, subject.runs[0].id, scheme):
-        for pair in pairs:
-            examples.setdefault(pair.differs, pair)
+    for pair in subject.kept:
+        examples.setdefault(pair.differs, pair)
     if examples:
+        some = [*examples.values()][:_FIELDS]
+        shown = with_values(subject.database, subject.namespace, some, scheme)
         console.print("\nSimilar items that were kept, one for each reason:", style="bold")
-        for line in in_lines([*examples.values()][:_FIELDS]):
+        for line in in_lines(shown):
             console.print(Text(line), soft_wrap=True)
 
 

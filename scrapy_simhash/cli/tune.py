@@ -14,12 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.cli.arguments import add_database, add_json, add_run, not_negative, positive
-from scrapy_simhash.cli.output import (
-    marked_difference,
-    open_console,
-    progress_bar,
-    text_changes,
-)
+from scrapy_simhash.cli.output import marked_difference, open_console, progress_bar, text_changes
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.replay import Level, Replay, Similarities, levels, replay
@@ -131,11 +126,7 @@ def _counts(counted: NDArray[np.bool_], kept: NDArray[np.bool_]) -> dict[str, in
 
 
 def _borderline(
-    documents: Documents,
-    looser: Replay,
-    stricter: Replay,
-    level: Level,
-    counted: NDArray[np.bool_],
+    documents: Documents, looser: Replay, stricter: Replay, level: Level, counted: NDArray[np.bool_]
 ) -> list[tuple[int, Met]]:
     """The documents that one level drops and the stricter one keeps, each with its match.
 

@@ -13,7 +13,7 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED
-from scrapy_simhash.history.drops import SAME
+from scrapy_simhash.history.pairs import SAME
 from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,
@@ -94,9 +94,7 @@ def _claims(
     """The claims of stored items with these numbers in a column."""
     names = ("id", "identity", "origin", "key", "quality", "created")
     query = select(*(claim_columns[name] for name in names), url_of(schema.claims)).where(
-        *claims_of(namespace),
-        _is_stored,
-        is_in(claim_columns[column], "numbers"),
+        *claims_of(namespace), _is_stored, is_in(claim_columns[column], "numbers")
     )
     return read(database, query, numbers=numbers)
 

@@ -12,7 +12,7 @@ from sqlalchemy import Row as Stored
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED, EXACT
-from scrapy_simhash.history.drops import SAME
+from scrapy_simhash.history.pairs import SAME
 from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,

@@ -12,10 +12,13 @@ from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.history.drops import unpack_item
-from scrapy_simhash.history.pages import NOTHING, Content, Place
+from scrapy_simhash.history.pages import NOTHING, Content, read_contents
+from scrapy_simhash.history.pairs import Pair, Place
 from scrapy_simhash.history.query import NamespaceRow, claim_columns, drop_columns, drops_of, read
 from scrapy_simhash.item.facts import Facts, conflict
 from scrapy_simhash.item.names import name_of
+from scrapy_simhash.simhash.measure import jaccard
+from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.markup import PAGE_FACTS
 
 # The names of facts that are not fields of an item.
@@ -39,6 +42,36 @@ class Field(NamedTuple):
     mark: Literal["same", "differs", "missing", ""]
 
 
+def differing(
+    mine: Mapping[str, str], theirs: Mapping[str, str], first: str | None = None
+) -> dict[str, tuple[str | None, str | None]]:
+    """The short values of two items that differ, by name; none if those of one are not kept."""
+    names = sorted({*mine, *theirs}, key=lambda name: (name != first, name))
+    both = {name: (theirs.get(name), mine.get(name)) for name in names if mine and theirs}
+    return {name: values for name, values in both.items() if values[0] != values[1]}
+
+
+def true_similarity(scheme: Scheme, *texts: str | None) -> float | None:
+    """The similarity of two texts; None if one is not kept, or the scheme has no shingles."""
+    one, other = (scheme.sketch(text).shingles if text else None for text in texts)
+    return None if one is None or other is None else jaccard(one, other)
+
+
+def with_values(
+    database: Database, namespace: NamespaceRow, pairs: Sequence[Pair], scheme: Scheme
+) -> Iterator[Pair]:
+    """Pairs with the short values that differ, and the true similarity of texts that are kept."""
+    kept = read_contents(database, namespace, {place for pair in pairs for place in pair.places})
+    for pair in pairs:
+        mine, theirs = (kept.get(place, NOTHING) for place in pair.places)
+        found = pair._replace(fields=differing(mine.values, theirs.values, pair.differs))
+        if pair.estimated or pair.similarity is None:
+            similarity = true_similarity(scheme, mine.text, theirs.text)
+            if similarity is not None:
+                found = found._replace(similarity=similarity, estimated=False)
+        yield found
+
+
 def read_fields(
     database: Database,
     namespace: NamespaceRow,
@@ -51,8 +84,7 @@ def read_fields(
     short values only, as stored items have.
     """
     of_claims = select(claim_columns.id, claim_columns.facts).where(
-        claim_columns.namespace == namespace.id,
-        is_in(claim_columns.id, "numbers"),
+        claim_columns.namespace == namespace.id, is_in(claim_columns.id, "numbers")
     )
     of_drops = select(
         drop_columns.id, drop_columns.facts, drop_columns.item, drop_columns.compared_by

@@ -12,7 +12,7 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
-from scrapy_simhash.history.drops import SAME, Drop, select_drops
+from scrapy_simhash.history.pairs import SAME, Pair, Place, select_dropped
 from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,
@@ -23,9 +23,6 @@ from scrapy_simhash.history.query import (
 )
 from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import unpack_content
-
-#: The number of a claim, and that of a duplicate of it or 0.
-Place = tuple[int, int]
 
 
 class Content(NamedTuple):
@@ -80,8 +77,7 @@ def read_urls(
     """The URLs of claims and duplicates."""
     pairs = set(wanted)
     of_claims = select(claim_columns.id, url_of(schema.claims)).where(
-        claim_columns.namespace == namespace.id,
-        is_in(claim_columns.id, "numbers"),
+        claim_columns.namespace == namespace.id, is_in(claim_columns.id, "numbers")
     )
     of_drops = select(drop_columns.claim, drop_columns.id, url_of(schema.duplicates)).where(
         *drops_of(namespace), is_in(drop_columns.id, "numbers")
@@ -117,8 +113,8 @@ class PageHistory(NamedTuple):
     """
 
     claims: Sequence[Row[Any]]
-    drops: Sequence[Drop]
-    duplicates: Sequence[Drop]
+    drops: Sequence[Pair]
+    duplicates: Sequence[Pair]
     duplicate_count: int
 
 
@@ -140,10 +136,10 @@ def read_page(
         is_identity = is_in(table.c.identity, "identities")
         return or_(url_of(table) == storable(url), is_identity)
 
-    def newest(condition: ColumnElement[bool], **numbers: Iterable[int]) -> list[Drop]:
-        query = select_drops.where(*drops_of(namespace), condition)
+    def newest(condition: ColumnElement[bool], **numbers: Iterable[int]) -> list[Pair]:
+        query = select_dropped.where(*drops_of(namespace), condition)
         query = query.order_by(drop_columns.id.desc()).limit(limit)
-        return [Drop._make(row) for row in read(database, query, **numbers)]
+        return [Pair(*row) for row in read(database, query, **numbers)]
 
     columns = [column for column in claim_columns if column.name != "url"]
     own = (

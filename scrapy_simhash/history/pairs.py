@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, literal, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    FromClause,
+    Select,
+    and_,
+    cast,
+    func,
+    literal,
+    select,
+)
+from sqlalchemy import null as no_value
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.hashes import similarity_of
-from scrapy_simhash.history.pages import NOTHING, Content, Place, read_contents
 from scrapy_simhash.history.query import (
     LONGEST_URL,
     NamespaceRow,
@@ -20,14 +32,21 @@ from scrapy_simhash.history.query import (
     drop_columns,
     drops_of,
     drops_with_claims,
+    read,
     read_in_pages,
+    short_url,
 )
-from scrapy_simhash.index.invalidated import is_valid
+from scrapy_simhash.index.invalidated import is_orphan, is_valid
 from scrapy_simhash.item.quality import address_of
-from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
-from scrapy_simhash.simhash.scheme import Scheme
+from scrapy_simhash.simhash.measure import distance, similarity_at
 
-# Pairs whose texts and values are read at once.
+#: The action on a page that had not changed since its last visit, and on a similar item.
+SAME, KEPT = "same", "kept"
+
+#: The number of a claim, and that of a duplicate of it or 0.
+Place = tuple[int, int]
+
+# Pairs that are read at once.
 _PAGE = 200
 
 # A claim beside another one; an alias of the table.
@@ -35,133 +54,191 @@ _others = schema.claims.alias("others")
 
 
 class Pair(NamedTuple):
-    """An item and the stored one that is similar to it.
+    """An item that was dropped, or kept although it is similar, and the stored one.
 
-    Attributes:
-        action: what was done with it: "kept", or see :class:`Drop`.
-        url: its address, and `other` that of the stored one; None if that was deleted.
-        similarity: of both texts, 0 to 1, and whether it is `estimated` as a text is not kept; None
-            if the stored one was deleted.
-        compared_by: what was compared: the number of a text, a page's text, or the whole item.
-        differs: of a kept item what differs, see :class:`Verdict`; else "".
-        fields: the short values that differ, by name: that of the stored item, and its own.
-        created: seconds since the epoch.
-        run: the run that decided.
-        number: of the duplicate; 0 of a kept item.
+    URLs and keys are cut. The action is "drop", "skip", "report", "same" for an unchanged page or
+    "kept". The id is that of the duplicate, or of the kept item's claim; `claim` is that of the
+    stored item, whose own columns are None if it was deleted: `original`, its URL, and those after
+    it. What keeps the items apart is in `differs`, see :class:`Verdict`. The similarity is None if
+    it is not known, and `estimated` if a text is not kept. Quality signals are packed.
     """
 
-    action: str
+    id: int
+    run: int
+    created: float
     url: str
-    other: str | None
+    key: str
+    claim: int
+    action: str
+    differs: str
+    compared_by: int
+    distance: int | None
     similarity: float | None
     estimated: bool
-    compared_by: int
-    differs: str
-    fields: Mapping[str, tuple[str | None, str | None]]
-    created: float
-    run: int
-    number: int
+    orphaned: bool
+    has_item: bool
+    quality: bytes
+    original: str | None
+    original_key: str | None
+    original_quality: bytes | None
+    first_seen: float | None
+    origin: int | None
+    fields: Mapping[str, tuple[str | None, str | None]] = MappingProxyType({})
+
+    @property
+    def places(self) -> tuple[Place, Place]:
+        """Where the texts of both items are."""
+        claim = self.claim or 0  # null only in a damaged database
+        return (self.id, 0) if self.action == KEPT else (claim, self.id), (claim, 0)
+
+    @property
+    def addresses(self) -> tuple[str, str | None]:
+        """The addresses of both items."""
+        other = self.original_key and address_of(self.original_key, self.original or "")
+        return address_of(self.key, self.url), other
 
 
-def _address(table: Any, name: str) -> list[ColumnElement[Any]]:
-    """The key and the URL of a row, cut."""
-    cut = (func.substr(column, 1, LONGEST_URL) for column in (table.c.key, url_of(table)))
-    return [column.label(f"{name}{part}") for column, part in zip(cut, ("key", "url"), strict=True)]
+def _select(table: FromClause, stored: FromClause, **own: ColumnElement[Any]) -> Select[Any]:
+    """The columns of :class:`Pair`, then others."""
+    columns = {
+        **{name: table.c[name] for name in ("id", "run", "created", "compared_by", "quality")},
+        "url": short_url(table),
+        "key": func.substr(table.c.key, 1, LONGEST_URL),
+        "original": short_url(stored),
+        "original_key": func.substr(stored.c.key, 1, LONGEST_URL),
+        "original_quality": stored.c.quality,
+        "first_seen": stored.c.created,
+        "origin": stored.c.origin,
+        **own,
+    }
+    names = dict.fromkeys([*Pair._fields[:-1], *columns])
+    return select(*(columns[name].label(name) for name in names))
 
 
-def read_dropped(database: Database, namespace: NamespaceRow, run: int) -> Iterator[list[Pair]]:
-    """The duplicates of a run in their order, some at a time."""
-    drop = drop_columns
-    query = (
-        select(
-            *(drop.id, drop.claim, drop.run, drop.created, drop.action, drop.compared_by),
-            *(drop.similarity, drop.estimated, literal("").label("differs")),
-            *_address(schema.duplicates, ""),
-            *_address(schema.claims, "other_"),
-        )
-        .select_from(drops_with_claims)
-        .where(*drops_of(namespace, run))
-    )
-    for rows in read_in_pages(database, query, drop.id, _PAGE):
-        places = [((one.claim, one.id), (one.claim, 0)) for one in rows]
-        kept = read_contents(database, namespace, {place for both in places for place in both})
-        yield [
-            _pair(row, kept, both, (row.similarity, row.estimated), number=row.id)
-            for row, both in zip(rows, places, strict=True)
-        ]
+#: Gives the columns of :class:`Pair` for duplicates, without the fields.
+select_dropped = _select(
+    schema.duplicates,
+    schema.claims,
+    differs=literal(""),
+    orphaned=is_orphan(),
+    has_item=drop_columns.item.is_not(None),
+    **{
+        name: drop_columns[name]
+        for name in ("claim", "action", "distance", "similarity", "estimated")
+    },
+).select_from(drops_with_claims)
+
+_is_other = and_(
+    _others.c.namespace == claim_columns.namespace,
+    _others.c.id == claim_columns.beside,
+    is_valid(_others),
+)
+_MEASURED = ("fingerprint", "minhash", "text_digest")
+_select_kept = _select(
+    schema.claims,
+    _others,
+    claim=claim_columns.beside,
+    action=literal(KEPT),
+    differs=claim_columns.differs,
+    orphaned=literal(value=False),
+    has_item=literal(value=False),
+    **dict.fromkeys(("distance", "similarity", "estimated"), no_value()),
+    **{name: claim_columns[name] for name in _MEASURED},
+    **{f"other_{name}": _others.c[name] for name in _MEASURED},
+).select_from(schema.claims.outerjoin(_others, _is_other))
 
 
-def read_kept(
-    database: Database, namespace: NamespaceRow, run: int, scheme: Scheme
+def _query(namespace: NamespaceRow, run: int | None, *, kept: bool) -> Select[Any]:
+    if not kept:
+        return select_dropped.where(*drops_of(namespace, run))
+    return _select_kept.where(*claims_of(namespace, run), claim_columns.differs.is_not(None))
+
+
+def read_newest(
+    database: Database, namespace: NamespaceRow, *, kept: bool = False, limit: int | None = None
+) -> list[Pair]:
+    """The newest so many that were dropped, or kept although similar, the oldest first."""
+    number = (claim_columns if kept else drop_columns).id
+    query = _query(namespace, None, kept=kept).order_by(number.desc()).limit(limit)
+    return [_pair(row) for row in read(database, query)][::-1]
+
+
+def read_pairs(
+    database: Database, namespace: NamespaceRow, run: int, *, kept: bool
 ) -> Iterator[list[Pair]]:
-    """The items that a run kept although another one is similar, in their order."""
-    claim = claim_columns
-    is_other = (_others.c.namespace == claim.namespace) & (_others.c.id == claim.beside)
-    query: Select[Any] = (
-        select(
-            *(claim.id, claim.beside, claim.run, claim.created, claim.compared_by, claim.differs),
-            *(claim.fingerprint, claim.minhash, literal("kept").label("action")),
-            _others.c.fingerprint.label("other_fingerprint"),
-            _others.c.minhash.label("other_minhash"),
-            *_address(schema.claims, ""),
-            *_address(_others, "other_"),
-        )
-        .select_from(schema.claims.outerjoin(_others, is_other & is_valid(_others)))
-        .where(*claims_of(namespace, run), claim.differs.is_not(None))
-    )
-    for rows in read_in_pages(database, query, claim.id, _PAGE):
-        places = [((one.id, 0), (one.beside or 0, 0)) for one in rows]
-        kept = read_contents(database, namespace, {place for both in places for place in both})
-        yield [
-            _pair(row, kept, both, _similarity(kept, scheme, row, both))
-            for row, both in zip(rows, places, strict=True)
-        ]
+    """What a run dropped, or kept although it is similar, in its order, some at a time."""
+    number = (claim_columns if kept else drop_columns).id
+    query = _query(namespace, run, kept=kept)
+    for rows in read_in_pages(database, query, number, _PAGE):
+        yield [_pair(row) for row in rows]
 
 
-def _pair(
-    row: Any,
-    kept: Mapping[Place, Content],
-    places: tuple[Place, Place],
-    near: tuple[float | None, bool],
-    number: int = 0,
-) -> Pair:
-    mine, theirs = (kept.get(place, NOTHING).values for place in places)
-    other = None if row.other_key is None else address_of(row.other_key, row.other_url)
-    return Pair(
-        row.action,
-        address_of(row.key, row.url),
-        other,
-        *near,
-        row.compared_by,
-        row.differs,
-        differing(mine, theirs, row.differs),
-        row.created,
-        row.run,
-        number,
-    )
+def _pair(row: Any) -> Pair:
+    pair = Pair(*row[: len(Pair._fields) - 1])
+    if pair.action != KEPT:
+        return pair
+    similarity, is_estimate = _similarity(row)
+    return pair._replace(similarity=similarity, estimated=is_estimate)
 
 
-def differing(
-    mine: Mapping[str, str], theirs: Mapping[str, str], first: str | None = None
-) -> dict[str, tuple[str | None, str | None]]:
-    """The short values of two items that differ, by name; none if those of one are not kept."""
-    names = sorted({*mine, *theirs}, key=lambda name: (name != first, name))
-    both = {name: (theirs.get(name), mine.get(name)) for name in names if mine and theirs}
-    return {name: values for name, values in both.items() if values[0] != values[1]}
-
-
-def _similarity(
-    kept: Mapping[Place, Content], scheme: Scheme, row: Any, places: tuple[Place, Place]
-) -> tuple[float | None, bool]:
+def _similarity(row: Any) -> tuple[float | None, bool]:
     """The similarity of two stored items, and whether it is an estimate."""
-    here, there = (kept.get(place, NOTHING).text for place in places)
-    if here and there:
-        a, b = (scheme.sketch(text).shingles for text in (here, there))
-        if a is not None and b is not None:
-            return jaccard(a, b), False
+    if row.text_digest and row.text_digest == row.other_text_digest:
+        return 1.0, False
     if row.minhash is not None and row.other_minhash is not None:
         return similarity_of(row.minhash, row.other_minhash), True
     if row.other_fingerprint is None:
         return None, False
     prints = (int.from_bytes(one, "big") for one in (row.fingerprint, row.other_fingerprint))
     return similarity_at(distance(*prints), 8 * len(row.fingerprint)), True
+
+
+def count_drops(database: Database, namespace: NamespaceRow) -> dict[int, Counter[str]]:
+    """The number of stored duplicates of each run by their action."""
+    return _counted(database, drop_columns.run, drop_columns.action, drops_of(namespace))
+
+
+def count_claims(database: Database, namespace: NamespaceRow, name: str) -> dict[int, Counter[Any]]:
+    """The number of claims of each run by a column; times are whole seconds."""
+    column: ColumnElement[Any] = claim_columns[name]
+    value = cast(column, BigInteger) if name == "created" else column
+    return _counted(database, claim_columns.run, value, claims_of(namespace))
+
+
+def _counted(
+    database: Database,
+    run: ColumnElement[int],
+    value: ColumnElement[Any],
+    conditions: Sequence[ColumnElement[bool]],
+) -> dict[int, Counter[Any]]:
+    query = select(run, value, func.count()).where(*conditions, value.is_not(None))
+    found = defaultdict[int, Counter[Any]](Counter)
+    for number, one, count in read(database, query.group_by(run, value)):
+        found[number][one] = count
+    return found
+
+
+def largest_groups(
+    database: Database, namespace: NamespaceRow, run: int | None = None, *, limit: int = 20
+) -> list[tuple[int, int, str | None]]:
+    """The claims with most duplicates: number of the claim, of duplicates, and its URL."""
+    count = func.count().label("count")
+    grouped = (
+        select(drop_columns.claim, count)
+        .where(*drops_of(namespace, run), drop_columns.action != SAME)
+        .group_by(drop_columns.claim)
+        .order_by(count.desc(), drop_columns.claim)
+        .limit(limit)
+        .subquery()
+    )
+    is_original = (
+        (claim_columns.namespace == namespace.id)
+        & (claim_columns.id == grouped.c.claim)
+        & is_valid()
+    )
+    query = (
+        select(grouped.c.claim, grouped.c.count, url_of(schema.claims))
+        .select_from(grouped.outerjoin(schema.claims, is_original))
+        .order_by(grouped.c.count.desc(), grouped.c.claim)
+    )
+    return [(row[0], row[1], row[2]) for row in read(database, query)]

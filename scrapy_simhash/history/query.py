@@ -64,7 +64,7 @@ def drops_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElem
     return conditions if run is None else [*conditions, drop_columns.run == run]
 
 
-def quality_of(packed: bytes, key: str, url: str) -> QualitySignals:
+def quality_of(packed: Any, key: Any, url: Any) -> QualitySignals:
     """The quality signals of a row."""
     return QualitySignals.unpack(bytes(packed), address_of(key, url))
 

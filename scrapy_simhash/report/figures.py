@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.history.drops import SAME
+from scrapy_simhash.history.pairs import SAME
 from scrapy_simhash.item.urls import site, split_url
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.simhash.measure import similarity_at
@@ -64,7 +64,7 @@ def key_figures(subject: Subject) -> list[tuple[str, str]]:
         ("items in the index", sum(row.claims for row in subject.runs)),
         ("duplicates", subject.counts.total() - unchanged),
         ("unchanged", unchanged),
-        ("kept although similar", sum(count for _, count in subject.kept.counts)),
+        ("kept although similar", sum(count for _, count in subject.reasons)),
         ("orphans", sum(row.orphans for row in subject.runs)),
     ]
     return [(name, f"{value:,.0f}") for name, value in found if value or name == "duplicates"]
@@ -89,13 +89,15 @@ def histograms(subject: Subject) -> Iterator[Histogram]:
             _binned(edges, labels, kept, dropped),
             [label[11:] if is_one_day else label[:16] for label in (labels[0], middle, labels[-1])],
         )
-    if any(subject.nearest.values()) or any(drop.similarity < 1 for drop in subject.duplicates):
+    if any(subject.nearest.values()) or any(
+        (drop.similarity or 0) < 1 for drop in subject.duplicates
+    ):
         yield _similarities(subject)
 
 
 def _similarities(subject: Subject) -> Histogram:
     """Without the equal texts, beside which all others would be too small to see."""
-    found = Counter(drop.similarity + _ROUNDING for drop in subject.duplicates)
+    found = Counter((drop.similarity or 0) + _ROUNDING for drop in subject.duplicates)
     equal = sum(count for similarity, count in found.items() if similarity >= 1)
     nearest = Counter[float]()
     for counts in subject.nearest.values():

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from scrapy_simhash.history.advice import Example
 from scrapy_simhash.history.changes import Change
-from scrapy_simhash.history.drops import SAME, Drop
+from scrapy_simhash.history.pairs import SAME, Pair
 from scrapy_simhash.history.patterns import repeating
 from scrapy_simhash.item.facts import PAGE, TELLING
 from scrapy_simhash.item.names import name_of
@@ -67,8 +67,8 @@ def findings(subject: Subject) -> Iterator[Finding]:
     examples = {how(drop): (drop.url, drop.original or "") for drop in subject.drops}
     for what, count in repeats.most_common(_MOST):
         yield found("repeated", what, count, how=what)._replace(example=examples[what])
-    pairs = {pair.differs: (pair.url, pair.other or "") for pair in reversed(subject.kept.pairs)}
-    for name, count in subject.kept.counts[:_MOST]:
+    pairs = {pair.differs: (pair.url, pair.original or "") for pair in subject.kept}
+    for name, count in subject.reasons[:_MOST]:
         finding = found("kept", in_words(name), count, action="kept", field=field_label(name))
         yield finding._replace(example=pairs.get(name))
     changes = [one for one in subject.changes if one.status == "changed"]
@@ -94,7 +94,7 @@ def changed_fields(change: Change) -> list[tuple[str, str | None, str | None]]:
     return [*found, (_TEXT, None, None)] if is_text and _TEXT not in change.fields else found
 
 
-def how(drop: Drop) -> str:
+def how(drop: Pair) -> str:
     """What the URL of a duplicate has in common with that of its original."""
     if drop.action == SAME:
         return "unchanged since an earlier visit"

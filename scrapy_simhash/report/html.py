@@ -20,7 +20,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from scrapy_simhash.durable import replace_file
-from scrapy_simhash.history.drops import largest_groups
+from scrapy_simhash.history.pairs import largest_groups
 from scrapy_simhash.history.patterns import LEAST, repeating
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report import figures

@@ -6,18 +6,18 @@ import base64
 import json
 import shlex
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from scrapy_simhash.history.fields import Field, read_fields
-from scrapy_simhash.history.pages import NOTHING, Content, Place, read_contents
+from scrapy_simhash.history.fields import Field, read_fields, true_similarity
+from scrapy_simhash.history.pages import NOTHING, Content, read_contents
+from scrapy_simhash.history.pairs import KEPT, Pair, Place
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.report.findings import changed_fields, how
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.report.verdict import ACTIONS, field_label
-from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Scheme, load_scheme
 from scrapy_simhash.visible import shortened, visible
 
@@ -83,7 +83,10 @@ def pack(subject: Subject, opened: int | None) -> Packed:
         """The least similar pairs are the ones to look at, those of the opened run before all."""
         return sorted(rows, key=lambda row: (row.run != opened, row.similarity or 0))[:most]
 
-    dropped, kept, changes = (list(of(subject)) for of in (_dropped, _kept, _changes))
+    dropped, kept = (
+        list(_decided(subject, pairs)) for pairs in (subject.drops, subject.kept[::-1])
+    )
+    changes = list(_changes(subject))
     chosen = [*first(kept, _MOST_KEPT), *first(changes, _MOST_KEPT), *first(dropped)]
     blocks = _pack_details(subject, chosen[:MOST_DETAILS])
     name = shlex.quote(shortened(subject.namespace.name))
@@ -98,38 +101,26 @@ def pack(subject: Subject, opened: int | None) -> Packed:
     return Packed(_packed(table), blocks, sum(row.detail >= 0 for row in (*dropped, *kept)))
 
 
-def _dropped(subject: Subject) -> Iterator[_Row]:
+def _decided(subject: Subject, pairs: Iterable[Pair]) -> Iterator[_Row]:
     actions = ACTIONS | {"drop": "would be dropped"} if subject.is_trial else ACTIONS
-    for drop in subject.drops:
-        action = actions.get(drop.action) or shortened(drop.action, 40)
-        original = drop.original or f"item {drop.claim}, deleted"
-        places = (drop.claim, drop.id), (drop.claim, 0)
-        yield _Row(
-            # A string: JavaScript has no integers of 63 bits.
-            *(str(drop.id), drop.url or drop.key, original, drop.similarity, drop.created),
-            *(action + (", orphan" if drop.orphaned else ""), drop.run, *places),
-            about="about " if drop.estimated else "",
-            first_seen=drop.first_seen,
-            can_be_restored=drop.id in subject.with_items,
-            distance=drop.distance,
-            how=how(drop),
-        )
-
-
-def _kept(subject: Subject) -> Iterator[_Row]:
-    for pair in subject.kept.pairs:
-        beside = pair.beside or 0  # null only in a damaged database
-        url, other = pair.url or f"item {pair.claim}", pair.other or f"item {beside}"
-        if pair.other is None:
-            other += ", deleted"
+    for pair in pairs:
+        is_kept = pair.action == KEPT
+        action = actions.get(pair.action) or shortened(pair.action, 40)
         near, about = pair.similarity, "about " if pair.estimated else ""
         if near is None:
             near, about = subject.threshold, "at least "
         yield _Row(
-            *(f"k{pair.claim}", url, other, near, pair.created, "kept", pair.run),
-            *((pair.claim, 0), (beside, 0)),
-            about,
-            [(field_label(pair.differs), None, None)],
+            # A string: JavaScript has no integers of 63 bits.
+            f"k{pair.id}" if is_kept else str(pair.id),
+            pair.url or pair.key,
+            pair.original or f"item {pair.claim}, deleted",
+            *(near, pair.created, action + (", orphan" if pair.orphaned else ""), pair.run),
+            *(*pair.places, about),
+            fields=[(field_label(pair.differs), None, None)] if is_kept else (),
+            first_seen=pair.first_seen,
+            can_be_restored=pair.has_item,
+            distance=pair.distance,
+            how="" if is_kept else how(pair),
         )
 
 
@@ -209,7 +200,7 @@ def _block(
         name, changes = "{}.{}".format(*row.stored), None
         if old and new:
             if scheme and (row.about or row.similarity is None):
-                row.similarity, row.about = _similarity(scheme, old, new), ""
+                row.similarity, row.about = true_similarity(scheme, old, new), ""
             old, new = (visible(text[:LONGEST])[:LONGEST] for text in (old, new))
             texts[name] = old
             changes = difference(old, new)
@@ -237,12 +228,6 @@ def _describe(row: _Row, fields: Sequence[Field]) -> None:
 def _shown(field: Field) -> tuple[str, str, str | None, str]:
     stored = field.stored and shortened(field.stored, _VALUE)
     return shortened(field.name, _SHORT), shortened(field.value, _VALUE), stored, field.mark
-
-
-def _similarity(scheme: Scheme, *texts: str) -> float:
-    one, other = (scheme.sketch(text).shingles for text in texts)
-    assert one is not None and other is not None  # noqa: PT018, S101 - it has shingles
-    return jaccard(one, other)
 
 
 def _packed(value: Any) -> str:

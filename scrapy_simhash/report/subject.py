@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
@@ -11,9 +11,8 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.advice import LEAST, Advice, advise
 from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_window
-from scrapy_simhash.history.drops import SAME, Drop, count_drops, numbers_with_items, read_drops
-from scrapy_simhash.history.kept import KeptBeside, kept_beside, kept_times, nearest_kept
 from scrapy_simhash.history.namespaces import RunRow, choose_namespace, read_runs
+from scrapy_simhash.history.pairs import SAME, Pair, count_claims, count_drops, read_newest
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.learned import LearnedField, read_learned
@@ -21,6 +20,9 @@ from scrapy_simhash.simhash.measure import candidate_limit, similarity_at
 
 #: One file shows the newest duplicates up to this number, and learns from as many URLs.
 MOST_ROWS = 100_000
+
+# Items kept although similar that are read, the newest.
+_MOST_KEPT = 10_000
 
 # Runs to choose from, beside all together; changes of each that are listed, and new items.
 _MOST_RUNS, _MOST_CHANGES, _MOST_NEW = 10, 5_000, 2_000
@@ -40,14 +42,14 @@ class Subject(NamedTuple):
     namespace: NamespaceRow
     run: int | None
     runs: Sequence[RunRow]
-    drops: Sequence[Drop]
+    drops: Sequence[Pair]
     counted: Mapping[int, Counter[str]]
-    with_items: Collection[int]
     limit: int
     similarity: float | None
     times: Mapping[int, Mapping[int, int]]
     nearest: Mapping[int, Mapping[int, int]]
-    kept: KeptBeside
+    kept: Sequence[Pair]
+    differing: Mapping[int, Counter[str]]
     patterns: Sequence[Pattern]
     is_trial: bool
     learned: Sequence[LearnedField]
@@ -58,6 +60,12 @@ class Subject(NamedTuple):
     def counts(self) -> Counter[str]:
         """The number of all duplicates that are remembered, by action."""
         return sum(self.counted.values(), Counter[str]())
+
+    @property
+    def reasons(self) -> list[tuple[str, int]]:
+        """What keeps similar items apart, with their number, the most frequent first."""
+        total = sum(self.differing.values(), Counter[str]())
+        return sorted(total.items(), key=lambda one: (-one[1], one[0]))
 
     @property
     def stats(self) -> dict[str, float]:
@@ -77,7 +85,7 @@ class Subject(NamedTuple):
         return found if found.keys() > {"new"} or "new" not in found else {}
 
     @property
-    def duplicates(self) -> list[Drop]:
+    def duplicates(self) -> list[Pair]:
         """Without unchanged items, which are dropped for their own earlier version."""
         return [drop for drop in self.drops if drop.action != SAME]
 
@@ -97,8 +105,8 @@ class Subject(NamedTuple):
 
     def _only(self, run: int) -> Self:
         """What belongs to one run."""
-        kept = self.kept.of(run)
-        is_often = max((count for _, count in kept.counts), default=0) >= LEAST
+        differing = self.differing.get(run, Counter())
+        is_often = max(differing.values(), default=0) >= LEAST
         return self._replace(
             run=run,
             runs=[row for row in self.runs if row.id == run],
@@ -106,7 +114,8 @@ class Subject(NamedTuple):
             counted={run: self.counted.get(run, Counter())},
             times={run: self.times.get(run, {})},
             nearest={run: self.nearest.get(run, {})},
-            kept=kept,
+            kept=[pair for pair in self.kept if pair.run == run],
+            differing={run: differing},
             advice=advise(self.database, self.namespace, run) if is_often else [],
             changes=[change for change in self.changes if change.run == run],
         )
@@ -140,11 +149,11 @@ def read_subject(
     runs = read_runs(database, namespace)
     if run is not None and run not in {row.id for row in runs}:
         raise NotFound(f"the namespace {namespace.name!r} has no items of run {run}")
-    drops = read_drops(database, namespace, limit=MOST_ROWS)
+    drops = read_newest(database, namespace, limit=MOST_ROWS)
     if limit is None:
-        farthest = max((drop.distance for drop in drops), default=0)
+        farthest = max((drop.distance or 0 for drop in drops), default=0)
         limit = farthest if similarity is None else candidate_limit(similarity)
-    kept = kept_beside(database, namespace)
+    kept = read_newest(database, namespace, kept=True, limit=_MOST_KEPT)
     return Subject(
         database,
         namespace,
@@ -152,16 +161,16 @@ def read_subject(
         runs,
         drops,
         count_drops(database, namespace),
-        numbers_with_items(database, namespace),
         limit,
         similarity,
-        kept_times(database, namespace),
-        nearest_kept(database, namespace),
+        count_claims(database, namespace, "created"),
+        count_claims(database, namespace, "nearest"),
         kept,
+        count_claims(database, namespace, "differs"),
         read_patterns(database, namespace, limit=MOST_ROWS),
         is_trial,
         read_learned(database, namespace.id),
-        advise(database, namespace) if kept.pairs else [],
+        advise(database, namespace) if kept else [],
         _changes(database, namespace, [row for row in runs if row.id in _shown(runs, run)]),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scrapy_simhash.history.drops import SAME
+from scrapy_simhash.history.pairs import SAME
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.visible import plural, shortened
@@ -108,7 +108,7 @@ def remarks(subject: Subject) -> Iterator[str]:
 def _restorable(subject: Subject) -> str:
     """How many dropped items can be restored."""
     dropped = [drop for drop in subject.drops if drop.action != "report"]
-    count = sum(drop.id in subject.with_items for drop in dropped)
+    count = sum(drop.has_item for drop in dropped)
     if not count:
         return ""
     which = "each dropped item" if count == len(dropped) else f"{count:,} of the dropped items"
@@ -117,8 +117,8 @@ def _restorable(subject: Subject) -> str:
 
 def _reasons(subject: Subject) -> Iterator[str]:
     """Why items were kept although they are similar, and not compared."""
-    if similar := sum(count for _, count in subject.kept.counts):
-        reasons = [(count, in_words(name)) for name, count in subject.kept.counts]
+    if similar := sum(count for _, count in subject.reasons):
+        reasons = [(count, in_words(name)) for name, count in subject.reasons]
         yield f"{similar:,} kept although the text is similar to another's{_because(reasons)}."
     if count := sum(count for count, _ in skipped(subject.stats)):
         which = "not compared" if subject.is_trial else "stored without comparison"

@@ -6,10 +6,10 @@ import pytest
 from loopback import prose
 
 from scrapy_simhash.crawl.quarantine import pack
-from scrapy_simhash.history.drops import read_drops
 from scrapy_simhash.history.fields import read_fields
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pages import read_contents
+from scrapy_simhash.history.pairs import read_newest
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
@@ -27,8 +27,8 @@ def facts(stated):
 def fields(index, number):
     """The fields of a duplicate by name."""
     namespace = choose_namespace(index.database, None)
-    (drop,) = [one for one in read_drops(index.database, namespace) if one.id == number]
-    pair = ((drop.claim, drop.id), (drop.claim, 0))
+    (drop,) = [one for one in read_newest(index.database, namespace) if one.id == number]
+    pair = drop.places
     contents = read_contents(index.database, namespace, pair)
     (found,) = read_fields(index.database, namespace, [pair], contents)
     return {field.name: field for field in found}

@@ -8,9 +8,8 @@ from stored import fill
 
 from scrapy_simhash.db.values import EXACT, PAGE, TEXT
 from scrapy_simhash.history.documents import read_documents
-from scrapy_simhash.history.drops import read_drops
-from scrapy_simhash.history.kept import kept_beside
 from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.pairs import count_claims, read_newest, read_pairs
 from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document, Duplicate
@@ -51,25 +50,26 @@ def test_what_was_kept_is_counted_by_what_differs(index) -> None:
     for number in (1, 2):
         claim(index, number, facts_of(price=f"{number + 1} EUR", title="a"))
     claim(index, 3, facts_of(price="1 EUR", title="b"))
-    kept = kept_beside(index.database, chosen(index))
-    assert kept.counts == [("price", 2), ("title", 1)]
-    assert [(pair.url, pair.differs) for pair in kept.pairs] == [
-        ("http://a.test/3", "title"),
-        ("http://a.test/2", "price"),
+    counts = count_claims(index.database, chosen(index), "differs")
+    assert counts == {index.run.id: {"price": 2, "title": 1}}
+    kept = read_newest(index.database, chosen(index), kept=True)
+    assert [(pair.url, pair.differs) for pair in kept] == [
         ("http://a.test/1", "price"),
+        ("http://a.test/2", "price"),
+        ("http://a.test/3", "title"),
     ]
-    assert kept.pairs[-1].other == "http://a.test/0"
-    assert kept.pairs[-1].run == index.run.id
+    assert kept[0].original == "http://a.test/0"
+    assert kept[0].run == index.run.id
 
 
 def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
     for number in range(4):
         claim(index, number, facts_of(price=f"{number} EUR"))
     namespace = chosen(index)
-    assert len(kept_beside(index.database, namespace, limit=2).pairs) == 2
-    kept = kept_beside(index.database, namespace)
-    assert kept.of(index.run.id) == kept
-    assert (kept.of(index.run.id + 1).counts, kept.of(index.run.id + 1).pairs) == ([], [])
+    kept = read_newest(index.database, namespace, kept=True)
+    assert read_newest(index.database, namespace, kept=True, limit=2) == kept[1:]
+    assert [*read_pairs(index.database, namespace, index.run.id, kept=True)] == [kept]
+    assert [*read_pairs(index.database, namespace, index.run.id + 1, kept=True)] == []
 
 
 def test_the_other_one_may_be_gone(index) -> None:
@@ -78,13 +78,13 @@ def test_the_other_one_may_be_gone(index) -> None:
     )
     claim(index, 1, facts_of(price="1 EUR"))
     index.release(first)
-    (pair,) = kept_beside(index.database, chosen(index)).pairs
-    assert (pair.beside, pair.other) == (first.claim.id, None)
+    (pair,) = read_newest(index.database, chosen(index), kept=True)
+    assert (pair.claim, pair.original, pair.similarity) == (first.claim.id, None, None)
 
 
 def test_drops_have_their_true_similarity(index) -> None:
     fill(index)
-    equal, changed = read_drops(index.database, chosen(index))
+    equal, changed = read_newest(index.database, chosen(index))
     assert (equal.similarity, equal.estimated) == (1.0, False)
     assert 0.9 < changed.similarity < 1
     assert not changed.estimated

@@ -15,10 +15,10 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.better import better_items
 from scrapy_simhash.history.documents import read_documents
-from scrapy_simhash.history.drops import largest_groups, read_items
-from scrapy_simhash.history.kept import kept_beside
+from scrapy_simhash.history.drops import read_items
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pages import read_page, read_urls
+from scrapy_simhash.history.pairs import largest_groups, read_newest
 from scrapy_simhash.history.patterns import read_patterns
 from scrapy_simhash.history.query import quality_of
 from scrapy_simhash.index.batch import identity_hash
@@ -69,7 +69,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
     # The identities are not asked for: pages are found by their addresses.
     known = {url: read_page(db, namespace, url, [0]) for url in (A, B, C)}
     owned = read_page(db, namespace, "", [identity_hash(key + A)])
-    kept = kept_beside(db, namespace)
+    kept = read_newest(db, namespace, kept=True)
     seen = read_documents(db, namespace, limit=9)
     better = better_items(db, namespace, criteria_of(["shortest-url"]))
     items = read_items(db, namespace, [number for number, _, _ in better])
@@ -86,7 +86,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
             )
             for d in owned.duplicates
         ],
-        "kept": [(pair.url, pair.other) for pair in kept.pairs],
+        "kept": [(pair.url, pair.original) for pair in kept],
         "documents": [row.url for row in seen.rows],
         "urls": list(read_urls(db, namespace, seen.places).values()),
         "better": [(one.url, one.key.removeprefix(key), kept.url) for one, kept in found],

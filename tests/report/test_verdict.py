@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from scrapy_simhash.history.drops import SAME
+from scrapy_simhash.history.pairs import SAME
 from scrapy_simhash.report.verdict import in_sentences
 
 
@@ -15,19 +15,18 @@ def subject(
     stats, counts=None, *, kept=(), sites=(), orphans=0, pending=0, is_trial=False, items=True
 ):
     drops = [
-        SimpleNamespace(id=number, url=url, original=original, action="drop")
+        SimpleNamespace(url=url, original=original, action="drop", has_item=items or not number)
         for number, (url, original) in enumerate(sites)
     ]
     return SimpleNamespace(
         stats=stats,
         counts=Counter(counts or {}),
         is_trial=is_trial,
-        kept=SimpleNamespace(counts=list(kept)),
+        reasons=list(kept),
         runs=[SimpleNamespace(orphans=orphans, pending=pending)],
         learned=[],
         drops=drops,
         duplicates=drops,
-        with_items={drop.id for drop in drops} if items else {0},
         change_counts=lambda: {"new": 2, "removed": 1} if "changes/new" in stats else {},
     )
 
