@@ -53,11 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(project: Project, options: Namespace) -> None:
-    """Run the command.
-
-    Raises:
-        CommandError: options do not go together, or the file exists.
-    """
+    """Run the command."""
     if options.run and options.since is not None:
         raise CommandError("--run can't be combined with --since")
     counts: Counter[str] = Counter()
@@ -70,7 +66,8 @@ def run(project: Project, options: Namespace) -> None:
     with project.namespace_of(options.run) as (database, namespace):
         window = read_window(database, namespace, since=options.since, run=options.run)
         changes = read_changes(database, namespace, window, options.status)
-        found = _with_texts(database, namespace, changes) if options.texts else _bare(changes)
+        bare = ((change, "") for change in changes)
+        found = _with_texts(database, namespace, changes) if options.texts else bare
         write_lines(options, counted(found), _line, _fields)
     shown = ", ".join(f"{counts[name]:,} {name}" for name in STATUSES if counts[name])
     when = f"in run {window.run}" if window.run else f"since {format_time(window.since)} UTC"
@@ -89,19 +86,15 @@ def _statuses(given: str) -> Sequence[str]:
     return names
 
 
-def _bare(changes: Iterable[Change]) -> Iterator[tuple[Change, str]]:
-    return ((change, "") for change in changes)
-
-
 def _with_texts(
     database: Database, namespace: NamespaceRow, changes: Iterator[Change]
 ) -> Iterator[tuple[Change, str]]:
     """Changes with the difference of both texts."""
     while part := list(islice(changes, _PART)):
-        places = {place for change in part for place in change.texts or ()}
+        places = {place for change in part for place in change.texts}
         texts = read_texts(database, namespace, places)
         for change in part:
-            old, new = (texts.get(place) for place in change.texts or ((0, 0), (0, 0)))
+            old, new = map(texts.get, change.texts)
             steps = text_changes(old, new) if old != new else None
             yield change, marked_difference(old, steps).plain if old and steps else ""
 

@@ -34,16 +34,10 @@ _EXPECTED = (
 
 
 def main(command: Any, settings: Any, options: Namespace) -> int:
-    """Run a command.
+    """Run the module of a command; gives the exit code.
 
-    Args:
-        command: the module of the command.
-        settings: the project's settings.
-        options: the parsed command line.
-
-    Returns:
-        the exit code: 0, or that of the command; 2 after an expected error, with one line on
-        standard error; 1 after a bug, with its traceback before that line.
+    It is 0, or that of the command; 2 after an expected error, with one line on standard error; 1
+    after a bug, with its traceback before that line.
     """
     try:
         code: int = command.run(Project(settings, options), options) or 0

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.cli.arguments import add_database, add_json, output_file, positive
-from scrapy_simhash.cli.output import open_console, working
+from scrapy_simhash.cli.output import lines_to, open_console, working
 from scrapy_simhash.cli.printing import print_json
-from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.durable import open_new
+from scrapy_simhash.cli.project import Project
 from scrapy_simhash.history.patterns import LEAST, Pattern, read_patterns, repeating
 from scrapy_simhash.visible import plural, shortened, visible
 
@@ -50,7 +48,8 @@ def run(project: Project, options: Namespace) -> None:
     irrelevant, empty = repeating(found, options.least)
     rules = _rules([one for one in irrelevant if one.groups >= options.least], found)
     if options.rules is not None:
-        _write(options.rules, rules)
+        with lines_to(options.rules) as stream:
+            stream.write(json.dumps(rules, indent=2).encode() + b"\n")
     if options.json:
         print_json(
             {
@@ -125,11 +124,3 @@ def _matched(part: str) -> str:
     """A part in the form that equals that of all parts a rule for it would match."""
     host, slash, rest = part.lower().removeprefix("www.").partition("/")
     return f"{host.removesuffix(':80').removesuffix(':443')}{slash}{rest}"
-
-
-def _write(path: Path, rules: Sequence[dict[str, Any]]) -> None:
-    try:
-        with open_new(path) as stream:
-            stream.write(json.dumps(rules, indent=2).encode() + b"\n")
-    except FileExistsError as error:
-        raise CommandError(f"{path} exists; remove it, or choose another name") from error

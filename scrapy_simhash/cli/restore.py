@@ -78,11 +78,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(project: Project, options: Namespace) -> None:
-    """Run the command.
-
-    Raises:
-        CommandError: options do not go together, or see `_write`.
-    """
+    """Run the command."""
     if options.better and (options.orphans or options.id or options.min_distance is not None):
         raise CommandError("--better can't be combined with --orphans, --id or --min-distance")
     criteria = project.settings.prefer if options.prefer is None else options.prefer
@@ -151,11 +147,7 @@ def _stored(
 
 
 def _write(found: Iterable[tuple[_Item, Mapping[str, Any]]], output: Path | None) -> None:
-    """Write items to a file, which appears once it is complete, or to standard output.
-
-    Raises:
-        CommandError: the file exists; or some items can't be read, after writing all others.
-    """
+    """Write items to a file, which appears once it is complete, or to standard output."""
     written = gone = incomplete = damaged = 0
     with lines_to(output) as stream, progress_bar() as progress:
         task = progress.add_task("Restoring", total=None)

@@ -37,7 +37,6 @@ from scrapy_simhash.history.pages import (
     find_addresses,
     read_contents,
     read_page,
-    read_urls,
 )
 from scrapy_simhash.history.pairs import SAME, Pair, Place
 from scrapy_simhash.history.query import NamespaceRow, quality_of
@@ -89,7 +88,7 @@ def run(project: Project, options: Namespace) -> None:
             print_json({"addresses": [url for _, url in addresses[:_ADDRESSES]]})
         return
     for page in pages:
-        _print_page(page, bits=page["bits"])
+        _print_page(page)
     if not pages:
         _print_addresses(addresses)
 
@@ -119,7 +118,6 @@ def _figures(
     wanted = {(claim.id, 0) for claim in page.claims}
     wanted |= {place for drop in page.drops for place in drop.places}
     beside = {(claim.beside, 0) for claim in page.claims if claim.beside is not None}
-    others = read_urls(database, namespace, beside)
     kept = read_contents(database, namespace, wanted | beside)
     hosts = {host_of(one) for one in (url, *(drop.url for drop in page.drops))}
     learned = [one for one in read_learned(database, namespace.id) if one.host in hosts]
@@ -127,7 +125,7 @@ def _figures(
         "url": url,
         "namespace": namespace.name,
         "bits": namespace.bits,
-        "versions": [_version(claim, kept, others) for claim in page.claims],
+        "versions": [_version(claim, kept) for claim in page.claims],
         "duplicate_of": [
             _duplicate(namespace, drop, criteria)
             | _compared(*(kept.get(place, NOTHING) for place in drop.places))
@@ -150,9 +148,7 @@ def _compared(mine: Content, theirs: Content) -> dict[str, Any]:
     }
 
 
-def _version(
-    claim: Row[Any], kept: Mapping[Place, Content], others: Mapping[Place, str]
-) -> dict[str, Any]:
+def _version(claim: Row[Any], kept: Mapping[Place, Content]) -> dict[str, Any]:
     """A stored version of the page."""
     mine, theirs = (kept.get((one, 0), NOTHING) for one in (claim.id, claim.beside))
     names = ("url", "key", "run", "nearest", "differs", "created", "seen")
@@ -164,7 +160,7 @@ def _version(
         "fingerprint": bytes(claim.fingerprint).hex(),
         "features": claim.size,
         "beside": None if claim.beside is None else str(claim.beside),
-        "beside_url": others.get((claim.beside, 0)),
+        "beside_url": claim.beside_url,
         "fields": differing(mine.values, theirs.values, claim.differs),
         "text": mine.text or None,
     }
@@ -185,9 +181,9 @@ def _duplicate(
     return {**fields, **numbers, "group": group, "better_by": by}
 
 
-def _print_page(page: Mapping[str, Any], bits: int) -> None:
+def _print_page(page: Mapping[str, Any]) -> None:
     for version in page["versions"]:
-        _print_version(version, page["namespace"], bits)
+        _print_version(version, page["namespace"], page["bits"])
     for drop in page["duplicate_of"]:
         _print_drop(drop, page["namespace"])
     if page["duplicates"]:

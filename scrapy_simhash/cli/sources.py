@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.settings import Settings
@@ -16,18 +16,11 @@ from scrapy_simhash.text.page_facts import page_facts
 _MOST = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The content of a page or a text.
+class Source(NamedTuple):
+    """A page, or a text, which has no facts and no page sketch.
 
-    Attributes:
-        name: the URL or path as given.
-        url: its URL; "" for a file.
-        text: its main text.
-        facts: the facts of a page, by name; None for a text.
-        page_sketch: the page sketch; None for a text.
-        is_representative: whether the main text represents the page.
-        excess: the part of the page that is larger than a crawl accepts; "" if none is.
+    The name is the URL or path as given; a file has the URL "". The excess is the part of a page
+    that is larger than a crawl accepts, or "".
     """
 
     name: str

@@ -139,12 +139,7 @@ def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> Scrapy
 
 
 def _crawl(settings: ScrapySettings, options: Options) -> tuple[Crawler, Mapping[str, int]]:
-    """Crawl; gives the crawler, and the length of the longest text of each field.
-
-    Raises:
-        CommandError: there is no such spider, it could not be started, or none of its items could
-            be compared.
-    """
+    """Crawl; gives the crawler, and the length of the longest text of each field."""
     process = _process(settings)
     # These warn that nothing is stored, which is intended here, or repeat what is printed below.
     for module in (components, end):

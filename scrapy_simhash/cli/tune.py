@@ -21,7 +21,7 @@ from scrapy_simhash.cli.replay import Level, Replay, Similarities, levels, repla
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.documents import Documents, read_documents
-from scrapy_simhash.history.pages import read_texts, read_urls
+from scrapy_simhash.history.pages import read_texts
 from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.learned import read_learned
 from scrapy_simhash.index.rule import Met
@@ -157,11 +157,10 @@ def _described(
 ) -> dict[str, Any]:
     """A pair with its addresses and differences."""
     place, other = documents.places[number], documents.places[match.claim.id - 1]
-    urls = read_urls(database, namespace, (place, other))
     texts = read_texts(database, namespace, (place, other))
     return {
-        "url": urls.get(place),
-        "match": urls.get(other),
+        "url": documents.rows[number].url,
+        "match": documents.rows[match.claim.id - 1].url,
         "similarity": match.similarity,
         "estimated": match.estimated,
         "distance": match.distance,
@@ -192,8 +191,8 @@ def print_tuned(console: Console, figures: Mapping[str, Any]) -> None:
         grid.add_column(justify="right", no_wrap=True)
         grid.add_column(overflow="fold")
         for pair in step["pairs"]:
-            grid.add_row(_closeness(pair, figures["setting"]), Text(shortened(pair["url"] or "?")))
-            grid.add_row("match", Text(shortened(pair["match"] or "?")))
+            grid.add_row(_closeness(pair, figures["setting"]), Text(shortened(pair["url"])))
+            grid.add_row("match", Text(shortened(pair["match"])))
             differs = marked_difference(pair["text_of_match"], pair["difference"])
             differs.truncate(_SHOWN, overflow="ellipsis")
             grid.add_row("", differs)

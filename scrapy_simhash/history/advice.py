@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.pages import read_values
+from scrapy_simhash.history.pages import NOTHING, read_contents
 from scrapy_simhash.history.query import NamespaceRow, claim_columns, claims_of, read, short_url
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.item.facts import Facts, changed_facts, equal_titles
@@ -58,13 +58,7 @@ class Example(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """Fields that keep copies apart.
-
-    Attributes:
-        fields: their names.
-        dropped: the number of stored items that would have been dropped without them.
-        examples: up to five of these.
-    """
+    """Fields that keep copies apart, how many items would be dropped without them, and some."""
 
     fields: tuple[str, ...]
     dropped: int
@@ -91,11 +85,7 @@ class Advice(NamedTuple):
 
 
 def advise(database: Database, namespace: NamespaceRow, run: int | None = None) -> list[Advice]:
-    """The advice from all items of a namespace or run.
-
-    Raises:
-        IndexUnavailable: the database did not answer in time.
-    """
+    """The advice from all items of a namespace or run."""
     others = schema.claims.alias("others")
     alike = (others.c.namespace == claim_columns.namespace) & (others.c.id == claim_columns.beside)
     query = (
@@ -122,9 +112,9 @@ def advise(database: Database, namespace: NamespaceRow, run: int | None = None) 
     for start in range(0, len(rows), _CHUNK):
         part = rows[start : start + _CHUNK]
         places = [(number, 0) for row in part for number in (row.id, row.beside)]
-        values = read_values(database, namespace, places)
+        kept = read_contents(database, namespace, places)
         for row in part:
-            mine, theirs = (values.get((number, 0), {}) for number in (row.id, row.beside))
+            mine, theirs = (kept.get((one, 0), NOTHING).values for one in (row.id, row.beside))
             example = _proven(row, mine, theirs)
             if example is None:
                 unproven.append(_changed(row, (STATE, SECTION, TIME, NOTE)))

@@ -43,17 +43,11 @@ class Window(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Something that happened to a thing.
+    """Something that happened to a thing, one of `STATUSES`, when a run met it so or found it gone.
 
-    Attributes:
-        status: one of `STATUSES`.
-        url: its address.
-        created: when a crawl met it so, or found it gone, in seconds since the epoch.
-        run: that crawl.
-        origin: its former address, if that was another.
-        similarity: of the old text and the new one, if it is known.
-        fields: the short values that changed, the old one and the new one of each.
-        texts: where its old and its new text are, see :func:`read_texts`; None for new things.
+    It has its former address, if that was another; the similarity of both texts, if it is known;
+    the old and the new short value of the fields that changed; and where its old and its new text
+    are.
     """
 
     status: str
@@ -63,7 +57,7 @@ class Change(NamedTuple):
     origin: str | None = None
     similarity: float | None = None
     fields: Mapping[str, Sequence[str | None]] = MappingProxyType({})
-    texts: tuple[tuple[int, int], tuple[int, int]] | None = None
+    texts: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
 
 
 def read_window(
@@ -71,14 +65,7 @@ def read_window(
 ) -> Window:
     """The window since a time; of a run if it is given; by default since the last run was opened.
 
-    Args:
-        database: where they are.
-        namespace: their namespace.
-        since: seconds since the epoch; or, as an int, the run from whose start on changes count.
-        run: the only run that counts.
-
-    Raises:
-        NotFound: there is no such run.
+    The time is in seconds since the epoch or, as an int, the run that it was the start of.
     """
     if isinstance(since, float):
         return Window(since)

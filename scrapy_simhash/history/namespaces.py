@@ -84,11 +84,7 @@ def _bits(found: Row[Any]) -> int:
 
 
 def choose_namespace(database: Database, name: str | None) -> NamespaceRow:
-    """The namespace of that name; without a name, the only one.
-
-    Raises:
-        NotFound: there is none, or there are several and no name is given.
-    """
+    """The namespace of that name; without a name, the only one."""
     found = read_namespaces(database)
     listed = ", ".join(repr(namespace.name) for namespace in found)
     if not found:
@@ -104,16 +100,7 @@ def choose_namespace(database: Database, name: str | None) -> NamespaceRow:
 def find_run(
     database: Database, name: str | None, run: int | None
 ) -> tuple[int, list[NamespaceRow]]:
-    """A run, by default the newest, and the namespaces that have items of it.
-
-    Args:
-        database: where they are.
-        name: of the only namespace to look into; None for all.
-        run: the run.
-
-    Raises:
-        NotFound: there is no such namespace, or it has nothing of the run.
-    """
+    """A run, by default the newest, and the namespaces with items of it; or only the named one."""
     found = [choose_namespace(database, name)] if name else read_namespaces(database)
     here = {namespace.id: namespace for namespace in found}
     runs, tables = schema.runs.c, (schema.claims, schema.duplicates)

@@ -63,30 +63,6 @@ def read_texts(
     return {place: content.text for place, content in found.items() if content.text}
 
 
-def read_values(
-    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
-) -> dict[Place, dict[str, str]]:
-    """The short values of fields that are kept beside texts."""
-    found = read_contents(database, namespace, wanted)
-    return {place: content.values for place, content in found.items()}
-
-
-def read_urls(
-    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
-) -> dict[Place, str]:
-    """The URLs of claims and duplicates."""
-    pairs = set(wanted)
-    of_claims = select(claim_columns.id, url_of(schema.claims)).where(
-        claim_columns.namespace == namespace.id, is_in(claim_columns.id, "numbers")
-    )
-    of_drops = select(drop_columns.claim, drop_columns.id, url_of(schema.duplicates)).where(
-        *drops_of(namespace), is_in(drop_columns.id, "numbers")
-    )
-    claims = read(database, of_claims, numbers={claim for claim, number in pairs if not number})
-    drops = read(database, of_drops, numbers={number for _, number in pairs if number})
-    return {(row[0], 0): row[1] for row in claims} | {(row[0], row[1]): row[2] for row in drops}
-
-
 def find_addresses(
     database: Database, namespaces: Iterable[NamespaceRow], part: str, *, limit: int
 ) -> list[tuple[str, str]]:
@@ -142,8 +118,13 @@ def read_page(
         return [Pair(*row) for row in read(database, query, **numbers)]
 
     columns = [column for column in claim_columns if column.name != "url"]
+    others = schema.claims.alias("others")
+    is_beside = and_(
+        others.c.namespace == claim_columns.namespace, others.c.id == claim_columns.beside
+    )
     own = (
-        select(*columns, url_of(schema.claims))
+        select(*columns, url_of(schema.claims), url_of(others).label("beside_url"))
+        .select_from(schema.claims.outerjoin(others, is_beside))
         .where(*claims_of(namespace), is_of_page(schema.claims))
         .order_by(claim_columns.id)
     )

@@ -57,27 +57,29 @@ def findings(subject: Subject) -> Iterator[Finding]:
     checked = max(1, int(subject.stats.get("checked", 0)))
     run = "all" if subject.run is None else str(subject.run)
 
-    def found(outcome: str, what: str, count: int, **more: str) -> Finding:
+    def found(
+        outcome: str, what: str, count: int, example: tuple[str, str] | None = None, **more: str
+    ) -> Finding:
         filters = urlencode({"run": run, **more}, quote_via=quote) if more else ""
         share = min(1, count / checked)
         shown = f"{share:.1%}" if share >= 0.001 else "<0.1%"
-        return Finding(outcome, what, count, shown, filters, None)
+        return Finding(outcome, what, count, shown, filters, example)
 
     repeats = Counter(map(how, subject.drops))
     examples = {how(drop): (drop.url, drop.original or "") for drop in subject.drops}
     for what, count in repeats.most_common(_MOST):
-        yield found("repeated", what, count, how=what)._replace(example=examples[what])
+        yield found("repeated", what, count, examples[what], how=what)
     pairs = {pair.differs: (pair.url, pair.original or "") for pair in subject.kept}
     for name, count in subject.reasons[:_MOST]:
-        finding = found("kept", in_words(name), count, action="kept", field=field_label(name))
-        yield finding._replace(example=pairs.get(name))
+        more = {"action": "kept", "field": field_label(name)}
+        yield found("kept", in_words(name), count, pairs.get(name), **more)
     changes = [one for one in subject.changes if one.status == "changed"]
     fields = Counter(name for one in changes for name, *_ in changed_fields(one))
     urls = {name: one.url for one in changes for name, *_ in changed_fields(one)}
     for name, count in fields.most_common(_MOST):
         shown = {"changes-action": "changed", "changes-field": shortened(name, 80)}
         what = "in the text" if name == _TEXT else f"in `{shortened(name, 80)}`"
-        yield found("changed", what, count, **shown)._replace(example=(urls[name], ""))
+        yield found("changed", what, count, (urls[name], ""), **shown)
     for count, reason in skipped(subject.stats)[:_MOST]:
         yield found("not compared", reason, count)
 

@@ -126,7 +126,7 @@ def _decided(subject: Subject, pairs: Iterable[Pair]) -> Iterator[_Row]:
 
 def _changes(subject: Subject) -> Iterator[_Row]:
     for number, change in enumerate(subject.changes):
-        stored, mine = change.texts or ((0, 0), (0, 0))
+        stored, mine = change.texts
         origin = change.origin or ""
         yield _Row(
             *(f"c{number}", change.url, origin or change.url, change.similarity, change.created),

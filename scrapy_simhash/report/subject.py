@@ -140,10 +140,6 @@ def read_subject(
     """Read what a report is about; it opens with the run, by default with the newest.
 
     Without a limit, it is derived from the similarity or, without one, from the farthest duplicate.
-
-    Raises:
-        NotFound: the database has no such namespace or run.
-        IndexUnavailable: the database did not answer in time.
     """
     namespace = choose_namespace(database, name)
     runs = read_runs(database, namespace)

@@ -17,7 +17,7 @@ from scrapy_simhash.history.better import better_items
 from scrapy_simhash.history.documents import read_documents
 from scrapy_simhash.history.drops import read_items
 from scrapy_simhash.history.namespaces import choose_namespace
-from scrapy_simhash.history.pages import read_page, read_urls
+from scrapy_simhash.history.pages import read_page
 from scrapy_simhash.history.pairs import largest_groups, read_newest
 from scrapy_simhash.history.patterns import read_patterns
 from scrapy_simhash.history.query import quality_of
@@ -88,7 +88,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
         ],
         "kept": [(pair.url, pair.original) for pair in kept],
         "documents": [row.url for row in seen.rows],
-        "urls": list(read_urls(db, namespace, seen.places).values()),
+        "beside": [[claim.beside_url for claim in one.claims] for one in known.values()],
         "better": [(one.url, one.key.removeprefix(key), kept.url) for one, kept in found],
         "groups": [url for _, _, url in largest_groups(db, namespace)],
         "patterns": [(one.part, one.pages) for one in read_patterns(db, namespace)],
