@@ -43,12 +43,26 @@ _HANDBOOK, _GUIDE = ("11.20220922",) * 2, ("20230508+deb12u1",) * 2
 SOURCES = {
     "zh": (
         Site("", "apt-get", "debian-handbook", _HANDBOOK, "html/zh-CN", _DOCBOOK),
-        Site("", "apt-get", "installation-guide-amd64", _GUIDE, "amd64/zh_CN", _DOCBOOK),
+        Site(
+            "",
+            "apt-get",
+            "installation-guide-amd64",
+            _GUIDE,
+            "installation-guide-amd64/zh_CN",
+            _DOCBOOK,
+        ),
         Site("", "apt-get", "maint-guide-zh-cn", ("1.2.53",) * 2, "html", _DOCBOOK),
     ),
     "en": (
         Site("", "apt-get", "debian-handbook", _HANDBOOK, "html/en-US", _DOCBOOK),
-        Site("", "apt-get", "installation-guide-amd64", _GUIDE, "amd64/en", _DOCBOOK),
+        Site(
+            "",
+            "apt-get",
+            "installation-guide-amd64",
+            _GUIDE,
+            "installation-guide-amd64/en",
+            _DOCBOOK,
+        ),
         *(site for site in packages.SITES if site.package in {"SQLAlchemy", "npm", "git-doc"}),
         Site("", "pip", "lxml", ("4.9.1", "4.9.4"), "doc/html", "//div[@class='document']"),
     ),
@@ -106,9 +120,11 @@ def sources_of(site: Site, language: str, folder: Path, limit: int = PAGES) -> I
 def syndicated(sources: Iterable[Source], limit: int = ARTICLES) -> Iterator[Entry]:
     """Articles in the templates of other sites, and pages fetched again."""
     mixed = sorted(sources, key=lambda source: _order(source.name))
+    seen: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for language, visits in syndication(mixed, limit=limit).items():
-        seen: defaultdict[str, dict[str, float]] = defaultdict(dict)
         for number, visit in enumerate(visits):
+            if visit.kind in {"original", "template"} and seen[visit.thing]:
+                continue  # it was there before, with another language
             entry = _entry(visit, f"{language}-{number}", language, dict(seen[visit.thing]))
             yield entry
             seen[visit.thing][entry.id] = 1.0

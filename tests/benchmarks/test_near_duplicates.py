@@ -58,6 +58,16 @@ class TestSyndicated:
             assert sum(shown[0]) == sum(shown[1]) == 1
             assert shown[0] != shown[1]
 
+    def test_every_page_is_there_once_whatever_its_language(self, tmp_path: Path) -> None:
+        sources = []
+        for name in ("one", "two", "three"):
+            texts = {f"p{n}": f"<p>{WRITER.prose(150)}" for n in range(6)}
+            site, pages = site_in(tmp_path, name, texts, "")
+            sources += build.sources_of(site, "zh" if name == "one" else "en", pages)
+        kinds = "original", "template"
+        pages_once = [one.html for one in build.syndicated(sources) if one.kind in kinds]
+        assert len(pages_once) == len(set(pages_once)) == 18
+
     def test_tools_get_no_truth(self, syndicated: Path) -> None:
         for line in (syndicated / "pages.jsonl").read_text().splitlines():
             assert json.loads(line).keys() == {"id", "url", "html"}
