@@ -104,7 +104,7 @@ def test_every_link_leads_to_a_file_or_a_heading():
 
 
 #: Files of figures that commands write.
-RESULTS = ("accuracy_parts/results.md", "published.md")
+RESULTS = ("accuracy_parts/results.md", "near_duplicates/results.md", "published.md")
 
 
 def test_figures_of_accuracy_are_results_of_its_benchmarks():
