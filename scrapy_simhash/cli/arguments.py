@@ -47,8 +47,13 @@ def add_json(parser: ArgumentParser) -> None:
 def add_lines(parser: ArgumentParser) -> None:
     """Options for output in lines."""
     add_json(parser)
+    add_output(parser, "write JSON Lines to a new FILE")
+
+
+def add_output(parser: ArgumentParser, help_: str | None, *, required: bool = False) -> None:
+    """An option for a file to write."""
     parser.add_argument(
-        "-o", "--output", type=output_file, metavar="FILE", help="write JSON Lines to a new FILE"
+        "-o", "--output", type=output_file, required=required, metavar="FILE", help=help_
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from scrapy_simhash.cli.arguments import add_database, output_file, positive
+from scrapy_simhash.cli.arguments import add_database, add_output, add_run
 from scrapy_simhash.cli.output import working
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.report.html import write_report
@@ -15,10 +15,8 @@ from scrapy_simhash.report.subject import read_subject
 def add_arguments(parser: ArgumentParser) -> None:
     """Add its options."""
     add_database(parser)
-    parser.add_argument("-o", "--output", type=output_file, required=True, metavar="FILE")
-    parser.add_argument(
-        "--run", type=positive, metavar="N", help="open with run N (default: the newest run)"
-    )
+    add_output(parser, None, required=True)
+    add_run(parser, "open with run N (default: the newest run)")
 
 
 def run(project: Project, options: Namespace) -> None:

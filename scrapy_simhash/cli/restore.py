@@ -10,10 +10,10 @@ from typing import Any
 
 from scrapy_simhash.cli.arguments import (
     add_database,
+    add_output,
     add_prefer,
     add_run,
     not_negative,
-    output_file,
     positive,
     seconds,
 )
@@ -36,13 +36,7 @@ _Item = tuple[bytes | None, str | None]
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=output_file,
-        metavar="FILE",
-        help="write to a new FILE, not to standard output",
-    )
+    add_output(parser, "write to a new FILE, not to standard output")
     parser.add_argument(
         "--since",
         metavar="TIME",
@@ -115,14 +109,9 @@ def _found(
     elif options.id:
         numbers = options.id
     else:
+        chosen = {"orphans": options.orphans, "run": options.run, "since": since}
         least = options.min_distance or 0
-        numbers = choose_drops(
-            *(database, namespace),
-            orphans=options.orphans,
-            run=options.run,
-            since=since,
-            min_distance=least,
-        )
+        numbers = choose_drops(database, namespace, **chosen, min_distance=least)
     for drop, item, kind in read_items(database, namespace, numbers):
         if options.better and (options.run not in {None, drop.run} or drop.created < since):
             continue

@@ -27,7 +27,7 @@ from scrapy.utils.conf import arglist_to_dict
 from scrapy.utils.misc import load_object
 from scrapy.utils.spider import iter_spider_classes
 
-from scrapy_simhash.cli.arguments import output_file, positive
+from scrapy_simhash.cli.arguments import add_output, positive
 from scrapy_simhash.cli.drops import in_lines
 from scrapy_simhash.cli.output import open_console
 from scrapy_simhash.cli.project import CommandError, Project
@@ -75,13 +75,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help="stop after about N pages; requests in progress are completed (default: 300)",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=output_file,
-        metavar="FILE",
-        help="write the report to FILE (default: simhash-try-SPIDER.html)",
-    )
+    add_output(parser, "write the report to FILE (default: simhash-try-SPIDER.html)")
 
 
 def run(project: Project, options: Options) -> None:

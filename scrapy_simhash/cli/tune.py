@@ -94,7 +94,9 @@ def tuned(
     learned = read_learned(database, namespace.id) if rule.learn else ()
     measure = Similarities(database, namespace, scheme, documents, tried[0].similarity or 0.0)
     with progress_bar() as progress:
-        advance = partial(progress.advance, progress.add_task("Replaying", total=len(documents)))
+        advance = partial(
+            progress.advance, progress.add_task("Replaying", total=len(documents.rows))
+        )
         changes = measure.changes
         replays = replay(documents, tried, measure, rule, changes, learned=learned, advance=advance)
     steps = []
@@ -114,15 +116,16 @@ def tuned(
         "left_out": documents.left_out,
         "setting": "SIMHASH_DISTANCE" if rule.similarity is None else "SIMHASH_SIMILARITY",
         "levels": [
-            level._asdict() | _counts(counted, one.kept) | {"is_present": level is tried[present]}
+            {
+                **level._asdict(),
+                "dropped": int((counted & ~one.kept).sum()),
+                "kept": int((counted & one.kept).sum()),
+                "is_present": level is tried[present],
+            }
             for level, one in zip(tried, replays, strict=True)
         ],
         "borderline": steps,
     }
-
-
-def _counts(counted: NDArray[np.bool_], kept: NDArray[np.bool_]) -> dict[str, int]:
-    return {"dropped": int((counted & ~kept).sum()), "kept": int((counted & kept).sum())}
 
 
 def _borderline(

@@ -16,8 +16,15 @@ from sqlalchemy import func, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.pages import NOTHING, read_contents
-from scrapy_simhash.history.query import NamespaceRow, claim_columns, claims_of, read, short_url
-from scrapy_simhash.index.invalidated import is_valid
+from scrapy_simhash.history.query import (
+    NamespaceRow,
+    claim_columns,
+    claims_of,
+    claims_with_others,
+    others,
+    read,
+    short_url,
+)
 from scrapy_simhash.item.facts import Facts, changed_facts, equal_titles
 from scrapy_simhash.item.folding import NOTE, SECTION, STATE, TIME, fold
 from scrapy_simhash.item.names import name_of
@@ -86,8 +93,6 @@ class Advice(NamedTuple):
 
 def advise(database: Database, namespace: NamespaceRow, run: int | None = None) -> list[Advice]:
     """The advice from all items of a namespace or run."""
-    others = schema.claims.alias("others")
-    alike = (others.c.namespace == claim_columns.namespace) & (others.c.id == claim_columns.beside)
     query = (
         select(
             claim_columns.id,
@@ -98,8 +103,10 @@ def advise(database: Database, namespace: NamespaceRow, run: int | None = None) 
             others.c.facts.label("stored"),
             (claim_columns.text_digest == others.c.text_digest).label("is_equal"),
         )
-        .select_from(schema.claims.join(others, alike & is_valid(others)))
-        .where(*claims_of(namespace, run), claim_columns.differs.is_not(None))
+        .select_from(claims_with_others)
+        .where(
+            *claims_of(namespace, run), claim_columns.differs.is_not(None), others.c.id.is_not(None)
+        )
         .order_by(claim_columns.id.desc())
         .limit(_MOST)
     )

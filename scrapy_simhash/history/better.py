@@ -20,6 +20,7 @@ from scrapy_simhash.history.query import (
     claims_of,
     drop_columns,
     drops_of,
+    drops_with_claims,
     quality_of,
     read,
     read_in_pages,
@@ -49,11 +50,8 @@ def better_items(
     """The best dropped item of each group, if it is better than the stored one, oldest first.
 
     Among equally good items, the newest is taken. Pages that have a stored item by now, and groups
-    without one, are left out.
-
-    Returns:
-        the number of the dropped item, the criterion by which it is better, and the row of the
-        stored item in its newest version, with its ``origin``, ``key``, ``url`` and ``created``.
+    without one, are left out. Each is a number, the criterion by which the item is better, and the
+    row of the stored item in its newest version.
     """
     best: dict[int, _Best] = {}
     for one in _candidates(database, namespace, criteria):
@@ -67,21 +65,21 @@ def _candidates(
     """Each duplicate that is better than the stored item."""
     claims = partial(_claims, database, namespace)
     newest = _newest_versions(database, namespace)
-    names = ("id", "claim", "identity", "key", "quality", "item_bytes")
-    query = select(*(drop_columns[name] for name in names), url_of(schema.duplicates)).where(
-        *drops_of(namespace), drop_columns.action.not_in(("report", SAME))
+    names = ("id", "identity", "key", "quality", "item_bytes")
+    columns = [*(drop_columns[name] for name in names), claim_columns.origin]
+    query = (
+        select(*columns, url_of(schema.duplicates))
+        .select_from(drops_with_claims)
+        .where(*drops_of(namespace), drop_columns.action.not_in(("report", SAME)), _is_stored)
     )
     for duplicates in read_in_pages(database, query, drop_columns.id, _ROWS):
-        origins = {row.id: row.origin for row in claims("id", {row.claim for row in duplicates})}
         stored = {row.identity for row in claims("identity", {row.identity for row in duplicates})}
-        versions = {newest.get(origin, origin) for origin in origins.values()}
+        versions = {newest.get(row.origin, row.origin) for row in duplicates}
         kept = {row.id: row for row in claims("id", versions)}
         for row in duplicates:
-            if row.claim not in origins or row.identity in stored:
-                continue
-            origin = origins[row.claim]
+            claim = kept.get(newest.get(row.origin, row.origin))
             # It may have been deleted meanwhile.
-            if (claim := kept.get(newest.get(origin, origin))) is None:
+            if claim is None or row.identity in stored:
                 continue
             quality = quality_of(row.quality, row.key, row.url)
             if by := better_by(criteria, quality, quality_of(claim.quality, claim.key, claim.url)):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, Table, func, select
 from sqlalchemy import Row as Stored
@@ -31,8 +30,7 @@ _COLUMNS = (
 _OF_VISIT = ("token", "visit", "listing", "page_sketch")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Documents:
+class Documents(NamedTuple):
     """Documents in their order: element i of each sequence belongs to document i.
 
     Rows are those that claims on them would have, with the ids 1, 2, 3 and so on, without keys. A
@@ -43,9 +41,6 @@ class Documents:
     rows: Sequence[Row]
     places: Sequence[tuple[int, int]]
     left_out: int = 0
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
 
 def read_documents(
@@ -74,13 +69,19 @@ def read_documents(
         return claims, list(connection.execute(of_drops)), total - len(claims)
 
     claims, drops, left_out = database.read(read)
-    visits = _Visits(claims)
-    found = [(_claimed(namespace, claim), (claim.id, 0)) for claim in claims]
-    seen = set()
+    found = []
+    for claim in claims:
+        # The claim's own epoch may be a later one, in which the page was found again.
+        epoch = (claim.made_in or 0) if claim.epoch else 0
+        of_visit = {name: getattr(claim, name) for name in _OF_VISIT}
+        found.append((_row(namespace, claim, epoch=epoch, **of_visit), (claim.id, 0)))
+    has_epochs, visit_of, seen = any(claim.epoch for claim in claims), _visits(claims), set()
     for drop in reversed(drops):
         page = (drop.run, drop.identity, drop.fingerprint)
         if drop.compared_by == EXACT or page not in seen:
-            found.append((_dropped(namespace, drop, visits), (drop.claim, drop.id)))
+            epoch = (drop.made_in or 0) if has_epochs else 0
+            row = _row(namespace, drop, epoch=epoch, token=-drop.id, visit=visit_of(drop))
+            found.append((row, (drop.claim, drop.id)))
         seen.add(page)
     # The index decides on duplicates before the claims of the same transaction.
     found.sort(key=lambda document: (document[0].created, document[1][1] == 0, document[1]))
@@ -105,38 +106,21 @@ def _newest(table: Table, more: Iterable[str], limit: int) -> Select[Any]:
     )
 
 
-class _Visits:
+def _visits(claims: Sequence[Stored[Any]]) -> Callable[[Stored[Any]], int]:
     """Finds the visits of duplicates, which are not stored with them."""
+    of_claims = {claim.id: (claim.identity, claim.visit) for claim in claims}
+    # Claims come newest first; the last one of a run and an identity is kept.
+    of_runs = {(claim.run, claim.identity): claim.visit for claim in reversed(claims)}
 
-    def __init__(self, claims: Sequence[Stored[Any]]) -> None:
-        self.has_epochs = any(claim.epoch for claim in claims)
-        self._of_claim: dict[int, tuple[int, int]] = {
-            claim.id: (claim.identity, claim.visit) for claim in claims
-        }
-        # Claims come newest first; the last one of a run and an identity is kept.
-        self._of_run: dict[tuple[int, int], int] = {}
-        for claim in claims:
-            self._of_run.setdefault((claim.run, claim.identity), claim.visit)
-
-    def of(self, drop: Stored[Any]) -> int:
-        identity, visit = self._of_claim.get(drop.claim, (None, 0))
+    def of(drop: Stored[Any]) -> int:
+        identity, visit = of_claims.get(drop.claim, (None, 0))
         # Had it been an earlier visit, the page would have been unchanged and not a duplicate.
         if identity == drop.identity:
-            return visit
+            return int(visit)
         # Stored numbers are positive.
-        return self._of_run.setdefault((drop.run, drop.identity), -1 - len(self._of_run))
+        return int(of_runs.setdefault((drop.run, drop.identity), -1 - len(of_runs)))
 
-
-def _claimed(namespace: NamespaceRow, claim: Stored[Any]) -> Row:
-    # The claim's own epoch may be a later one, in which the page was found again.
-    epoch = (claim.made_in or 0) if claim.epoch else 0
-    of_visit = {name: getattr(claim, name) for name in _OF_VISIT}
-    return _row(namespace, claim, epoch=epoch, **of_visit)
-
-
-def _dropped(namespace: NamespaceRow, drop: Stored[Any], visits: _Visits) -> Row:
-    epoch = (drop.made_in or 0) if visits.has_epochs else 0
-    return _row(namespace, drop, epoch=epoch, token=-drop.id, visit=visits.of(drop))
+    return of
 
 
 def _row(namespace: NamespaceRow, stored: Stored[Any], **of_visit: Any) -> Row:

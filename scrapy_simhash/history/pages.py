@@ -17,8 +17,10 @@ from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,
     claims_of,
+    claims_with_others,
     drop_columns,
     drops_of,
+    others,
     read,
 )
 from scrapy_simhash.item.quality import address_of
@@ -118,13 +120,9 @@ def read_page(
         return [Pair(*row) for row in read(database, query, **numbers)]
 
     columns = [column for column in claim_columns if column.name != "url"]
-    others = schema.claims.alias("others")
-    is_beside = and_(
-        others.c.namespace == claim_columns.namespace, others.c.id == claim_columns.beside
-    )
     own = (
         select(*columns, url_of(schema.claims), url_of(others).label("beside_url"))
-        .select_from(schema.claims.outerjoin(others, is_beside))
+        .select_from(claims_with_others)
         .where(*claims_of(namespace), is_of_page(schema.claims))
         .order_by(claim_columns.id)
     )

@@ -12,7 +12,6 @@ from sqlalchemy import (
     ColumnElement,
     FromClause,
     Select,
-    and_,
     cast,
     func,
     literal,
@@ -29,9 +28,11 @@ from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,
     claims_of,
+    claims_with_others,
     drop_columns,
     drops_of,
     drops_with_claims,
+    others,
     read,
     read_in_pages,
     short_url,
@@ -48,9 +49,6 @@ Place = tuple[int, int]
 
 # Pairs that are read at once.
 _PAGE = 200
-
-# A claim beside another one; an alias of the table.
-_others = schema.claims.alias("others")
 
 
 class Pair(NamedTuple):
@@ -128,15 +126,10 @@ select_dropped = _select(
     },
 ).select_from(drops_with_claims)
 
-_is_other = and_(
-    _others.c.namespace == claim_columns.namespace,
-    _others.c.id == claim_columns.beside,
-    is_valid(_others),
-)
 _MEASURED = ("fingerprint", "minhash", "text_digest")
 _select_kept = _select(
     schema.claims,
-    _others,
+    others,
     claim=claim_columns.beside,
     action=literal(KEPT),
     differs=claim_columns.differs,
@@ -144,8 +137,8 @@ _select_kept = _select(
     has_item=literal(value=False),
     **dict.fromkeys(("distance", "similarity", "estimated"), no_value()),
     **{name: claim_columns[name] for name in _MEASURED},
-    **{f"other_{name}": _others.c[name] for name in _MEASURED},
-).select_from(schema.claims.outerjoin(_others, _is_other))
+    **{f"other_{name}": others.c[name] for name in _MEASURED},
+).select_from(claims_with_others)
 
 
 def _query(namespace: NamespaceRow, run: int | None, *, kept: bool) -> Select[Any]:

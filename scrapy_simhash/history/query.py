@@ -46,6 +46,17 @@ drops_with_claims = schema.duplicates.outerjoin(
     ),
 )
 
+#: A claim beside which another one was kept; claims beside these, which may be gone.
+others = schema.claims.alias("others")
+claims_with_others = schema.claims.outerjoin(
+    others,
+    and_(
+        others.c.namespace == claim_columns.namespace,
+        others.c.id == claim_columns.beside,
+        is_valid(others),
+    ),
+)
+
 
 def short_url(table: FromClause) -> ColumnElement[str]:
     """The URL of a row, cut."""

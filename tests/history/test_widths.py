@@ -48,4 +48,4 @@ def test_the_width_is_known_where_duplicates_alone_are_left(index) -> None:
 
 def test_an_empty_namespace_of_an_unknown_width_can_be_looked_at(index) -> None:
     found = choose_namespace(index.database, None)
-    assert len(read_documents(index.database, found, limit=9)) == 0
+    assert len(read_documents(index.database, found, limit=9).rows) == 0
