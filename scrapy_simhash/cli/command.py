@@ -33,11 +33,7 @@ class Simhash(ScrapyCommand):
         add_commands(parser, "scrapy simhash", COMMANDS)
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Called by Scrapy.
-
-        Raises:
-            UsageError: the command or an option is unknown.
-        """
+        """Called by Scrapy."""
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}")
         if opts.command is None:

@@ -116,10 +116,6 @@ def _hexadecimal(fingerprint: int | None, bits: int) -> str | None:
     return None if fingerprint is None else f"{fingerprint:0{-(-bits // 4)}x}"
 
 
-def _shown(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def _verdict(
     scheme: Scheme, rule: Rule, documents: Sequence[Document], apart: int, similarity: float | None
 ) -> str:
@@ -171,7 +167,9 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
     table = Table("", "A", "B")
     texts = figures["texts"]
     for name in ("source", "characters", "features", "fingerprint"):
-        table.add_row(name, *(Text(shortened(_shown(text[name]))) for text in texts))
+        values = [text[name] for text in texts]
+        shown = (f"{one:,}" if isinstance(one, int) else str(one) for one in values)
+        table.add_row(name, *(Text(shortened(one)) for one in shown))
     known = [text["facts"] or {} for text in texts]
     for name in sorted({name for facts in known for name in facts}):
         table.add_row(

@@ -71,11 +71,7 @@ def read_items(
 
 
 def unpack_item(packed: bytes) -> dict[str, Any]:
-    """The fields of a packed item.
-
-    Raises:
-        ValueError: it can't be read, as in a damaged database.
-    """
+    """The fields of a packed item. Raises ValueError if it can't be read: it is damaged."""
     try:
         fields = json.loads(unpack_bytes(packed).decode("utf-8", "surrogatepass"))
     except RecursionError as error:

@@ -41,11 +41,8 @@ def _render(subject: Subject) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["number"] = lambda number: f"{number:,}"
-    environment.filters["time"] = format_time
-    environment.filters["shortened"] = shortened
-    environment.filters["code"] = _code
-    environment.filters["href"] = _href
+    environment.filters |= {"time": format_time, "shortened": shortened, "code": _code}
+    environment.filters |= {"number": "{:,}".format, "href": _href}
     style, script = _template("report.css"), _template("report.js")
     views = subject.views()
     opened = views[0].run if len(views) > 1 else None

@@ -16,7 +16,7 @@ from scrapy_simhash.history.pairs import SAME, Pair, count_claims, count_drops, 
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.learned import LearnedField, read_learned
-from scrapy_simhash.simhash.measure import candidate_limit, similarity_at
+from scrapy_simhash.simhash.measure import similarity_at
 
 #: One file shows the newest duplicates up to this number, and learns from as many URLs.
 MOST_ROWS = 100_000
@@ -132,30 +132,23 @@ def read_subject(
     database: Database,
     name: str | None = None,
     run: int | None = None,
-    limit: int | None = None,
+    limit: int = 0,
     similarity: float | None = None,
     *,
     is_trial: bool = False,
 ) -> Subject:
-    """Read what a report is about; it opens with the run, by default with the newest.
-
-    Without a limit, it is derived from the similarity or, without one, from the farthest duplicate.
-    """
+    """Read what a report is about; it opens with the run, by default with the newest."""
     namespace = choose_namespace(database, name)
     runs = read_runs(database, namespace)
     if run is not None and run not in {row.id for row in runs}:
         raise NotFound(f"the namespace {namespace.name!r} has no items of run {run}")
-    drops = read_newest(database, namespace, limit=MOST_ROWS)
-    if limit is None:
-        farthest = max((drop.distance or 0 for drop in drops), default=0)
-        limit = farthest if similarity is None else candidate_limit(similarity)
     kept = read_newest(database, namespace, kept=True, limit=_MOST_KEPT)
     return Subject(
         database,
         namespace,
         run,
         runs,
-        drops,
+        read_newest(database, namespace, limit=MOST_ROWS),
         count_drops(database, namespace),
         limit,
         similarity,
