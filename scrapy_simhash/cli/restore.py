@@ -120,7 +120,7 @@ def _found(
             original = drop.origin, drop.original_key, drop.original, drop.first_seen
             # All of them are None if it was deleted.
             beside["original"] = _stored(namespace, *original) if drop.origin else None
-            beside["similarity"] = round(drop.similarity or 0, 4)
+            beside["similarity"] = round(drop.similarity or 0.0, 4)
         if beside:
             beside |= {"url": drop.url, "key": drop.key, "run": drop.run}
             # JavaScript and jq round numbers of 63 bits.

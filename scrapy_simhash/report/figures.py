@@ -90,14 +90,14 @@ def histograms(subject: Subject) -> Iterator[Histogram]:
             [label[11:] if is_one_day else label[:16] for label in (labels[0], middle, labels[-1])],
         )
     if any(subject.nearest.values()) or any(
-        (drop.similarity or 0) < 1 for drop in subject.duplicates
+        (drop.similarity or 0.0) < 1 for drop in subject.duplicates
     ):
         yield _similarities(subject)
 
 
 def _similarities(subject: Subject) -> Histogram:
     """Without the equal texts, beside which all others would be too small to see."""
-    found = Counter((drop.similarity or 0) + _ROUNDING for drop in subject.duplicates)
+    found = Counter((drop.similarity or 0.0) + _ROUNDING for drop in subject.duplicates)
     equal = sum(count for similarity, count in found.items() if similarity >= 1)
     nearest = Counter[float]()
     for counts in subject.nearest.values():
