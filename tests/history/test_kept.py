@@ -60,6 +60,7 @@ def test_what_was_kept_is_counted_by_what_differs(index) -> None:
     ]
     assert kept[0].original == "http://a.test/0"
     assert kept[0].run == index.run.id
+    assert (kept[0].similarity, kept[0].estimated) == (1.0, False), "by the digest of the text"
 
 
 def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
