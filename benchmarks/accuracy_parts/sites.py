@@ -100,9 +100,10 @@ def read_site(folder: Path, selector: str, limit: int = PAGES) -> Iterator[SiteP
 
 
 def visits_of_site(host: str, versions: Sequence[tuple[str, Sequence[SitePage]]]) -> list[Visit]:
-    """The crawls of a site: its versions under addresses of their own, copies in the last crawl.
+    """A crawl of a site with its versions, under addresses of their own, and then the copies.
 
-    A page has the same text under a session id, which all its links contain, and as a print view.
+    What a later crawl finds under another address is new or changed; so this is one crawl. A page
+    has the same text under a session id, which all its links contain, and as a print view.
     """
     visits = []
     for number, (version, pages) in enumerate(versions):
@@ -110,24 +111,19 @@ def visits_of_site(host: str, versions: Sequence[tuple[str, Sequence[SitePage]]]
         for page in pages:
             url = f"https://{host}.example/{version}/{page.path}"
             kind = "old version" if number == 0 else "new version"
-            visits.append(
-                Visit(url, url, kind, half[page.path], page.source, page.text, round=number)
-            )
-    last, (version, pages) = len(versions) - 1, versions[-1]
+            visits.append(Visit(url, url, kind, half[page.path], page.source, page.text))
+    version, pages = versions[-1]
     for page in pages:
         url = f"https://{host}.example/{version}/{page.path}"
         turn = _order(page.path)[0] % AGAIN
         if turn == 0:
             source = with_session(page.source)
-            again = Visit(
-                f"{url}?sid=7f3a", url, "session", half_of(page.path), source, page.text, round=last
-            )
+            again = Visit(f"{url}?sid=7f3a", url, "session", half_of(page.path), source, page.text)
             visits.append(again)
         elif turn == 1:
             again = Visit(
-                f"{url}?print=1", url, "print", half_of(page.path), page.print_view, page.text,
-                round=last,
-            )  # fmt: skip
+                f"{url}?print=1", url, "print", half_of(page.path), page.print_view, page.text
+            )
             visits.append(again)
     return visits
 
