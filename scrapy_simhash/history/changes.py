@@ -143,8 +143,13 @@ def _change(row: Row[Any]) -> Change:
 def _new(database: Database, namespace: NamespaceRow, window: Window) -> Iterator[Change]:
     """The things whose first version was made in the window.
 
-    Where that version is gone, its number tells the time.
+    Where that version is gone, its number tells the time. A copy that became another thing is
+    noted as changed.
     """
+    noted = select(_row.claim).where(
+        _row.namespace == namespace.id, _row.created >= window.since, _row.status == "changed"
+    )
+    changed = {claim for (claim,) in read(database, noted)}
     first = _first_number(database, namespace, window.since)
     row = claim_columns
     conditions = [*claims_of(namespace), row.state == CONFIRMED, row.origin >= first]
@@ -158,6 +163,8 @@ def _new(database: Database, namespace: NamespaceRow, window: Window) -> Iterato
         for found in rows:
             if found.origin not in seen:
                 seen.add(found.origin)
+                if found.id == found.origin and found.id in changed:
+                    continue
                 url = address_of(found.key, found.url)
                 yield Change("new", url, found.created, found.run)
 

@@ -211,6 +211,16 @@ async def test_the_command_lists_what_changed(settings, call, caplog, monkeypatc
     assert out.split() == ["changed", f"{SHOP}/new/a", "price:", "8.00", "->", "7.00"]
 
 
+@deferred_f_from_coro_f
+async def test_a_copy_that_becomes_another_thing_is_changed_and_not_new(settings, call):
+    options = ["--database", settings["SIMHASH_DATABASE_URL"], "--namespace", "products"]
+    pages = {"/a": product("a", "10.00"), "/copy?from=list": product("a", "10.00")}
+    await visit(settings, pages)
+    await visit(settings, pages | {"/copy?from=list": product("a", "9.00")})
+    (one,) = (json.loads(line) for line in call("changes", *options)[1].splitlines())
+    assert (one["status"], one["url"]) == ("changed", f"{SHOP}/copy?from=list")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
