@@ -37,7 +37,7 @@ _LINE_END, _CAPITAL = re.compile(r"[ )]?(?:$|\n)"), re.compile(r" [^\W\d_a-zà-�
 _NEXT_MONTH = re.compile(rf" ?{_MONTH}", re.IGNORECASE)
 _SINCE_BEHIND = re.compile(rf" {_SINCE}", re.IGNORECASE)
 _SINCE_BEFORE = re.compile(r"(?<!\w)(?:vor|hace|há|il y a) (?:\w+ )?$", re.IGNORECASE)
-_ONLINE = re.compile(r"(?<!\w)(?:browsing|online|viewing)(?!\w)[^.!?]*$", re.IGNORECASE)
+_ONLINE = re.compile(r"(?<!\w)(?:browsing|online|viewing)(?!\w)[^.!?]{0,80}$", re.IGNORECASE)
 _READERS = {
     *("guest", "guests", "member", "members", "user", "users", "visitor", "visitors"),
 }
