@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -222,7 +223,7 @@ class Lookup:
     def hits(self, answer: Answer) -> Hits:
         """The answer to `ask`."""
         newest: dict[int, int] = {}
-        places: dict[int, int] = {}
+        places = defaultdict[int, list[int]](list)
         found, learned = [], 0
         for slot, key, number in answer.rows:
             if slot >= 0:
@@ -230,7 +231,7 @@ class Lookup:
             elif slot == BY_IDENTITY:
                 newest[key] = number
             elif slot == BY_PLACE:
-                places[key] = number
+                places[key].append(number)
             else:
                 learned = number
         if not found:

@@ -19,9 +19,15 @@ from scrapy_simhash.text.packed import unpack_values
 
 def places_of(connection: Connection, lookup: Lookup, hits: Hits) -> dict[int, Place]:
     """What is known of the identities that were duplicates when they were last met."""
-    ids = {number for identity, number in hits.places.items() if identity not in hits.newest}
+    ids = {
+        number
+        for identity, numbers in hits.places.items()
+        if identity not in hits.newest
+        for number in numbers
+    }
     if not ids or lookup.rule.known is None:
         return {}
+    # The last one of an identity counts: that of the last run, which may have moved an old row.
     rows = queries.places.ask(connection, lookup.here(ids=ids)).rows
     return {place.identity: place for place in map(Place._make, rows)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -50,8 +50,8 @@ class Hits(NamedTuple):
     exactly: NDArray[np.int64]
     #: The number of the newest change of `index.learned`.
     learned: int = 0
-    #: The newest duplicate of each identity.
-    places: Mapping[int, int] = MappingProxyType({})
+    #: The duplicates of each identity.
+    places: Mapping[int, Sequence[int]] = MappingProxyType({})
 
 
 class Details(NamedTuple):
@@ -133,9 +133,9 @@ _ids = is_in(_claims.id, "ids")
 _row = [_claims[name] if name != "url" else schema.url_of(schema.claims) for name in Row._fields]
 
 places = CompiledStatement(
-    select(*(_places[name] for name in Place._fields)).where(
-        _of_duplicates, is_in(_places.id, "ids")
-    )
+    select(*(_places[name] for name in Place._fields))
+    .where(_of_duplicates, is_in(_places.id, "ids"))
+    .order_by(_places.run, _places.id)
 )
 fingerprints = CompiledStatement(
     select(_claims.id, _claims.fingerprint).where(_here, _ids, is_valid())
@@ -172,10 +172,8 @@ def hits_of(dialect: str, slots: int) -> CompiledStatement:
     last = select(
         _number(LEARNED).label("slot"), _number(0), func.coalesce(func.max(learned.changed), 0)
     ).where(learned.namespace == bindparam("namespace"))
-    found = (
-        select(_number(BY_PLACE), _places.identity, func.max(_places.id))
-        .where(_of_duplicates, is_in(_places.identity, "identities"))
-        .group_by(_places.identity)
+    found = select(_number(BY_PLACE), _places.identity, _places.id).where(
+        _of_duplicates, is_in(_places.identity, "identities")
     )
     return CompiledStatement(union_all(newest, last, found, *_key_rows(dialect, slots)))
 

@@ -203,7 +203,6 @@ class TestSites:
         for number, one in enumerate(visits):
             if one.kind in {"session", "print"}:
                 assert truth.nearest[number] == 1
-                assert one.round == 1
 
     def test_what_is_lost_and_what_is_found(self, versions: list[tuple[str, list]]) -> None:
         visits = visits_of_site("manual", versions)[:8]
