@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,26 +14,45 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash.cli.arguments import add_database, add_json, add_run, not_negative, positive
+from scrapy_simhash.cli.arguments import add_database, add_json, add_run
 from scrapy_simhash.cli.output import marked_difference, open_console, progress_bar, text_changes
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.cli.replay import Level, Replay, Similarities, levels, replay
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.exceptions import NotFound
+from scrapy_simhash.features.changes import Changes
+from scrapy_simhash.features.hashes import similarity_of
 from scrapy_simhash.history.documents import Documents, read_documents
 from scrapy_simhash.history.pages import read_texts
 from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.index.learned import read_learned
-from scrapy_simhash.index.rule import Met
-from scrapy_simhash.simhash.measure import similarity_at
-from scrapy_simhash.simhash.scheme import keyed
+from scrapy_simhash.index.decide import decide
+from scrapy_simhash.index.rule import Met, Rule, met_with
+from scrapy_simhash.index.similarity_cache import changes_of
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.names import name_of
+from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, hamming, jaccard
+from scrapy_simhash.simhash.scheme import Scheme, keyed
+from scrapy_simhash.text.markup import PAGE_FACTS
 from scrapy_simhash.visible import plural, shortened
 
-_LIMIT, _EXAMPLES = 50_000, 3
+# The newest stored items that are decided on, and as many duplicates.
+_LIMIT = 50_000
 
-# Characters shown of a difference.
-_SHOWN = 500
+# Borderline pairs on each side of the present threshold, and characters shown of a difference.
+_EXAMPLES, _SHOWN = 3, 500
+
+# Documents that one is compared with at most; those of its identity and equal facts come first.
+_MOST = 32
+
+# Texts that are kept in memory, and their shingles.
+_TEXTS = 1000
+
+# An estimate may be off by this much: its standard error is at most .03.
+_ERROR = 0.15
+
+# Names that the rule treats specially; the index stores only hashes of names.
+_PAGE_FACTS = {name_of(name).key: name for name in PAGE_FACTS}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,27 +60,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_database(parser)
     add_json(parser)
     add_run(parser)
-    parser.add_argument(
-        "--examples",
-        type=not_negative,
-        default=_EXAMPLES,
-        metavar="N",
-        help="borderline pairs to show on each side of the present threshold (default: 3)",
-    )
-    parser.add_argument(
-        "--limit",
-        type=positive,
-        default=_LIMIT,
-        metavar="N",
-        help="replay only the newest N stored items and N duplicates (default: 50000)",
-    )
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     with project.namespace_of(options.run) as (database, namespace):
-        chosen = {name: getattr(options, name) for name in ("run", "limit", "examples")}
-        figures = tuned(project, database, namespace, **chosen)
+        figures = tuned(project, database, namespace, options.run)
     if options.json:
         print_json(figures)
     else:
@@ -68,17 +73,11 @@ def run(project: Project, options: Namespace) -> None:
 
 
 def tuned(
-    project: Project,
-    database: Database,
-    namespace: NamespaceRow,
-    *,
-    run: int | None = None,
-    limit: int = _LIMIT,
-    examples: int = _EXAMPLES,
+    project: Project, database: Database, namespace: NamespaceRow, run: int | None = None
 ) -> dict[str, Any]:
     """What each threshold would drop, and the pairs closest to the present one, on each side.
 
-    Counts only the documents of the given run. See the options for `limit` and `examples`.
+    Counts only the documents of the given run.
     """
     scheme, rule = keyed(project.settings.scheme, database.secret), project.settings.rule
     if namespace.scheme != scheme.id:
@@ -86,28 +85,25 @@ def tuned(
             f"namespace {namespace.name!r} has the scheme {namespace.scheme!r}, the project has "
             f"{scheme.id!r}: change SIMHASH_SCHEME"
         )
-    documents = read_documents(database, namespace, run, limit=limit)
+    documents = read_documents(database, namespace, run, limit=_LIMIT)
     counted = np.array([run in {None, row.run} for row in documents.rows], bool)
     if not counted.any():
         raise NotFound(f"the namespace {namespace.name!r} has nothing to replay")
     tried, present = levels(rule, scheme.bits)
-    learned = read_learned(database, namespace.id) if rule.learn else ()
-    measure = Similarities(database, namespace, scheme, documents, tried[0].similarity or 0.0)
+    compare = Comparison(database, namespace, scheme, documents, tried[0].rule.similarity or 0.0)
     with progress_bar() as progress:
-        advance = partial(
-            progress.advance, progress.add_task("Replaying", total=len(documents.rows))
-        )
-        changes = measure.changes
-        replays = replay(documents, tried, measure, rule, changes, learned=learned, advance=advance)
+        task = progress.add_task("Deciding", total=len(documents.rows))
+        replays = replay(documents, tried, compare, partial(progress.advance, task))
     steps = []
     # The steps next to the present level; in each, the pairs closest to it first.
     for looser in (present, present - 1):
         if 0 <= looser < len(tried) - 1:
             stricter = tried[looser + 1]
-            pairs = _borderline(documents, replays[looser], replays[looser + 1], stricter, counted)
-            pairs.sort(key=lambda pair: pair[1].similarity or 0.0, reverse=looser < present)
-            shown = [_described(database, namespace, documents, *one) for one in pairs[:examples]]
+            pairs = borderline(replays[looser], replays[looser + 1], stricter.rule)
+            pairs = [pair for pair in pairs if counted[pair[0]]]
+            pairs.sort(key=lambda pair: _closeness(pair[1]), reverse=looser < present)
             names = {"dropped_at": tried[looser].threshold, "kept_at": stricter.threshold}
+            shown = [_described(documents, compare, *pair) for pair in pairs[:_EXAMPLES]]
             steps.append({**names, "pairs": shown})
     return {
         "namespace": namespace.name,
@@ -117,7 +113,9 @@ def tuned(
         "setting": "SIMHASH_DISTANCE" if rule.similarity is None else "SIMHASH_SIMILARITY",
         "levels": [
             {
-                **level._asdict(),
+                "threshold": level.threshold,
+                "limit": level.rule.limit,
+                "similarity": level.rule.similarity,
                 "dropped": int((counted & ~one.kept).sum()),
                 "kept": int((counted & one.kept).sum()),
                 "is_present": level is tried[present],
@@ -128,47 +126,181 @@ def tuned(
     }
 
 
-def _borderline(
-    documents: Documents, looser: Replay, stricter: Replay, level: Level, counted: NDArray[np.bool_]
-) -> list[tuple[int, Met]]:
+class Level(NamedTuple):
+    """A value of the setting to try, and the rule with it."""
+
+    threshold: str
+    rule: Rule
+
+
+def levels(rule: Rule, bits: int) -> tuple[list[Level], int]:
+    """The thresholds to try, the loosest first, and the position of the present one."""
+    rule = Rule(rule.limit, rule.similarity, rule.facts)
+    if rule.similarity is not None:
+        tried = sorted({*SIMILARITIES, rule.similarity})
+        named = [
+            Level(f"{one:g}", replace(rule, limit=candidate_limit(one), similarity=one))
+            for one in tried
+        ]
+        return named, tried.index(rule.similarity)
+    around = range(min(rule.limit + 4, bits // 2), max(rule.limit - 4, 0) - 1, -1)
+    return [Level(str(one), replace(rule, limit=one)) for one in around], around.index(rule.limit)
+
+
+class Comparison:
+    """Compares stored documents: by their texts where both are kept, by an estimate elsewhere.
+
+    Texts whose estimated similarity is far below the least that matters are not read.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        namespace: NamespaceRow,
+        scheme: Scheme,
+        documents: Documents,
+        least: float = 0.0,
+    ) -> None:
+        self._rows = documents.rows
+        self._least = least - _ERROR
+
+        def text(number: int) -> str | None:
+            place = documents.places[number]
+            return read_texts(database, namespace, [place]).get(place)
+
+        def shingles(number: int) -> NDArray[np.uint64] | None:
+            found = self.text(number)
+            return None if found is None else scheme.sketch(found).shingles
+
+        self.text, self._shingles = lru_cache(_TEXTS)(text), lru_cache(_TEXTS)(shingles)
+
+    def similarity(self, one: int, other: int) -> tuple[float | None, bool]:
+        """That of two documents, by their numbers, and whether it is an estimate."""
+        a, b = self._rows[one], self._rows[other]
+        if a.minhash is None or b.minhash is None:
+            return None, False
+        if (a.minhash, a.fingerprint, a.size) == (b.minhash, b.fingerprint, b.size):
+            return 1.0, False
+        estimate = similarity_of(a.minhash, b.minhash)
+        if estimate >= self._least:
+            mine, theirs = self._shingles(one), self._shingles(other)
+            if mine is not None and theirs is not None:
+                return jaccard(mine, theirs), False
+        return estimate, True
+
+    def changes(self, one: int, other: int) -> Changes | None:
+        """How the text of a document differs from that of another; None if one is not kept."""
+        new, old = self.text(one), self.text(other)
+        return None if new is None or old is None else changes_of(new, old)
+
+
+class Replay(NamedTuple):
+    """What one level decides: which documents are kept, and the match of each that is dropped."""
+
+    kept: NDArray[np.bool_]
+    matches: dict[int, Met]
+
+
+def replay(
+    documents: Documents,
+    tried: Sequence[Level],
+    compare: Comparison,
+    advance: Callable[[int], None] = lambda count: None,
+) -> list[Replay]:
+    """Decide on the documents again by the rule of the index, one after another, at each level.
+
+    Each is compared with all that were kept before it, so this finds near-duplicates that the keys
+    of an index may miss. `advance` is called with the number of documents done.
+    """
+    rows = documents.rows
+    replays = [Replay(np.ones(len(rows), np.bool_), {}) for _ in tried]
+    claimed = np.zeros((len(tried), len(rows)), np.bool_)
+    neighbours = _Neighbours(documents, max(level.rule.limit for level in tried))
+    for number, mine in enumerate(rows):
+        met = [
+            met_with(
+                mine,
+                rows[other],
+                distance,
+                partial(compare.similarity, number, other),
+                partial(compare.changes, number, other),
+            )
+            for other, distance in neighbours.of(number, np.any(claimed[:, :number], axis=0))
+        ]
+        if not met:
+            claimed[:, number] = True
+            advance(1)
+            continue
+        facts = None
+        if mine.facts is not None and mine.compared_by != EXACT:
+            facts = Facts(Facts.unpack(mine.facts).records, _PAGE_FACTS)
+        for level, has_claim, one in zip(tried, claimed, replays, strict=True):
+            here = [other for other in met if has_claim[other.claim.id - 1]]
+            (decision,) = decide([mine], [facts], [here], lambda *_: (), rule=level.rule, made={})
+            has_claim[number] = decision.claims
+            if decision.kind == "duplicate" and decision.match is not None:
+                one.kept[number] = False
+                one.matches[number] = decision.match
+        advance(1)
+    return replays
+
+
+class _Neighbours:
+    """Finds the documents that one is compared with."""
+
+    def __init__(self, documents: Documents, limit: int) -> None:
+        rows = documents.rows
+        packed = np.frombuffer(b"".join(row.fingerprint for row in rows), np.uint8)
+        self._fingerprints = packed.reshape(len(rows), -1)
+        self._identities = np.array([row.identity for row in rows], np.int64)
+        self._facts = np.array([hash(row.facts) for row in rows], np.int64)
+        self._limit = limit
+
+    def of(self, number: int, candidates: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+        """Earlier documents among the candidates, the most important first, with the distances."""
+        apart = hamming(self._fingerprints[number], self._fingerprints[:number])
+        near = np.flatnonzero(candidates & (apart <= self._limit))
+        importance = np.where(self._facts[near] == self._facts[number], 1, 2)
+        importance[self._identities[near] == self._identities[number]] = 0
+        chosen = near[np.lexsort((apart[near], importance))][:_MOST]
+        return zip(chosen.tolist(), apart[chosen].tolist(), strict=True)
+
+
+def borderline(looser: Replay, stricter: Replay, rule: Rule) -> list[tuple[int, Met]]:
     """The documents that one level drops and the stricter one keeps, each with its match.
 
-    Later crawls of the same two pages give no pair of their own. A document that the stricter level
-    keeps only because it drops its match gives none.
+    One that the stricter level, of this rule, keeps only because it drops the match is left out.
     """
-    found: dict[tuple[object, ...], tuple[int, Met]] = {}
-    for number, match in looser.matches.items():
-        if not (counted[number] and stricter.kept[number]):
-            continue
-        one, other = documents.rows[number], match.claim
-        similarity, is_estimate = match.similarity, match.estimated
-        if similarity is None:
-            similarity = similarity_at(match.distance, 8 * len(one.fingerprint))
-            is_estimate = True
-        is_near = match.distance <= level.limit
-        if level.similarity is not None:
-            is_near = similarity >= level.similarity
-        if not is_near:
-            pages = (one.url, other.url, one.fingerprint, other.fingerprint)
-            pair = (number, match._replace(similarity=similarity, estimated=is_estimate))
-            found.setdefault(pages, pair)
-    return list(found.values())
+    return [
+        (number, match)
+        for number, match in looser.matches.items()
+        if stricter.kept[number]
+        and (
+            match.distance > rule.limit
+            if rule.similarity is None
+            else (match.similarity or 0.0) < rule.similarity
+        )
+    ]
+
+
+def _closeness(match: Met) -> tuple[float, int]:
+    return match.similarity or 0.0, -match.distance
 
 
 def _described(
-    database: Database, namespace: NamespaceRow, documents: Documents, number: int, match: Met
+    documents: Documents, compare: Comparison, number: int, match: Met
 ) -> dict[str, Any]:
     """A pair with its addresses and differences."""
-    place, other = documents.places[number], documents.places[match.claim.id - 1]
-    texts = read_texts(database, namespace, (place, other))
+    other = match.claim.id - 1
+    text = compare.text(other)
     return {
         "url": documents.rows[number].url,
-        "match": documents.rows[match.claim.id - 1].url,
+        "match": documents.rows[other].url,
         "similarity": match.similarity,
         "estimated": match.estimated,
         "distance": match.distance,
-        "text_of_match": texts.get(other),
-        "difference": text_changes(texts.get(other), texts.get(place)),
+        "text_of_match": text,
+        "difference": text_changes(text, compare.text(number)),
     }
 
 
@@ -185,7 +317,7 @@ def print_tuned(console: Console, figures: Mapping[str, Any]) -> None:
         )
     console.print(table)
     if left_out := figures["left_out"]:
-        console.print(f"Not replayed (--limit): {left_out:,} older stored items.")
+        console.print(f"Not compared: {left_out:,} older stored items.")
     steps = [step for step in figures["borderline"] if step["pairs"]]
     for step in steps:
         title = f"Dropped at {step['dropped_at']}, kept at {step['kept_at']}:"
@@ -194,7 +326,7 @@ def print_tuned(console: Console, figures: Mapping[str, Any]) -> None:
         grid.add_column(justify="right", no_wrap=True)
         grid.add_column(overflow="fold")
         for pair in step["pairs"]:
-            grid.add_row(_closeness(pair, figures["setting"]), Text(shortened(pair["url"])))
+            grid.add_row(in_words(pair, figures["setting"]), Text(shortened(pair["url"])))
             grid.add_row("match", Text(shortened(pair["match"])))
             differs = marked_difference(pair["text_of_match"], pair["difference"])
             differs.truncate(_SHOWN, overflow="ellipsis")
@@ -204,7 +336,8 @@ def print_tuned(console: Console, figures: Mapping[str, Any]) -> None:
         console.print("\n[-only in the match-] {+only in the page+}", style="dim")
 
 
-def _closeness(pair: Mapping[str, Any], setting: str) -> str:
+def in_words(pair: Mapping[str, Any], setting: str) -> str:
+    """How close the texts of a pair are."""
     if setting == "SIMHASH_DISTANCE":
         return f"{pair['distance']} {plural(pair['distance'], 'bit')}"
     if pair["estimated"]:

@@ -139,8 +139,6 @@ def test_any_bytes_can_be_compared(call, tmp_path, content) -> None:
 @pytest.mark.parametrize("number", ["-1", "x", "1.5", "1" * 30, "", "٣x"])
 def test_a_number_that_is_out_of_its_range_is_refused(call, database, number) -> None:
     for command, option, least in (
-        (["tune"], "--examples", 0),
-        (["tune"], "--limit", 1),
         (["tune"], "--run", 1),
         (["restore"], "--min-distance", 0),
         (["prune"], "--older-than", 1),
@@ -154,7 +152,7 @@ def test_the_largest_numbers_are_numbers(call, database) -> None:
     most = str((1 << 63) - 1)
     assert call("prune", "--database", database, "--older-than", most)[0] == 0
     assert call("restore", "--database", database, "--min-distance", most)[0] == 0
-    one_line(call("tune", "--database", database, "--run", most, "--examples", most), "nothing")
+    one_line(call("tune", "--database", database, "--run", most), "nothing")
 
 
 # Databases

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from operator import itemgetter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from loopback import prose
 from stored import changed
 
-from scrapy_simhash.cli import replay as tuning
-from scrapy_simhash.cli.replay import Similarities
+from scrapy_simhash.cli import tune as tuning
+from scrapy_simhash.cli.tune import Comparison, Level
 from scrapy_simhash.db.values import CONFIRMED, TEXT
 from scrapy_simhash.history.documents import Documents, read_documents
 from scrapy_simhash.history.namespaces import choose_namespace
@@ -69,15 +69,19 @@ def of_rows(rows) -> Documents:
     return Documents(rows, [(row.id, 0) for row in rows])
 
 
-def unknown(pairs):
-    return {}
+UNKNOWN = SimpleNamespace(similarity=lambda *_: (None, False), changes=lambda *_: None)
 
 
-RULE = Rule(0)
+def at_distance(limit: int) -> list[Level]:
+    return [Level("", Rule(limit))]
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 255), st.integers(0, 3), st.integers(6, 9)), max_size=40),
+    st.lists(
+        st.tuples(st.integers(0, 255), st.integers(0, 3), st.integers(6, 9)),
+        min_size=1,
+        max_size=40,
+    ),
     st.integers(0, 4),
 )
 def test_a_replay_decides_as_one_by_one(rows, limit):
@@ -98,33 +102,16 @@ def test_a_replay_decides_as_one_by_one(rows, limit):
             kept.append(number)
         if not near or (own and print_ not in own):
             standing.append(number)
-    (found,) = tuning.replay(documents, [tuning.Level("", limit)], unknown, RULE)
+    (found,) = tuning.replay(documents, at_distance(limit), UNKNOWN)
     assert np.flatnonzero(found.kept).tolist() == kept
-
-
-def test_a_replay_is_the_same_across_its_parts(monkeypatch):
-    prints = np.random.default_rng(1).integers(0, 4, (300, 2), dtype=np.uint8)
-    documents = of_rows(
-        [stored(number, one.tobytes(), number) for number, one in enumerate(prints)]
-    )
-    tried = [tuning.Level("", limit) for limit in (0, 1, 2)]
-    whole = tuning.replay(documents, tried, unknown, RULE)
-    monkeypatch.setattr(tuning, "_BATCH", 7)
-    parts = tuning.replay(documents, tried, unknown, RULE)
-    for one, other in zip(parts, whole, strict=True):
-        assert (one.kept == other.kept).all()
-        assert {number: met[:4] for number, met in one.matches.items()} == {
-            number: met[:4] for number, met in other.matches.items()
-        }
 
 
 def test_a_document_is_compared_with_those_of_its_identity_first(monkeypatch):
     monkeypatch.setattr(tuning, "_MOST", 2)
-    monkeypatch.setattr(tuning, "_BATCH", 1)
     # Six that are far from each other, and one that is near to all.
     rows = [stored(n, (0b111 << 4 * n).to_bytes(3, "big"), identity=n) for n in range(6)]
     found = [
-        tuning.replay(of_rows([*rows, last]), [tuning.Level("", 4)], unknown, RULE)[0].kept.tolist()
+        tuning.replay(of_rows([*rows, last]), at_distance(4), UNKNOWN)[0].kept.tolist()
         for last in (stored(6, bytes(3), identity=5), stored(6, bytes(3), identity=6))
     ]
     assert found == [[True] * 7, [True] * 6 + [False]]
@@ -145,15 +132,13 @@ def price(number: int) -> Facts:
     return Facts.of({"price": fold(name_of("price"), f"{number} EUR")})
 
 
-# Always the same examples: of what was dropped no visit is stored, which makes a difference where
-# an identity comes again in one run.
+# Always the same examples: a replay compares one document after another, the index in batches.
 @settings(derandomize=True, max_examples=settings.default.max_examples // 2)
 @given(
     st.lists(
         st.tuples(
             st.integers(0, len(TEXTS) - 1),
-            st.integers(0, 4),
-            st.integers(0, 1),
+            st.integers(0, 2),
             st.sampled_from([None, price(1), price(2)]),
             st.booleans(),
         ),
@@ -164,19 +149,18 @@ def price(number: int) -> Facts:
     st.sampled_from(["auto", "always", "never"]),
 )
 def test_a_replay_at_the_present_similarity_decides_as_the_index_did(rows, batch, facts):
-    """Whatever the identities, visits, content and batches are."""
+    """Whatever the sites, content and batches are."""
     with Index("sqlite://", facts=facts) as index:
         documents = [
             Document(
                 index.scheme.sketch(TEXTS[text]) if not exact else Sketch(text + 1, 1, None),
-                f"identity {identity}",
-                f"http://{'abc'[identity % 3]}.test/{identity}",
-                visit=10 * identity + visit + 1,
+                f"identity {number}",
+                f"http://{'abc'[site]}.test/{number}",
                 text=TEXTS[text],
                 facts=None if exact else stated,
                 exact=exact,
             )
-            for text, identity, visit, stated, exact in sorted(rows, key=itemgetter(2))
+            for number, (text, site, stated, exact) in enumerate(rows)
         ]
         for start in range(0, len(documents), batch):
             part = documents[start : start + batch]
@@ -192,10 +176,9 @@ def test_a_replay_at_the_present_similarity_decides_as_the_index_did(rows, batch
             )
         namespace = choose_namespace(index.database, None)
         read = read_documents(index.database, namespace, limit=1000)
-        measure = Similarities(index.database, namespace, index.scheme, read)
-        rule = Rule(0, 0.9, facts)
-        tried, present = tuning.levels(rule, 128)
-        replayed = tuning.replay(read, tried, measure, rule)
+        compare = Comparison(index.database, namespace, index.scheme, read)
+        tried, present = tuning.levels(Rule(0, 0.9, facts), 128)
+        replayed = tuning.replay(read, tried, compare)
     assert replayed[present].kept.tolist() == [duplicate == 0 for _, duplicate in read.places]
 
 
@@ -212,7 +195,7 @@ def test_print_views_that_say_less_are_dropped_in_a_replay_too():
         index.execute(duplicates=[Duplicate(documents[1], second.match, "drop")])
         namespace = choose_namespace(index.database, None)
         read = read_documents(index.database, namespace, limit=9)
-    assert not tuning.replay(read, [tuning.Level("", 25)], unknown, RULE)[0].kept[1]
+    assert not tuning.replay(read, at_distance(25), UNKNOWN)[0].kept[1]
 
 
 def test_every_fact_of_a_page_is_known_by_its_name():
@@ -228,9 +211,9 @@ def test_similarities_are_true_where_texts_are_kept_and_estimated_elsewhere(tmp_
             index.claim(TEXTS[2], key="2")
             namespace = choose_namespace(index.database, None)
             read = read_documents(index.database, namespace, limit=9)
-            measure = Similarities(index.database, namespace, index.scheme, read)
+            compare = Comparison(index.database, namespace, index.scheme, read)
             shingles = [index.scheme.sketch(TEXTS[number]).shingles for number in (0, 2)]
-            similarity, is_estimate = measure([(1, 0)])[1, 0]
+            similarity, is_estimate = compare.similarity(1, 0)
         assert is_estimate is estimated
         assert similarity == pytest.approx(jaccard(*shingles), abs=0.15 if estimated else 0)
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from loopback import prose
 from stored import changed
 
-from scrapy_simhash.cli.replay import Level
-from scrapy_simhash.cli.tune import _borderline, _closeness
-from scrapy_simhash.history.documents import Documents
+from scrapy_simhash.cli import tune
+from scrapy_simhash.cli.tune import Replay, borderline, in_words
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.rule import Met
-from scrapy_simhash.index.verdict import Duplicate
-from scrapy_simhash.simhash.measure import jaccard, similarity_at
+from scrapy_simhash.index.rule import Met, Rule
+from scrapy_simhash.index.verdict import Duplicate, Row
+from scrapy_simhash.simhash.measure import jaccard
 
 #: How many of 200 words differ from the original; from .95 down to .8.
 CHANGES = (3, 4, 5, 6, 7, 8, 9, 10)
@@ -54,9 +52,12 @@ def test_each_level_counts_what_is_dropped_at_it(call, graded):
         assert (level["dropped"], level["kept"]) == (dropped, 2 * len(CHANGES) - dropped)
 
 
-def test_the_pairs_next_to_the_present_similarity_come_with_their_differences(call, graded):
+def test_the_pairs_next_to_the_present_similarity_come_with_their_differences(
+    call, graded, monkeypatch
+):
+    monkeypatch.setattr(tune, "_EXAMPLES", 9)
     path, true, are_kept = graded
-    tuned = json.loads(call("tune", "--json", "--examples", "9", "--database", path)[1])
+    tuned = json.loads(call("tune", "--json", "--database", path)[1])
     above, below = tuned["borderline"]
     assert (above["dropped_at"], above["kept_at"]) == ("0.9", "0.95")
     assert (below["dropped_at"], below["kept_at"]) == ("0.85", "0.9")
@@ -96,44 +97,20 @@ def test_what_is_printed_begins_next_to_the_present_similarity(call, graded):
         assert "{+other" in out
 
 
-def test_the_number_of_pairs_is_that_of_examples(call, graded):
-    for asked in (0, 1):
-        tuned = call("tune", "--json", "--examples", asked, "--database", graded[0])[1]
-        shown = [len(step["pairs"]) for step in json.loads(tuned)["borderline"]]
-        assert shown == [asked, asked if graded[2] else 0]
-    code, out, _ = call("tune", "--examples", 0, "--database", graded[0])
-    assert code == 0
-    assert "Dropped at" not in out
-
-
-def borderline(prints, similarities, *, kept=True):
+def pairs(similarities, *, kept=True):
     """The pairs of documents that the looser level drops as near-duplicates of the first."""
-    rows = [SimpleNamespace(id=n + 1, url="", fingerprint=bytes([p])) for n, p in enumerate(prints)]
-    documents = Documents(rows, [(number, 0) for number in range(len(rows))])
-    everything = np.full(len(rows), True)
     matches = {
-        number: Met((prints[number] ^ prints[0]).bit_count(), similarity, False, rows[0])
-        for number, similarity in enumerate(similarities)
-        if number
+        number: Met(number, similarity, False, Row(id=1))
+        for number, similarity in enumerate(similarities, 1)
     }
-    looser, stricter = SimpleNamespace(matches=matches), SimpleNamespace(kept=everything == kept)
-    return _borderline(documents, looser, stricter, Level("0.9", 30, 0.9), everything)
-
-
-def test_two_pages_of_several_crawls_are_one_pair():
-    pairs = borderline([0, 1, 2, 1], [None, 0.85, 0.81, 0.85])
-    assert [number for number, _ in pairs] == [1, 2]
+    dropped, all_kept = np.full((2, len(matches) + 1), [[False], [kept]])
+    found = borderline(Replay(dropped, matches), Replay(all_kept, {}), Rule(30, 0.9))
+    return [number for number, _ in found]
 
 
 def test_what_is_kept_since_its_match_is_dropped_is_no_pair():
-    assert [number for number, _ in borderline([0, 1, 2], [None, 0.93, 0.81])] == [2]
-    assert borderline([0, 1, 2], [None, 0.93, 0.81], kept=False) == []
-
-
-def test_a_similarity_is_that_of_the_distance_where_nothing_else_is_known():
-    ((_, match),) = borderline([0, 1], [None, None])
-    assert match.estimated
-    assert match.similarity == similarity_at(1, 8)
+    assert pairs([0.93, 0.81]) == [2]
+    assert pairs([0.93, 0.81], kept=False) == []
 
 
 @pytest.mark.parametrize(
@@ -146,4 +123,4 @@ def test_a_similarity_is_that_of_the_distance_where_nothing_else_is_known():
 )
 def test_how_close_a_pair_is(setting, similarity, shown):
     pair = {"similarity": similarity, "estimated": False, "distance": 7}
-    assert _closeness(pair, setting) == shown
+    assert in_words(pair, setting) == shown
