@@ -3,6 +3,7 @@
     python -m benchmarks.corpus                         # 20,000 texts of 5 KB; every way in turn
     python -m benchmarks.corpus --documents 1000000 --words 160 800 --ways here --processes 2
     python -m benchmarks.corpus --pages pages.tar.xz    # a realistic corpus, see below
+    python -m benchmarks.corpus --pages pages.tar.xz --text-dedup PYTHON --out corpus.md
     python -m benchmarks.corpus --sketches 10000000     # the decision alone, on made-up sketches
 
 A fifth of the texts are copies of an earlier one, with up to 1.7 % of their words replaced. All
@@ -16,8 +17,9 @@ time, CPU time of all its processes, their peak memory, with and without mapped 
 system can evict, and how many copies and how many other texts it leaves out. The other tools run in
 a simple loop or in their own pipeline, with pairs of words (of characters in Chinese), 128
 permutations or as many hashes in bands, and the same similarity. They do not verify the similarity
-(rensa estimates it) and do not compare facts. Install them with
-`pip install rensa datasketch` and `pip install datatrove orjson 'xxhash<4'`; Spark needs Java.
+(rensa estimates it) and do not compare facts. Install them with `pip install rensa datasketch` and
+`pip install datatrove orjson tokenizers 'xxhash<4'`; Spark needs Java, text-dedup an interpreter of
+its own, see `benchmarks.text_dedup`.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ from typing import NamedTuple
 import numpy as np
 import psutil
 
+from benchmarks.accuracy_parts.tables import table
+from benchmarks.text_dedup import clusters
 from scrapy_simhash import native
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
@@ -171,6 +175,8 @@ def cost_of(command: list[str]) -> Cost:
         # Reading takes some milliseconds of CPU time from the measured processes.
         time.sleep(0.1)
     wall = time.monotonic() - began
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
     return Cost(wall, sum(computed.values()), most / 2**20, most_own / 2**20)
 
 
@@ -289,22 +295,42 @@ def by_spark(source: Path, _folder: Path, processes: int) -> Iterable[str]:
     session.stop()
 
 
+def by_text_dedup(source: Path, _folder: Path, processes: int) -> Iterable[str]:
+    """Its MinHash, with the files that it reads and writes."""
+    urls, texts = zip(*items_of(source), strict=True)
+    first = clusters(os.environ[TEXT_DEDUP], texts, SIMILARITY, processes)
+    yield from (url for number, url in enumerate(urls) if first.get(number, number) == number)
+
+
+# The interpreter that has text-dedup.
+TEXT_DEDUP = "TEXT_DEDUP_PYTHON"
+
 WAYS = {
     "spark": by_spark,
     "datatrove": by_datatrove,
+    "text-dedup": by_text_dedup,
     "rensa": by_rensa,
     "datasketch": by_datasketch,
 }
 
-MODULES = {"spark": "pyspark"}
+COLUMNS = ("way", "processes", "s", "s computed", "documents/s", "MiB", "MiB of its own")
+COLUMNS += ("copies left out", "others")
 
 # They use as many processes as they are given.
-PARALLEL = ("here", "spark", "datatrove")
+PARALLEL = ("here", "spark", "datatrove", "text-dedup")
 
 
-def compare_ways(given: argparse.Namespace) -> None:
-    """Print a row for each tool, and for each number of processes if it can use several."""
+def is_installed(way: str) -> bool:
+    """Whether a tool is there, other than this package."""
+    if way == "text-dedup":
+        return TEXT_DEDUP in os.environ
+    return find_spec("pyspark" if way == "spark" else way) is not None
+
+
+def compare_ways(given: argparse.Namespace) -> str:
+    """A table with a row for each tool, and for each number of processes if it can use several."""
     count = given.documents
+    rows: list[list[object]] = []
     with TemporaryDirectory(prefix="simhash-") as name:
         folder = Path(name)
         source = folder / "in.jsonl"
@@ -313,15 +339,9 @@ def compare_ways(given: argparse.Namespace) -> None:
         else:
             copies = make_corpus(source, count, *given.words)
         size = source.stat().st_size / count
-        print(
-            f"{count:,} texts of {size:,.0f} bytes, {copies:,} copies, core: {native.in_use}\n\n"
-            "| way | processes | s | s computed | documents/s | MiB | MiB of its own "
-            "| copies left out | others |\n"
-            "|---|---|---|---|---|---|---|---|---|"
-        )
         for way in given.ways:
-            if way != "here" and find_spec(MODULES.get(way, way)) is None:
-                print(f"| {way} | is not installed | | | | | | | |")
+            if way != "here" and not is_installed(way):
+                rows.append([way, "is not installed", *[""] * (len(COLUMNS) - 2)])
                 continue
             for processes in given.processes if way in PARALLEL else [1]:
                 output = folder / f"{way}-{processes}.jsonl"
@@ -330,12 +350,13 @@ def compare_ways(given: argparse.Namespace) -> None:
                 cost = cost_of(here(source, output, processes) if way == "here" else command)
                 kept = output.read_text().count("\n")
                 missed = output.read_text().count(".test/copy/")
-                print(
-                    f"| {way} | {processes} | {cost.wall:.2f} | {cost.computed:.2f} | "
-                    f"{count / cost.wall:,.0f} | {cost.memory:,.0f} | {cost.own:,.0f} | "
-                    f"{copies - missed:,} | {count - copies - kept + missed:,} |",
-                    flush=True,
-                )
+                times = [f"{cost.wall:.2f}", f"{cost.computed:.2f}", f"{count / cost.wall:,.0f}"]
+                memory = [f"{cost.memory:,.0f}", f"{cost.own:,.0f}"]
+                found = [f"{copies - missed:,}", f"{count - copies - kept + missed:,}"]
+                rows.append([way, processes, *times, *memory, *found])
+                print(*rows[-1], file=sys.stderr)
+    title = f"{count:,} texts of {size:,.0f} bytes, {copies:,} copies, core: {native.in_use}"
+    return f"{title}\n\n{table(COLUMNS, rows)}\n"
 
 
 def decide_sketches(count: int) -> None:
@@ -380,9 +401,13 @@ def main() -> None:
     parser.add_argument("--ways", nargs="+", choices=ways, default=ways)
     parser.add_argument("--processes", type=int, nargs="+", default=sorted({1, usable_cores()}))
     parser.add_argument("--sketches", type=int)
+    parser.add_argument("--text-dedup", metavar="PYTHON", help="an interpreter that has it")
+    parser.add_argument("--out", type=Path, help="a file for the table")
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     parser.add_argument("--source", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.text_dedup:
+        os.environ[TEXT_DEDUP] = given.text_dedup
     if given.sketches:
         decide_sketches(given.sketches)
     elif given.way:
@@ -391,7 +416,12 @@ def main() -> None:
         with (given.source / f"{given.way}-{processes}.jsonl").open("w") as output:
             output.writelines(f"{url}\n" for url in kept)
     else:
-        compare_ways(given)
+        found = compare_ways(given)
+        if given.out:
+            written = "# Tools for a corpus\n\nWritten by `benchmarks/corpus.py`.\n\n"
+            given.out.write_text(written + found)
+        else:
+            print(found)
 
 
 if __name__ == "__main__":

@@ -5,20 +5,17 @@
 Each tool gets the pages in their order. "This package" is the plugin as a crawl runs it, with the
 default settings and an item that holds only the address; all others compare main texts, as this
 package or trafilatura extracts them, with the settings of `benchmarks.accuracy_parts.others`. What
-is not installed is left out; `--text-dedup PYTHON` names an interpreter that has text-dedup, which
-needs other versions of packages than the rest.
+is not installed is left out; `--text-dedup PYTHON` names an interpreter that has text-dedup.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections import defaultdict
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from benchmarks.accuracy_parts.judges import PLUGIN
@@ -26,7 +23,7 @@ from benchmarks.accuracy_parts.others import installed, text_judges, text_of
 from benchmarks.accuracy_parts.tables import table
 from benchmarks.accuracy_parts.visits import Visit
 from benchmarks.near_duplicates.score import ALL, COLUMNS, read_truth, score
-from benchmarks.text import TOKEN
+from benchmarks.text_dedup import clusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,12 +31,6 @@ if TYPE_CHECKING:
     from benchmarks.accuracy_parts.visits import Judged
 
 Groups = dict[str, str]
-
-#: Prints the clusters of text-dedup: the number of each text, and that of its first one.
-_CLUSTERS = (
-    "import json, pickle; clusters = pickle.load(open('out/uf.pkl', 'rb')); "
-    "print(json.dumps({one: clusters.find(one) for one in clusters.parent}))"
-)
 
 
 def read_pages(folder: Path) -> list[Visit]:
@@ -60,25 +51,9 @@ def groups_of(visits: Sequence[Visit], judged: Sequence[Judged]) -> Groups:
 
 
 def by_text_dedup(python: str, extractor: str, visits: Sequence[Visit]) -> Groups:
-    """The clusters of text-dedup's MinHash, by its program."""
-    # It finds no words in Chinese; these are those of the other tools.
-    texts = [" ".join(TOKEN.findall(text_of(extractor, visit.page or b""))) for visit in visits]
-    with TemporaryDirectory(prefix="simhash-") as name:
-        folder = Path(name)
-        rows = [json.dumps({"number": n, "text": text}) for n, text in enumerate(texts)]
-        (folder / "in.jsonl").write_text("\n".join(rows))
-        command = [
-            *(python, "-m", "text_dedup.minhash", "--path", "json", "--data_files", "in.jsonl"),
-            *("--split", "train", "--cache_dir", "cache", "--output", "out", "--column", "text"),
-            *("--idx_column", "number", "--ngram", "2", "--min_length", "2", "--num_proc", "2"),
-            *("--num_perm", "128", "--threshold", "0.8", "--debug", "--use_auth_token", "false"),
-        ]
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
-        made = subprocess.run(
-            [python, "-c", _CLUSTERS], cwd=folder, check=True, capture_output=True, text=True
-        )
-    parents = json.loads(made.stdout)
-    return {visit.kind: str(parents.get(str(n), n)) for n, visit in enumerate(visits)}
+    """The clusters of text-dedup's MinHash."""
+    first = clusters(python, [text_of(extractor, visit.page or b"") for visit in visits])
+    return {visit.kind: str(first.get(number, number)) for number, visit in enumerate(visits)}
 
 
 def tools(python: str | None) -> Iterator[tuple[str, Callable[[Sequence[Visit]], Groups]]]:
