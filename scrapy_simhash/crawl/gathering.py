@@ -92,7 +92,7 @@ class Gatherer:
             else:
                 jobs.append(job)
                 if len(jobs) == 1:
-                    if self._queue.qsize() < BATCH:
+                    if job.kind != "open" and self._queue.qsize() < BATCH:
                         # A sleeping thread costs nothing; waking for each job would.
                         time.sleep(self._seconds)
                     deadline = time.monotonic()
