@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 from sqlalchemy import (
     ARRAY,
@@ -63,6 +63,10 @@ class is_in(FunctionElement[bool]):  # noqa: N801 - used as a function
 
     def __init__(self, column: ColumnElement[int], name: str) -> None:
         super().__init__(column, bindparam(name, type_=_Numbers()))
+
+    def self_group(self, against: Any = None) -> Self:
+        """Never compared with 1, as SQLAlchemy does on SQLite, which uses no index then."""
+        return self
 
 
 @compiles(is_in)
