@@ -91,6 +91,8 @@ class Changes:
             for change in self.all
             if change.new and change.old and not any(_has(one, _NAME + 0.5) for one in change[:2])
         ]
+        if len(exchanged) < _REPEATED:
+            return False
         counts = Counter(pair for pair in exchanged if not _is_other_form(*pair))
         if max(counts.values(), default=0) < _REPEATED:
             return False
@@ -101,7 +103,8 @@ class Changes:
         return any(
             len(one) == len(other) and one != other
             for change in self.all
-            for one, other in product(_references(change.new), _references(change.old))
+            if (mine := _references(change.new))
+            for one, other in product(mine, _references(change.old))
         )
 
     def has_numbers(self) -> bool:

@@ -28,7 +28,8 @@ def changes_of(new: str, old: str) -> Changes:
     changes = Changes.of(new, old)
     if not changes.has_numbers():  # as in most copies
         return changes
-    return Changes.of(without_state(new), without_state(old))
+    rest, old_rest = without_state(new), without_state(old)
+    return changes if rest is new and old_rest is old else Changes.of(rest, old_rest)
 
 
 class _Stored(NamedTuple):

@@ -90,7 +90,7 @@ def _is_labelled(text: str, start: int, end: int) -> bool:
     it may be anything, as in "he likes 5 of them".
     """
     before = text[max(0, start - 24) : start]
-    if _BEFORE.search(before):
+    if not before.isascii() and _BEFORE.search(before):
         return not text.startswith("年", end)
     if text.startswith(" out of ", end) and _RATED.search(before):
         return True
