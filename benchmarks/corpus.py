@@ -3,7 +3,7 @@
     python -m benchmarks.corpus                         # 20,000 texts of 5 KB; every way in turn
     python -m benchmarks.corpus --documents 1000000 --words 160 800 --ways here --processes 2
     python -m benchmarks.corpus --pages pages.tar.xz    # a realistic corpus, see below
-    python -m benchmarks.corpus --pages pages.tar.xz --text-dedup PYTHON --out corpus.md
+    python -m benchmarks.corpus --pages pages.tar.xz --text-dedup PYTHON --rounds 3 --out corpus.md
     python -m benchmarks.corpus --sketches 10000000     # the decision alone, on made-up sketches
 
 A fifth of the texts are copies of an earlier one, with up to 1.7 % of their words replaced. All
@@ -29,14 +29,16 @@ import json
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -250,6 +252,7 @@ def by_datatrove(source: Path, folder: Path, processes: int) -> Iterable[str]:
     # It shares out files, not their lines.
     inputs, made = folder / "datatrove-in", folder / f"datatrove-{processes}"
     inputs.mkdir(exist_ok=True)
+    shutil.rmtree(made, ignore_errors=True)  # it skips what an earlier round has done
     lines = source.read_bytes().splitlines(keepends=True)
     for part in range(processes):
         share = slice(len(lines) * part // processes, len(lines) * (part + 1) // processes)
@@ -330,7 +333,14 @@ def is_installed(way: str) -> bool:
 def compare_ways(given: argparse.Namespace) -> str:
     """A table with a row for each tool, and for each number of processes if it can use several."""
     count = given.documents
-    rows: list[list[object]] = []
+    runs = [
+        (way, processes)
+        for way in given.ways
+        if way == "here" or is_installed(way)
+        for processes in (given.processes if way in PARALLEL else [1])
+    ]
+    costs: dict[tuple[str, int], list[Cost]] = {run: [] for run in runs}
+    found: dict[tuple[str, int], list[str]] = {}
     with TemporaryDirectory(prefix="simhash-") as name:
         folder = Path(name)
         source = folder / "in.jsonl"
@@ -339,24 +349,34 @@ def compare_ways(given: argparse.Namespace) -> str:
         else:
             copies = make_corpus(source, count, *given.words)
         size = source.stat().st_size / count
-        for way in given.ways:
-            if way != "here" and not is_installed(way):
-                rows.append([way, "is not installed", *[""] * (len(COLUMNS) - 2)])
-                continue
-            for processes in given.processes if way in PARALLEL else [1]:
-                output = folder / f"{way}-{processes}.jsonl"
-                inside = ["--way", way, "--source", name, "--processes", str(processes)]
-                command = [sys.executable, "-m", "benchmarks.corpus", *inside]
-                cost = cost_of(here(source, output, processes) if way == "here" else command)
-                kept = output.read_text().count("\n")
-                missed = output.read_text().count(".test/copy/")
-                times = [f"{cost.wall:.2f}", f"{cost.computed:.2f}", f"{count / cost.wall:,.0f}"]
-                memory = [f"{cost.memory:,.0f}", f"{cost.own:,.0f}"]
-                found = [f"{copies - missed:,}", f"{count - copies - kept + missed:,}"]
-                rows.append([way, processes, *times, *memory, *found])
-                print(*rows[-1], file=sys.stderr)
+        for way, processes in runs * given.rounds:
+            output = folder / f"{way}-{processes}.jsonl"
+            output.unlink(missing_ok=True)
+            inside = ["--way", way, "--source", name, "--processes", str(processes)]
+            command = [sys.executable, "-m", "benchmarks.corpus", *inside]
+            cost = cost_of(here(source, output, processes) if way == "here" else command)
+            costs[way, processes].append(cost)
+            kept = output.read_text().count("\n")
+            missed = output.read_text().count(".test/copy/")
+            found[way, processes] = [f"{copies - missed:,}", f"{count - copies - kept + missed:,}"]
+            print(way, processes, *(f"{figure:.2f}" for figure in cost), file=sys.stderr)
+    rows: list[list[object]] = [[*run, *_medians(costs[run], count), *found[run]] for run in runs]
+    missing = [way for way in given.ways if way not in {row[0] for row in rows}]
+    rows += [[way, "is not installed", *[""] * (len(COLUMNS) - 2)] for way in missing]
     title = f"{count:,} texts of {size:,.0f} bytes, {copies:,} copies, core: {native.in_use}"
-    return f"{title}\n\n{table(COLUMNS, rows)}\n"
+    rounds = f"Medians of {given.rounds} rounds, in which the ways take turns.\n\n"
+    return f"{title}\n\n{rounds if given.rounds > 1 else ''}{table(COLUMNS, rows)}\n"
+
+
+def _medians(costs: Sequence[Cost], count: int) -> list[str]:
+    wall, computed, memory, own = map(median, zip(*costs, strict=True))
+    return [
+        f"{wall:.2f}",
+        f"{computed:.2f}",
+        f"{count / wall:,.0f}",
+        f"{memory:,.0f}",
+        f"{own:,.0f}",
+    ]
 
 
 def decide_sketches(count: int) -> None:
@@ -400,6 +420,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, nargs=2, default=(WORDS, WORDS))
     parser.add_argument("--ways", nargs="+", choices=ways, default=ways)
     parser.add_argument("--processes", type=int, nargs="+", default=sorted({1, usable_cores()}))
+    parser.add_argument("--rounds", type=int, default=1, help="of each way, in turns")
     parser.add_argument("--sketches", type=int)
     parser.add_argument("--text-dedup", metavar="PYTHON", help="an interpreter that has it")
     parser.add_argument("--out", type=Path, help="a file for the table")

@@ -15,6 +15,8 @@ from scrapy.settings import Settings as ScrapySettings
 from sources import DOCS, PACKAGE, PAGES, ROOT, blocks, text_of, trees
 from test_layers import FLOOR, ORDER
 
+from benchmarks.accuracy_parts.figure import RESULTS as RESULTS_OF_ACCURACY
+from benchmarks.accuracy_parts.figure import draw, panels_of
 from scrapy_simhash.crawl.document import Reason
 from scrapy_simhash.crawl.settings import DEFAULTS, Settings
 from scrapy_simhash.monitors import LIMITS
@@ -104,7 +106,7 @@ def test_every_link_leads_to_a_file_or_a_heading():
 
 
 #: Files of figures that commands write.
-RESULTS = ("accuracy_parts/results.md", "near_duplicates/results.md", "published.md")
+RESULTS = "accuracy_parts/results.md", "near_duplicates/results.md", "noisy.md", "published.md"
 
 
 def test_figures_of_accuracy_are_results_of_its_benchmarks():
@@ -113,6 +115,10 @@ def test_figures_of_accuracy_are_results_of_its_benchmarks():
     figures = set(re.findall(r"\d\.\d{3}", text_of(DOCS / "accuracy.md")))
     assert figures
     assert figures - measured == set()
+
+
+def test_the_figure_of_accuracy_shows_the_results():
+    assert text_of(DOCS / "accuracy.svg") == draw(panels_of(text_of(RESULTS_OF_ACCURACY)))
 
 
 class TestSettings:

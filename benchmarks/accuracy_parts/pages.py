@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["write"]
 
-_PACKAGES = ("trafilatura", "resiliparse", "simhash", "datasketch", "gaoya", "lxml", "numpy")
+_OTHERS = "simhash", "datasketch", "gaoya", "rensa"
+_PACKAGES = ("trafilatura", "resiliparse", *_OTHERS, "lxml", "numpy")
 
 
 def write(sections: Sequence[Section], path: Path | None) -> None:

@@ -13,14 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import defaultdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.accuracy_parts.judges import PLUGIN
 from benchmarks.accuracy_parts.others import installed, text_judges, text_of
-from benchmarks.accuracy_parts.tables import table
+from benchmarks.accuracy_parts.tables import share, table
 from benchmarks.accuracy_parts.visits import Visit
 from benchmarks.near_duplicates.score import ALL, COLUMNS, read_truth, score
 from benchmarks.text_dedup import clusters
@@ -73,17 +72,20 @@ def tools(python: str | None) -> Iterator[tuple[str, Callable[[Sequence[Visit]],
 
 
 def measure(folder: Path, python: str | None) -> str:
-    """The table of a set: a row for each tool, all parts and each."""
+    """The tables of a set: all figures of each tool, and its recall in each part."""
     truth, visits = read_truth(folder), read_pages(folder)
     rows: list[list[object]] = []
-    parts: defaultdict[str, list[list[object]]] = defaultdict(list)
+    recalls: list[list[object]] = []
+    parts: list[str] = []
     for name, group in tools(python):
-        for part, figures in score(truth, group(visits)).items():
-            (rows if part == ALL else parts[part]).append([name, *figures.row()])
+        scores = score(truth, group(visits))
+        rows.append([name, *scores.pop(ALL).row()])
+        parts = [f"{part} ({one.copies})" for part, one in scores.items()]
+        recalls.append([name, *(share(one.found, one.copies)[:5] for one in scores.values())])
         print(name, file=sys.stderr)
-    tables = [table([f"all {len(truth):,} pages", *COLUMNS], rows)]
-    tables += [table([part, *COLUMNS], some) for part, some in parts.items()]
-    return "\n\n".join(tables)
+    every = table([f"all {len(truth):,} pages", *COLUMNS], rows)
+    by_part = table(["recall, and of how many copies", *parts], recalls)
+    return f"{every}\n\n{by_part}"
 
 
 def main() -> None:

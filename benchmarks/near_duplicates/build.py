@@ -130,15 +130,26 @@ def syndicated(sources: Iterable[Source], limit: int = ARTICLES) -> Iterator[Ent
             seen[visit.thing][entry.id] = 1.0
 
 
-def versions(site: Site, folders: Sequence[Path], limit: int) -> Iterator[Entry]:
-    """Both versions of a site, and some pages of the newer one under other addresses."""
-    host = re.sub(r"\W+", "-", f"{site.package} {site.folder.rpartition('/')[2]}").lower()
-    pages = [list(read_site(folder, site.content, limit)) for folder in folders]
-    visits = visits_of_site(host, list(zip(site.versions, pages, strict=True)))
-    hashes = [shingles(visit.text) for visit in visits]
+def versions(sites: Iterable[tuple[Site, Sequence[Path]]], limit: int) -> Iterator[Entry]:
+    """Both versions of each site, and some pages of the newer ones under other addresses.
+
+    Copies are known across sites: a part of a manual may be a site of its own, and a page that is
+    not translated yet stands in the manual of each language.
+    """
+    visits: list[Visit] = []
+    names: list[str] = []
+    parts: list[str] = []
+    for site, folders in sites:
+        host = re.sub(r"\W+", "-", f"{site.package} {site.folder.rpartition('/')[2]}").lower()
+        pages = [list(read_site(folder, site.content, limit)) for folder in folders]
+        some = visits_of_site(host, list(zip(site.versions, pages, strict=True)))
+        visits += some
+        names += [f"{host}-{number}" for number in range(len(some))]
+        parts += [f"{site.name}, {site.script}: {site.package}"] * len(some)
+    hashes = (shingles(visit.text) for visit in visits)
     for number, alike in enumerate(alike_before(hashes, OTHER)):
-        named = {f"{host}-{other}": round(share, 3) for other, share in alike.items()}
-        yield _entry(visits[number], f"{host}-{number}", f"{site.name}, {site.package}", named)
+        named = {names[other]: round(share, 3) for other, share in alike.items()}
+        yield _entry(visits[number], names[number], parts[number], named)
 
 
 def _entry(visit: Visit, name: str, part: str, alike: dict[str, float]) -> Entry:
@@ -179,9 +190,8 @@ def _fetched(site: Site, folder: Path) -> list[Path]:
 
 def _entries(options: argparse.Namespace) -> Iterator[Entry]:
     if options.set == VERSIONS:
-        for site in SITES:
-            if folders := _fetched(site, options.packages):
-                yield from versions(site, folders, options.limit)
+        fetched = ((site, _fetched(site, options.packages)) for site in SITES)
+        yield from versions((one for one in fetched if one[1]), options.limit)
         return
     sources: list[Source] = []
     for language, sites in SOURCES.items():

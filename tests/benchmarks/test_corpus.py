@@ -42,9 +42,14 @@ def test_text_dedup_gets_words_and_says_which_texts_are_the_first_of_a_cluster(i
 def test_each_tool_gets_a_row_of_what_it_costs_finds_and_takes_wrongly(interpreter, monkeypatch):
     monkeypatch.setenv(corpus.TEXT_DEDUP, interpreter)
     given = argparse.Namespace(
-        documents=100, pages=None, words=(40, 60), ways=["here", "text-dedup"], processes=[1]
+        documents=100,
+        pages=None,
+        words=(40, 60),
+        ways=["here", "text-dedup"],
+        processes=[1],
+        rounds=2,
     )
-    title, _, _, _, *rows = corpus.compare_ways(given).splitlines()
+    title, _, _, _, _, _, *rows = corpus.compare_ways(given).splitlines()
     assert title.startswith("100 texts of ")
     cells = {row.split(" | ")[0].strip("| "): row.strip("| ").split(" | ") for row in rows}
     # No word of such short copies is replaced, so that equal texts are all copies.
@@ -55,7 +60,12 @@ def test_each_tool_gets_a_row_of_what_it_costs_finds_and_takes_wrongly(interpret
 def test_a_tool_that_is_not_there_is_named_and_one_that_fails_is_no_result(monkeypatch):
     monkeypatch.delenv(corpus.TEXT_DEDUP, raising=False)
     given = argparse.Namespace(
-        documents=5, pages=None, words=(40, 60), ways=["text-dedup"], processes=[1]
+        documents=5,
+        pages=None,
+        words=(40, 60),
+        ways=["text-dedup"],
+        processes=[1],
+        rounds=1,
     )
     assert "| text-dedup | is not installed |" in corpus.compare_ways(given)
     with pytest.raises(corpus.subprocess.CalledProcessError):

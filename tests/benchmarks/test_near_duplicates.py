@@ -102,7 +102,7 @@ class TestVersions:
         new = {"a": " ".join([*words[:-2], "other", "words"]), "b": WRITER.prose(90)}
         site, first = site_in(tmp_path / "old", "x", old, "<p>The old menu</p>")
         _, second = site_in(tmp_path / "new", "x", new, "<p>The new menu</p>")
-        entries = list(build.versions(site, [first, second], 9))
+        entries = list(build.versions([(site, [first, second])], 9))
         kinds = [(entry.kind, entry.url.split("/")[-1]) for entry in entries[:4]]
         assert kinds == [
             *(("old version", f"{name}.html") for name in "ab"),
@@ -112,6 +112,16 @@ class TestVersions:
         assert 0.9 < entries[2].alike[entries[0].id] < 1
         for entry in entries[4:]:
             assert max(entry.alike.values()) == 1
+
+    def test_a_page_that_two_sites_have_is_a_copy_in_the_second(self, tmp_path: Path) -> None:
+        texts = {"a": WRITER.prose(90)}
+        sites = [site_in(tmp_path, name, texts, "") for name in ("en", "zh")]
+        entries = list(build.versions([(site, [at, at]) for site, at in sites], 9))
+        (first, other) = (
+            next(entry for entry in entries if entry.id == name) for name in ("en--0", "zh--0")
+        )
+        assert other.alike[first.id] == 1
+        assert first.part != other.part
 
     def test_similarities_are_exact(self) -> None:
         hashes = [shingles(text) for text in ("a b c d e", "a b c d f", "x y", "a b c d e")]

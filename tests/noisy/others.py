@@ -36,7 +36,7 @@ def main() -> None:
         for kind in kinds
         for tool, make in known.items()
     ]
-    print(*table(measured, [*known]), sep="\n")
+    print(f"## {name}, other packages\n", *table(measured, [*known]), sep="\n")
 
 
 if __name__ == "__main__":
