@@ -1,4 +1,4 @@
-"""``scrapy simhash reset``: delete a namespace with everything in it, or what it learned."""
+"""``scrapy simhash reset``: delete a namespace with everything in it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from scrapy_simhash.cli.output import working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.passwords import shown_url
-from scrapy_simhash.index.learned import read_learned
-from scrapy_simhash.index.upkeep import forget_learned, reset_namespace
+from scrapy_simhash.index.upkeep import reset_namespace
 from scrapy_simhash.visible import plural, shortened
 
 
@@ -25,14 +24,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="delete all namespaces and tables, whatever version made them",
     )
-    parser.add_argument(
-        "--learned",
-        nargs="?",
-        const="",
-        metavar="FIELD",
-        help="only forget that this field differs between two visits of one page; without a name,"
-        " that any does",
-    )
 
 
 def run(project: Project, options: Namespace) -> None:
@@ -41,16 +32,6 @@ def run(project: Project, options: Namespace) -> None:
         _confirm(options, f"Delete everything in {shown_url(project.database_url)}?")
         project.drop_tables()
         name, size, done = None, None, "Everything was deleted"
-    elif options.learned is not None:
-        with project.namespace() as (database, namespace):
-            known = [one.name for one in read_learned(database, namespace.id)]
-            if options.learned and options.learned not in known:
-                learned = ", ".join(sorted({*known})) or "no field"
-                raise CommandError(f"--learned {options.learned}: learned is {learned}")
-            name = namespace.name
-            size = known.count(options.learned) if options.learned else len(known)
-            done = f"{size:,} learned {plural(size, 'field')} forgotten"
-            forget_learned(database, namespace.id, options.learned)
     else:
         with project.namespace() as (database, namespace):
             name, size = namespace.name, namespace.size

@@ -41,10 +41,8 @@ from scrapy_simhash.history.pages import (
 from scrapy_simhash.history.pairs import SAME, Pair, Place
 from scrapy_simhash.history.query import NamespaceRow, quality_of
 from scrapy_simhash.index.batch import identity_hash
-from scrapy_simhash.index.learned import read_learned
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.quality import Criterion, better_by
-from scrapy_simhash.item.urls import host_of
 from scrapy_simhash.report.verdict import ACTIONS, in_words
 from scrapy_simhash.visible import format_time, plural, shortened
 
@@ -119,8 +117,6 @@ def _figures(
     wanted |= {place for drop in page.drops for place in drop.places}
     beside = {(claim.beside, 0) for claim in page.claims if claim.beside is not None}
     kept = read_contents(database, namespace, wanted | beside)
-    hosts = {host_of(one) for one in (url, *(drop.url for drop in page.drops))}
-    learned = [one for one in read_learned(database, namespace.id) if one.host in hosts]
     return {
         "url": url,
         "namespace": namespace.name,
@@ -133,7 +129,6 @@ def _figures(
         ],
         "duplicates": [_duplicate(namespace, drop, criteria) for drop in page.duplicates],
         "duplicate_count": page.duplicate_count,
-        "learned": [str(one) for one in learned],
     }
 
 
@@ -188,8 +183,6 @@ def _print_page(page: Mapping[str, Any]) -> None:
         _print_drop(drop, page["namespace"])
     if page["duplicates"]:
         _print_duplicates(page["duplicates"], page["duplicate_count"])
-    for text in page["learned"]:
-        print(text)
 
 
 def _print_addresses(found: Sequence[tuple[str, str]]) -> None:

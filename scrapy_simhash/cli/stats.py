@@ -18,7 +18,6 @@ from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces, read_runs
 from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.index.learned import read_learned
 from scrapy_simhash.visible import format_time, plural, shortened
 
 # Periods of growth, in days.
@@ -47,8 +46,6 @@ def run(project: Project, options: Namespace) -> None:
     for one in figures:
         _print_namespace(one)
         _print_runs(one["runs"])
-        for learned in one["learned"]:
-            print(learned["text"])
 
 
 def _figures(database: Database, namespace: NamespaceRow) -> dict[str, Any]:
@@ -60,12 +57,7 @@ def _figures(database: Database, namespace: NamespaceRow) -> dict[str, Any]:
         )
         for days in _DAYS
     }
-    learned = [
-        {"host": one.host, "field": one.name, "examples": one.pairs, "text": str(one)}
-        for one in read_learned(database, namespace.id)
-    ]
-    runs_of = [run._asdict() for run in runs]
-    return {**namespace._asdict(), "runs": runs_of, **growth, "learned": learned}
+    return {**namespace._asdict(), "runs": [run._asdict() for run in runs], **growth}
 
 
 def _print_namespace(figures: Mapping[str, Any]) -> None:

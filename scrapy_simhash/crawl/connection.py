@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -33,7 +33,6 @@ from scrapy_simhash.index.epochs import is_complete
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.journal import Gone, find_removed
-from scrapy_simhash.index.learned import LearnedField, read_learned
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Claim
 
@@ -54,7 +53,6 @@ class Figures:
     removed: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
-    learned: Sequence[LearnedField] = ()
     liveness: Liveness = field(default_factory=Liveness)
 
 
@@ -190,10 +188,6 @@ class CrawlDatabase:
         orphans = (row.run == self.run.id, row.action != "report", is_orphan())
         count = select(func.count()).select_from(schema.duplicates).where(*orphans)
         figures.orphans = self._database.read(lambda connection: connection.scalar(count)) or 0
-        indexes = self._indexes.values() if self._settings.rule.learn else ()
-        figures.learned = [
-            one for index in indexes for one in read_learned(self._database, index.id)
-        ]
 
     def close_run(self, *, settled: bool, gone: Collection[int] = (), **more: Any) -> int:
         """Close the run, delete what it has replaced, and find what is gone; returns how many.

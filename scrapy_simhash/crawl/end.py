@@ -57,7 +57,6 @@ class CrawlEnd:
         await self.worker.flush()
         self.stats.finish(self.worker.figures, self.claims.open_count())
         self._log_result()
-        self._log_learned()
         self._warn_of_losses()
         self.feeds.log_missing()
 
@@ -103,13 +102,6 @@ class CrawlEnd:
                 ", ..." if len(kept) > _LOGGED else "",
                 self._command(f"drops --kept --run {run}"),
             )
-
-    def _log_learned(self) -> None:
-        newest = sorted(self.worker.figures.learned, key=lambda one: -(one.since or 0))
-        for one in newest[:_LOGGED]:
-            name, namespace = quote(shortened(one.name, 80)), quote(self._namespace)
-            command = self._command(f"reset --learned {name} --namespace {namespace}")
-            logger.info("%s. To forget it: %s", one, command)
 
     @property
     def _namespace(self) -> str:

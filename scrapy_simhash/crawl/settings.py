@@ -80,7 +80,6 @@ class Settings:
     ignore_fields: Fields | None = _setting(None, checks.optional(Fields))
     key: Fields | None = _setting(None, checks.optional(Fields))
     facts: FactsMode = _setting("auto", checks.one_of("auto", "always", "never"))
-    learn: bool = _setting(True, checks.flag)
     similarity: float = _setting(0.9, checks.number(0.7, 1))
     distance: int | None = _setting(None, checks.optional(checks.number(0, 160, int)))
     candidates: Literal["auto", "bands", "blocks"] = _setting(
@@ -142,7 +141,6 @@ class Settings:
             self.distance,
             facts=self.facts,
             known=self.known,
-            learn=self.learn,
             change_similarity=self.change_similarity,
         )
 
@@ -232,7 +230,6 @@ class Settings:
             expected_size=self.expected_size,
             facts=self.facts,
             compared=self.compared,
-            learn=self.learn,
         )
 
 

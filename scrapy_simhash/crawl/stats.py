@@ -87,7 +87,6 @@ class CrawlStats:
             "index/size": sum(figures.sizes.values()),
         }
         found = {"claims/recovered": figures.recovered, "orphans": figures.orphans}
-        found |= {"learned": len(figures.learned)}
         found |= {name: figures.counts.get(count, 0) for name, count in _COUNTED.items()}
         self._set(values | {name: count for name, count in found.items() if count})
 

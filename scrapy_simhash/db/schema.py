@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import mysql
 
 #: The version of these tables, to be raised with every change. Others are refused.
-VERSION = 9
+VERSION = 10
 
 #: Which claims of a run are invalidated: those in a state below this number.
 NONE_INVALIDATED, PENDING_INVALIDATED, ALL_INVALIDATED = 0, 1, 2
@@ -311,28 +311,6 @@ changes = Table(
     **_MYSQL,
 )
 Index("simhash_changes_created", changes.c.namespace, changes.c.created)
-
-# See `index.learned`.
-learned = Table(
-    "simhash_learned",
-    metadata,
-    Column("namespace", Integer, primary_key=True, autoincrement=False),
-    Column("host", String(255), primary_key=True),
-    # The hash of the field's name.
-    Column("field", BigInteger, primary_key=True, autoincrement=False),
-    Column("name", String(255), nullable=False),
-    Column("differed", Integer, nullable=False),
-    Column("agreed", Integer, nullable=False),
-    # Up to three pairs of URLs, as JSON.
-    Column("examples", Text, nullable=False),
-    # The largest claim number when it was learned; null if it is not.
-    Column("since", BigInteger),
-    # The same when the row was changed; a process reads the rows changed since it last did.
-    Column("changed", BigInteger, nullable=False),
-    sqlite_with_rowid=False,
-    **_MYSQL,
-)
-Index("simhash_learned_changed", learned.c.namespace, learned.c.changed)
 
 
 def url_of(table: FromClause) -> ColumnElement[str]:

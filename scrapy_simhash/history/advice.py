@@ -26,7 +26,7 @@ from scrapy_simhash.history.query import (
     short_url,
 )
 from scrapy_simhash.item.facts import Facts, changed_facts, equal_titles
-from scrapy_simhash.item.folding import NOTE, SECTION, STATE, TIME, fold
+from scrapy_simhash.item.folding import NOTE, NUMBER, SECTION, STATE, TEXT, TIME, fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import place
 from scrapy_simhash.visible import plural, shortened
@@ -54,6 +54,14 @@ _CLEAR = 0.9
 
 # A counter or a random token: words may tell what an item is.
 _MEANINGLESS = re.compile(r"\d[\d., ]*|(?=[^\W_]*\d)[\w-]{8,}", re.ASCII)
+
+# What may be a date or a time in a counter; in a token, also a year, or the name of a day or month.
+_DATED_NUMBER = re.compile(r"\b(?:19|20|21)\d{6}\b|\b\d{9}")
+_DATED = re.compile(
+    rf"{_DATED_NUMBER.pattern}|\b(?:19|20|21)\d\d\b|\d[-.]\d\d?[-.]|"
+    r"\b(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|fev|mar|mär|apr|abr|avr|mai|may|ene|jun|jul|ago|aug|"
+    r"sep|oct|okt|nov|dec|des|dez|déc|dic)"
+)
 
 
 class Example(NamedTuple):
@@ -187,7 +195,8 @@ def _tells_nothing(example: Example) -> bool:
             folded = fold(known, value)
             if folded is None or not _MEANINGLESS.fullmatch(value):
                 return False
-            if not Facts.of({name: folded}).may_vary(known.key):
+            dated = {NUMBER: _DATED_NUMBER, TEXT: _DATED}.get(folded.kind)
+            if dated is None or dated.search(folded.text):
                 return False
     return True
 

@@ -38,7 +38,6 @@ from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Change, Claim, Document, Duplicate, Row, Verdict
 from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits
 from scrapy_simhash.index.writer import Writer, ask_to_confirm, deletion_row
-from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.text.packed import TooLarge
 
 
@@ -139,8 +138,6 @@ class Work:
         batch = with_aliases(batch, hits.newest)
         found = lookup.candidates(connection, batch, hits, asked.ahead)
         lookup.counts.candidates += len(found.claims)
-        if learns := lookup.rule.learn:
-            lookup.learned.refresh(connection, lookup.namespace.id, hits.learned)
         wanted = [
             row._replace(id=number, origin=number)
             for row, number in zip(batch.rows, writer.numbers, strict=True)
@@ -154,12 +151,7 @@ class Work:
             visits=self.visits,
             places=places_of(connection, lookup, hits),
             made=made,
-            learned=lookup.learned.ignored,
         )
-        # An earlier attempt may have counted them.
-        if learns and not retried:
-            pairs = _pairs(batch, wanted, decisions)
-            lookup.learned.note(connection, lookup.namespace.id, pairs, writer.numbers.stop - 1)
         fresh = {
             number: _beside(wanted[number], decision)
             for number, decision in enumerate(decisions)
@@ -296,17 +288,6 @@ def _prepare(
         [claim for claim in release if claim.before and claim.row.namespace == namespace.id],
         rows,
     )
-
-
-def _pairs(
-    batch: Batch, wanted: Sequence[Row], decisions: Sequence[Decision]
-) -> list[tuple[Row, Facts, Row]]:
-    """Documents with their facts and earlier versions, to learn from."""
-    return [
-        (mine, document.facts, decision.pair.claim)
-        for mine, document, decision in zip(wanted, batch.documents, decisions, strict=True)
-        if decision.pair and document.facts
-    ]
 
 
 def _outdated(wanted: Sequence[Row], decisions: Sequence[Decision]) -> dict[int, Outdated]:

@@ -8,22 +8,15 @@ that the claim's item does not. `Index.claim`, and with it every crawl, `dedupe`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.index.rule import Met, Rule, are_equal
 from scrapy_simhash.index.verdict import Place, Row
 from scrapy_simhash.index.visits import NO_VISITS, Decision, Near, Visits, judge
-from scrapy_simhash.item.facts import (
-    NUMBERS_OF_TEXT,
-    Facts,
-    are_one_thing,
-    conflict,
-    equal_titles,
-)
-from scrapy_simhash.item.urls import host_of, same_site, site, view_of
+from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts, conflict, equal_titles
+from scrapy_simhash.item.urls import same_site, site, view_of
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 from scrapy_simhash.text.page_sketch import containment
 
@@ -50,7 +43,6 @@ def decide(
     visits: Visits = NO_VISITS,
     places: Mapping[int, Place] = MappingProxyType({}),
     made: Mapping[int, Row],
-    learned: Callable[[Row], Collection[int]] = lambda document: (),
 ) -> list[Decision]:
     """Decide on a batch of documents, in their order, each as :func:`~.visits.judge` describes.
 
@@ -66,7 +58,7 @@ def decide(
     The documents have the numbers that their claims would have; without `facts` only the text is
     compared. `in_batch` returns the earlier documents of the batch that are near one, given its
     number and those that were claimed; `made` are the claims that an earlier attempt has committed,
-    by document; `learned` returns the hashes of the fields that are not compared.
+    by document.
     """
     decisions: list[Decision] = []
     standing, taken = dict[int, Row](), dict[int, Row]()
@@ -77,14 +69,17 @@ def decide(
             if _counted(number, other.claim, made)
         ]
         near = [other for other in others if _is_near(mine, other, rule)]
-        ignored = learned(mine)
-        known = _Known(
+        # With "pass", what a first crawl would do does not depend on earlier visits.
+        counted = [one for one in near if rule.known == "drop" or visits.is_current(one.claim)]
+        strict = _common(counted)
+        decision = judge(
+            mine,
+            [Near(one, difference(mine, facts[number], one, rule, strict)) for one in near],
             [other for other in others if rule.known and other.claim.identity == mine.identity],
             places.get(mine.identity),
-            rule,
-            visits,
+            rule=rule,
+            visits=visits,
         )
-        decision = _decision(mine, facts[number], near, known, ignored)
         if decision.claims:
             # The claim of an earlier attempt was read from the table.
             if number not in made:
@@ -93,46 +88,6 @@ def decide(
             taken[match.claim.id] = stands_for(match.claim, mine)
         decisions.append(decision)
     return decisions
-
-
-class _Known(NamedTuple):
-    """The arguments of :func:`judge` beside the document and the near claims."""
-
-    versions: Sequence[Met]
-    place: Place | None
-    rule: Rule
-    visits: Visits
-
-
-def _decision(
-    mine: Row,
-    facts: Facts | None,
-    near: Sequence[Met],
-    known: _Known,
-    ignored: Collection[int],
-) -> Decision:
-    """The decision on a document, given the claims with similar texts; see :func:`decide`."""
-    rule = known.rule
-    pair = _one_thing(mine, facts, near) if rule.learn and facts is not None and near else None
-    # With "pass", what a first crawl would do does not depend on earlier visits.
-    counted = [one for one in near if rule.known == "drop" or known.visits.is_current(one.claim)]
-    strict, beside, host = _common(counted), facts, host_of(mine.url)
-    if ignored and facts is not None:
-        facts, mine = facts.without(ignored), _without(ignored, mine)
-        near = [one._replace(claim=_without(ignored, one.claim)) for one in near]
-        versions = [one._replace(claim=_without(ignored, one.claim)) for one in known.versions]
-        known = known._replace(versions=versions)
-    checked = [
-        Near(met, difference(mine, given, met, rule, strict))
-        for met in near
-        for given in [facts if host_of(met.claim.url) == host else beside]
-    ]
-    return judge(mine, checked, **known._asdict())._replace(pair=pair)
-
-
-def _without(ignored: Collection[int], row: Row) -> Row:
-    facts = None if row.facts is None else Facts.unpack(row.facts).without(ignored).packed()
-    return row._replace(facts=facts)
 
 
 def of_group(mine: Row, decision: Decision) -> Row:
@@ -238,37 +193,6 @@ def difference(
 def _are_alone(*rows: Row) -> bool:
     """Whether the items are each alone on a page."""
     return all(row.visit != row.epoch for row in rows)
-
-
-def _one_thing(mine: Row, facts: Facts, near: Sequence[Met]) -> Met | None:
-    """The newest claim that is surely an earlier version of a document, with nearly its text.
-
-    Its page was fetched again, maybe under tracking parameters; or a listed item is found again. An
-    identity that several listed items have is none.
-    """
-    alone = _are_alone(mine)
-    origins = {met.claim.origin for met in near if met.claim.identity == mine.identity}
-    earlier = [
-        met
-        for met in near
-        if (claim := met.claim).visit != mine.visit
-        and claim.facts is not None
-        and EXACT not in (mine.compared_by, claim.compared_by)
-        and host_of(mine.url) == host_of(claim.url)
-        and (
-            claim.identity == mine.identity
-            or (alone and _are_alone(claim) and view_of(claim.url, mine.url) == "shown")
-        )
-    ]
-    if not earlier or (not alone and len(origins) > 1):
-        return None
-    met = max(earlier, key=lambda met: met.claim.id)
-    if met.estimated or met.similarity is None or met.similarity < UNSEEN:
-        return None
-    changes = None if met.similarity == 1 else met.changes()
-    if changes is not None and (changes.replaces_passage() or changes.renames()):
-        return None
-    return met if are_one_thing(facts, Facts.unpack(met.claim.facts or b"")) else None
 
 
 def _common(near: Sequence[Met]) -> frozenset[str]:

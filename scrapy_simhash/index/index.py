@@ -67,7 +67,6 @@ class Index:
         item_budget: bytes of dropped items stored in the namespace.
         expected_size: the number of documents that the keys of a new namespace are chosen for.
         compared: what is compared, in words; a change of it is logged.
-        learn: whether fields that differ between visits of a page are left out later.
         secret: at least 16 characters that all fingerprints depend on, as when the database was
             made. By default each database draws its own.
 
@@ -101,7 +100,6 @@ class Index:
         item_budget: int = 1 << 30,
         expected_size: int = 1_000_000,
         compared: str = "",
-        learn: bool = True,
         secret: str | None = None,
     ) -> None:
         given = load_scheme(scheme, scheme_options) if isinstance(scheme, str) else scheme
@@ -126,7 +124,6 @@ class Index:
                 *(self.scheme, similarity, distance),
                 facts=facts,
                 known=known,
-                learn=learn,
                 change_similarity=change_similarity,
             )
             self.lookup = Lookup(

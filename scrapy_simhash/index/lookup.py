@@ -27,11 +27,9 @@ from scrapy_simhash.index.batch import (
     slotted,
 )
 from scrapy_simhash.index.budgets import UsageCounters
-from scrapy_simhash.index.learned import Learned
 from scrapy_simhash.index.namespace import OpenNamespace
 from scrapy_simhash.index.queries import (
     BY_IDENTITY,
-    BY_PLACE,
     NOT_PREFETCHED,
     Details,
     Found,
@@ -98,7 +96,6 @@ class Lookup:
     # Set by `open`.
     namespace: OpenNamespace
     similarities: SimilarityCache
-    learned: Learned
     keys: Bands | Blocks
     #: The claims that this run has replaced.
     outdated: dict[int, Outdated]
@@ -153,7 +150,7 @@ class Lookup:
             )
         self._name, self.namespace, self.keys = name, opened, keys
         # It knows claims by their numbers, which start again in each namespace.
-        self.similarities, self.learned = SimilarityCache(self._scheme), Learned()
+        self.similarities = SimilarityCache(self._scheme)
         self.outdated = {}
         self._hits = queries.hits_of(self._dialect, keys.slots)
 
@@ -224,22 +221,20 @@ class Lookup:
         """The answer to `ask`."""
         newest: dict[int, int] = {}
         places = defaultdict[int, list[int]](list)
-        found, learned = [], 0
+        found = []
         for slot, key, number in answer.rows:
             if slot >= 0:
                 found.append((slot, key, number))
             elif slot == BY_IDENTITY:
                 newest[key] = number
-            elif slot == BY_PLACE:
-                places[key].append(number)
             else:
-                learned = number
+                places[key].append(number)
         if not found:
-            return Hits(newest, _NO_PAIRS, _NO_PAIRS, learned, places)
+            return Hits(newest, _NO_PAIRS, _NO_PAIRS, places)
         slot, key, claim = np.array(found, np.int64).reshape(-1, 3).T
         pairs = np.stack([slotted(slot, key), claim], axis=1)
         is_whole = slot == self.keys.slots
-        return Hits(newest, pairs[~is_whole], pairs[is_whole], learned, places)
+        return Hits(newest, pairs[~is_whole], pairs[is_whole], places)
 
     def candidates(
         self, connection: Connection, batch: Batch, first: Hits, ahead: Prefetched = NOT_PREFETCHED

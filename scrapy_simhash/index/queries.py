@@ -32,9 +32,8 @@ from scrapy_simhash.keys.plan import HOT_KEY
 if TYPE_CHECKING:
     from scrapy_simhash.index.batch import KeyRow
 
-#: The slot numbers of claims and of duplicates found by identity, and of the row of the newest
-#: learned field.
-BY_IDENTITY, LEARNED, BY_PLACE = -1, -2, -3
+#: The slot numbers of claims and of duplicates found by identity.
+BY_IDENTITY, BY_PLACE = -1, -2
 
 # Bits of a claim number; the bits above hold a document's number in its batch.
 _CLAIM_BITS = 56
@@ -48,8 +47,6 @@ class Hits(NamedTuple):
     #: Shape (n, 2), a key as in `Batch.asked` and a claim: for keys of texts, and of whole items.
     keys: NDArray[np.int64]
     exactly: NDArray[np.int64]
-    #: The number of the newest change of `index.learned`.
-    learned: int = 0
     #: The duplicates of each identity.
     places: Mapping[int, Sequence[int]] = MappingProxyType({})
 
@@ -168,14 +165,10 @@ def hits_of(dialect: str, slots: int) -> CompiledStatement:
         .where(_here, is_in(_claims.identity, "identities"), is_valid())
         .group_by(_claims.identity)
     )
-    learned = schema.learned.c
-    last = select(
-        _number(LEARNED).label("slot"), _number(0), func.coalesce(func.max(learned.changed), 0)
-    ).where(learned.namespace == bindparam("namespace"))
     found = select(_number(BY_PLACE), _places.identity, _places.id).where(
         _of_duplicates, is_in(_places.identity, "identities")
     )
-    return CompiledStatement(union_all(newest, last, found, *_key_rows(dialect, slots)))
+    return CompiledStatement(union_all(newest, found, *_key_rows(dialect, slots)))
 
 
 def _key_rows(dialect: str, slots: int) -> list[Select[Any]]:

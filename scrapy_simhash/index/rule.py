@@ -24,8 +24,6 @@ class Rule:
     similarity: float | None = None
     facts: FactsMode = "auto"
     known: Known | None = None
-    #: Only if facts are "auto".
-    learn: bool = False
     change_similarity: float = 1.0
 
     @classmethod
@@ -37,16 +35,14 @@ class Rule:
         *,
         facts: FactsMode,
         known: Known | None = None,
-        learn: bool = False,
         change_similarity: float = 1.0,
     ) -> Rule:
         """The rule for a similarity or a distance; raises ValueError as `choose_limits` does."""
         limit = choose_limits(scheme, similarity, distance)[1]
-        learn = learn and facts == "auto"
         if distance is None and own_distance(scheme) is None and has_shingles(scheme):
             limit, least = candidate_limit(similarity), similarity
-            return cls(limit, least, facts, known, learn, change_similarity)
-        return cls(limit, None, facts, known, learn, change_similarity)
+            return cls(limit, least, facts, known, change_similarity)
+        return cls(limit, None, facts, known, change_similarity)
 
 
 class Met(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, delete, exists, select, update
+from sqlalchemy import Connection, delete, exists, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
@@ -31,30 +31,12 @@ def reset_namespace(database: Database, name: str) -> None:
             schema.duplicates,
             schema.claims,
             schema.usage,
-            schema.learned,
             schema.changes,
         ):
             connection.execute(delete(table).where(table.c.namespace == number))
         connection.execute(delete(schema.namespaces).where(schema.namespaces.c.id == number))
 
     database.transact(reset)
-
-
-def forget_learned(database: Database, namespace: int, field: str = "") -> None:
-    """Forget one learned field of a namespace, or all; they are compared again."""
-
-    def forget(connection: Connection) -> None:
-        with writing(connection, namespace) as writer:
-            # Crawls that run now read the rows that were changed.
-            number = writer.numbers.stop - 1
-            nothing = {"differed": 0, "agreed": 0, "examples": "[]", "since": None}
-            table = schema.learned
-            chosen = update(table).where(table.c.namespace == namespace)
-            if field:
-                chosen = chosen.where(table.c.name == field)
-            connection.execute(chosen.values(**nothing, changed=number))
-
-    database.transact(forget)
 
 
 def expire_claims(index: Index, before: float) -> int:

@@ -99,9 +99,6 @@ class Decision(NamedTuple):
     before: Row | Place | None = None
     #: The claims that the new one replaces when this run has ended.
     outdated: tuple[Row, ...] = ()
-    #: The newest claim that is surely an earlier version of the same thing: fields are learned
-    #: from it.
-    pair: Met | None = None
 
 
 def judge(

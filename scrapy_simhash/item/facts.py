@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -46,29 +45,17 @@ _NUMBERS_KEY, _DETAILS_KEY = name_of(NUMBERS_OF_TEXT).key, name_of("page:details
 #: The hash of the name `REST_OF_ITEM`.
 REST_KEY = name_of(REST_OF_ITEM).key
 
-# A date or a time of day in a number; in a text, also the name of a day, or a month with a number.
-_DATED_NUMBER = re.compile(r"\b(?:19|20|21)\d{6}\b|\b\d{9}")
-_DATED = re.compile(
-    rf"{_DATED_NUMBER.pattern}|\b(?:19|20|21)\d\d\b|\d[-./]\d\d?[-./]|\d/\d|\d:\d\d|\d[年月日]|"
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-)
-_DAY_OR_MONTH = re.compile(
-    r"\b(?:mon|tue|wed|thu|fri|sat|sun|jan|f[eé][bv]|m[aä]r|a[pbv]r|ma[iy]|ene|ju[nil]|ag?o|aug|sep|o[ck]t|nov|d[eéi][czs])"
-)
-_DIGIT = re.compile(r"\d")
-
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """The short values of an item.
 
     A record is the 32-bit hash of a name, the kind and the 56-bit hash of the value, sorted by the
-    first. Names and values by that hash are empty for stored facts; `shown` are values as given.
+    first. Names by that hash are empty for stored facts; `shown` are values as given.
     """
 
     records: tuple[tuple[int, int, int], ...] = ()
     names: Mapping[int, str] = field(default_factory=dict, compare=False)
-    values: Mapping[int, Folded] = field(default_factory=dict, compare=False)
     shown: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
@@ -99,21 +86,7 @@ class Facts:
             texts = (f"{name_of(name).key}={fields[name].text}" for name in rest)
             _add(values, names, _OTHERS, Folded(TEXT, "\x1f".join(texts)))
         records = [(key, value.kind, _hash(value.text, secret)) for key, value in values.items()]
-        return cls(tuple(sorted(records)), names, values, shown)
-
-    def may_vary(self, key: int) -> bool:
-        """Whether a value may be of no importance: no title, code, date, amount, fact of a page."""
-        name, value = self.names.get(key, ""), self.values.get(key)
-        if key == REST_KEY:
-            return True
-        if value is None or value.kind not in {TEXT, NUMBER} or name.startswith((PAGE, "(")):
-            return False
-        if name_of(name).marks & TELLING:
-            return False
-        if value.kind == NUMBER:
-            return _DATED_NUMBER.search(value.text) is None
-        is_month = _DIGIT.search(value.text) and _DAY_OR_MONTH.search(value.text)
-        return not is_month and _DATED.search(value.text) is None
+        return cls(tuple(sorted(records)), names, shown)
 
     def with_numbers(self, text: str, secret: bytes = b"") -> Self:
         """Add the numbers of the compared text, in place of those of another text.
@@ -137,14 +110,7 @@ class Facts:
         """These facts and others, with other names."""
         records = sorted({*self.records, *other.records})
         names = {**other.names, **self.names}
-        values, shown = {**other.values, **self.values}, {**other.shown, **self.shown}
-        return type(self)(tuple(records), names, values, shown)
-
-    def without(self, names: Collection[int]) -> Self:
-        """Leave out names, given by their hashes; no amounts and no values known to be dates."""
-        gone = set(filter(self.may_vary, names)) if self.values else names
-        records = (one for one in self.records if one[0] not in gone or one[1] >= AMOUNT)
-        return replace(self, records=tuple(records))
+        return type(self)(tuple(records), names, {**other.shown, **self.shown})
 
     def packed(self) -> bytes:
         """Pack the facts, `RECORD_SIZE` bytes a field."""
@@ -259,15 +225,6 @@ def equal_titles(new: Facts, stored: Facts) -> bool | None:
     titles = {value for name, _, value in new.records if name in TITLES}
     others = {value for name, _, value in stored.records if name in TITLES}
     return bool(titles & others) if titles and others else None
-
-
-def are_one_thing(new: Facts, stored: Facts) -> bool:
-    """Whether two items, of one page or identity, agree in every title and code that both have."""
-    held = {name: value for name, _, value in stored.records}
-    return not any(
-        held.get(name, value) != value and "code" in name_of(new.names.get(name, "")).marks
-        for name, _, value in new.records
-    )
 
 
 def numbers(text: str, secret: bytes = b"") -> int:

@@ -15,7 +15,6 @@ from scrapy_simhash.history.namespaces import RunRow, choose_namespace, read_run
 from scrapy_simhash.history.pairs import SAME, Pair, count_claims, count_drops, read_newest
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.index.learned import LearnedField, read_learned
 from scrapy_simhash.simhash.measure import similarity_at
 
 #: One file shows the newest duplicates up to this number, and learns from as many URLs.
@@ -52,7 +51,6 @@ class Subject(NamedTuple):
     differing: Mapping[int, Counter[str]]
     patterns: Sequence[Pattern]
     is_trial: bool
-    learned: Sequence[LearnedField]
     advice: Sequence[Advice]
     changes: Sequence[Change]
 
@@ -158,7 +156,6 @@ def read_subject(
         count_claims(database, namespace, "differs"),
         read_patterns(database, namespace, limit=MOST_ROWS),
         is_trial,
-        read_learned(database, namespace.id),
         advise(database, namespace) if kept else [],
         _changes(database, namespace, [row for row in runs if row.id in _shown(runs, run)]),
     )

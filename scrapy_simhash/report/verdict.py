@@ -102,7 +102,6 @@ def remarks(subject: Subject) -> Iterator[str]:
     if counted := subject.change_counts():
         listed = ", ".join(f"{count:,} {name}" for name, count in counted.items())
         yield f"Compared with earlier crawls: {listed}."
-    yield from (f"{one}." for one in subject.learned[:_NAMED])
 
 
 def _restorable(subject: Subject) -> str:

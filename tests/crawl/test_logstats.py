@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import random
 from typing import ClassVar
 
 from loopback import PageSpider, article, crawl, serve
@@ -60,3 +61,25 @@ async def test_unchanged_items_alone_are_no_drops_to_list(tmp_path, caplog):
             await crawl(PageSpider, options, [f"{site}/a"])
     assert "1 the same page again. More: scrapy simhash stats" in caplog.text
     assert "scrapy simhash drops" not in caplog.text
+
+
+@deferred_f_from_coro_f
+async def test_a_random_id_that_keeps_copies_is_named_after_one_crawl(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
+    ids = random.Random(1)
+
+    class Stories(PageSpider):
+        def parse(self, response):
+            text = "\n".join(response.css("p::text").getall())
+            title = response.css("h1::text").get()
+            yield {"title": title, "text": text, "nonce": f"{ids.getrandbits(64):016x}"}
+
+    pages = {f"/{n}": b"<h1>Story %d</h1>" % n + article(n) for n in range(20)}
+    urls = [f"{path}{more}" for more in ("", "?from=list") for path in pages]
+    with serve(pages) as site:
+        options = {"SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}"}
+        done = await crawl(Stories, options, [f"{site}{url}" for url in urls])
+    assert len(done.items) == 40
+    assert (
+        "To drop more: SIMHASH_IGNORE_FIELDS = ['nonce']: 20 more items would be dropped"
+    ) in caplog.text

@@ -22,7 +22,6 @@ def message_for(given):
 def test_a_wrong_value_is_named_with_what_is_allowed(name):
     wrong = {
         "SIMHASH_ENABLED": [],
-        "SIMHASH_LEARN": [],
         "SIMHASH_RESET": [],
         "SIMHASH_VALUES": [],
     }.get(name, -5.5)

@@ -91,7 +91,7 @@ def address(tmp_path):
 @pytest.fixture
 def hostile(address, tmp_path):
     """A report with hostile text in every place that can have foreign text."""
-    with Index(address, namespace="</title><script>window.harmed=1</script>", learn=False) as index:
+    with Index(address, namespace="</title><script>window.harmed=1</script>") as index:
         for number, (url, words) in enumerate(HOSTILE.items()):
             text = f"{prose(number, 150)} {words} </script><script>window.harmed=1</script>"
             remember(index, url, f"{text} \u202e", f"{url}#original", text)
@@ -924,7 +924,7 @@ def in_page(address, steps):
 @pytest.fixture
 def advised(address, tmp_path):
     """Pages that are met at two addresses, with a number that belongs to the request."""
-    with Index(address, namespace="it's", learn=False) as index:
+    with Index(address, namespace="it's") as index:
         for number in range(60):
             fields = {"title": f"Story {number // 2}", "x": str(7919 * (number + 1) % 99991)}
             facts = Facts.of({name: fold(name_of(name), fields[name]) for name in fields})

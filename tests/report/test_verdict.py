@@ -24,7 +24,6 @@ def subject(
         is_trial=is_trial,
         reasons=list(kept),
         runs=[SimpleNamespace(orphans=orphans, pending=pending)],
-        learned=[],
         drops=drops,
         duplicates=drops,
         change_counts=lambda: {"new": 2, "removed": 1} if "changes/new" in stats else {},
