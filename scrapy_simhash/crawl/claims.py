@@ -10,8 +10,7 @@ from scrapy_simhash.crawl.errors import ErrorPolicy
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Subject
-from scrapy_simhash.crawl.waiting import wait
-from scrapy_simhash.crawl.worker import Worker
+from scrapy_simhash.crawl.worker import Worker, wait
 from scrapy_simhash.index.verdict import Document, Verdict
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.crawl.scrapy_internals import closed_feed, feed_counts, feed_slots
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.waiting import wait
+from scrapy_simhash.crawl.worker import wait
 from scrapy_simhash.durable import sync_file, sync_folders
 from scrapy_simhash.visible import shortened
 

@@ -6,6 +6,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from itertools import filterfalse, repeat
 from typing import Any, TypeGuard
@@ -14,7 +15,6 @@ from sqlalchemy.exc import DataError, IntegrityError
 
 from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
 from scrapy_simhash.crawl.gathering import Gatherer, Job
-from scrapy_simhash.crawl.waiting import CallbackBatch
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
@@ -48,15 +48,14 @@ class CircuitBreaker:
         self.error: IndexUnavailable | None = None
         self._failed_at = 0.0
         self._next_probe = 0.0
-        #: How often the thread has come back from the database, and at which of these counts a
-        #: call was given up.
-        self.returns = 0
-        self._given_up: int | None = None
+        #: Raised when the thread turns to the database and when it is back: odd in between.
+        self.turns = 0
+        self._given_up = -1
 
     @property
     def refusal(self) -> IndexUnavailable | None:
         """The error for a new request, if the database is unavailable."""
-        if self._given_up == self.returns:
+        if self._given_up == self.turns:
             return IndexUnavailable("it has not answered an earlier question yet")
         error = self.error
         # If others get through, it is busy rather than unavailable.
@@ -67,9 +66,10 @@ class CircuitBreaker:
         again.__cause__ = error.__cause__
         return again
 
-    def give_up(self, returns: int) -> None:
-        """No answer in time, and `returns` as it was then: the thread hangs until it returns."""
-        self._given_up = returns
+    def give_up(self) -> None:
+        """No answer came in time: if the thread hangs, nobody waits until it is back."""
+        if (turns := self.turns) % 2:
+            self._given_up = turns
 
     @property
     def idle(self) -> float:
@@ -99,19 +99,19 @@ class DatabaseThread:
         jobs: Gatherer,
         breaker: CircuitBreaker,
         figures: Figures,
-        batch: CallbackBatch,
     ) -> None:
         self._connect = connect
         self._jobs = jobs
-        self._batch = batch
         self._breaker = breaker
         self._figures = figures
         self._database: CrawlDatabase | None = None
         self._backlog: list[Job] = []  # outcomes that could not be written yet
+        self._answers: list[tuple[Future[Any], Any]] = []  # not sent yet
         self._is_untidy = self._has_failed = False
 
-    def run(self) -> None:
-        """Work until the run is closed."""
+    def run(self, call: Callable[..., object]) -> None:
+        """Work until the run is closed; `call` has the event loop call a function."""
+        self._call = call
         while True:
             try:
                 jobs, barrier = self._jobs.take(self._idle())
@@ -122,7 +122,7 @@ class DatabaseThread:
                 # An error that repeats must not keep a processor busy.
                 time.sleep(_PROBE)
                 continue
-            self._breaker.returns += 1
+            self._breaker.turns += 1
             jobs = [job for job in jobs if job.begin()]
             if not self._is_in_place():
                 self._do(jobs)
@@ -134,12 +134,12 @@ class DatabaseThread:
                 self._send_heartbeat()
                 self._do(jobs)
                 self._tidy()
-            self._breaker.returns += 1
+            self._breaker.turns += 1
             if barrier is None:
                 continue
             done = self._count() if barrier.close is None else self._end(barrier.close)
-            if barrier.answer.set_running_or_notify_cancel():
-                barrier.answer.set_result(done)
+            self._answers.append((barrier.answer, done))
+            self._send()
             if barrier.close is not None:
                 return
 
@@ -186,8 +186,7 @@ class DatabaseThread:
             # After an outage there may be many.
             for start in range(0, len(group), BATCH):
                 self._do_group(namespace, group[start : start + BATCH])
-                self._batch.send()
-        self._batch.send()
+                self._send()
         if was_available:
             seconds, figures = time.monotonic() - started, self._figures
             figures.batches += 1
@@ -228,7 +227,19 @@ class DatabaseThread:
         nothing = repeat(None)
         for job in jobs:
             if job.answer is not None:
-                job.answer.set_result(next(answers.get(job.kind, nothing)))
+                self._answers.append((job.answer, next(answers.get(job.kind, nothing))))
+
+    def _send(self) -> None:
+        """Pass the answers of a transaction to the event loop in one call.
+
+        Each call wakes the loop, which takes the GIL; where the loop is busy, it is 5 ms until this
+        thread has it again.
+        """
+        answers, self._answers = self._answers, []
+        if answers:
+            # Raised if the loop is closed: nobody waits any more.
+            with suppress(RuntimeError):
+                self._call(_resolve, answers)
 
     def _note_error(self, error: Exception) -> bool:
         """Whether the database is unavailable, rather than one document wrong."""
@@ -243,7 +254,7 @@ class DatabaseThread:
             if job.is_outcome and _is_outage(error):
                 self._backlog.append(job)
             elif job.answer is not None:
-                job.answer.set_exception(error)
+                self._answers.append((job.answer, error))
 
     def _open(self) -> CrawlDatabase:
         if self._database is None:
@@ -331,6 +342,14 @@ class DatabaseThread:
             )
             return False
         return not self._backlog
+
+
+def _resolve(answers: Sequence[tuple[Future[Any], Any]]) -> None:
+    for future, answer in answers:
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
 
 
 def _is_outage(error: Exception) -> TypeGuard[IndexUnavailable]:

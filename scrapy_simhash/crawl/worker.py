@@ -1,28 +1,40 @@
-"""One thread owns the database; requests that arrive while it works share a transaction."""
+"""One thread owns the database; requests that arrive while it works share a transaction.
+
+Waiting for an answer works with asyncio and with any Twisted reactor.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+
+from scrapy.utils.asyncio import call_later, is_asyncio_available
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
 
 from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
 from scrapy_simhash.crawl.gathering import Barrier, Gatherer, Job
 from scrapy_simhash.crawl.thread import CircuitBreaker, DatabaseThread
-from scrapy_simhash.crawl.waiting import CallbackBatch, wait_while_alive
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 #: How many times the timeout the end of a crawl may take, where others keep the database busy.
 _END = 10
+
+#: A timer that is later than this, in seconds, shows that the event loop was blocked.
+_BLOCKED = 1.0
 
 
 class Worker:
@@ -41,8 +53,7 @@ class Worker:
         self._left, self._at_most = timeout, _END * timeout
         self._breaker = CircuitBreaker(self.figures.liveness)
         self._jobs = Gatherer()
-        self._batch = CallbackBatch()
-        self._work = DatabaseThread(connect, self._jobs, self._breaker, self.figures, self._batch)
+        self._work = DatabaseThread(connect, self._jobs, self._breaker, self.figures)
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
@@ -85,15 +96,9 @@ class Worker:
         self._submit(job)
         answer = cast("Future[Any]", job.answer)
         try:
-            return await wait_while_alive(
-                answer, self._timeout, self.figures.liveness, batch=self._batch
-            )
+            return await _wait_while_alive(answer, self._timeout, self.figures.liveness)
         except TimeoutError:
-            # Read before looking for the answer: the thread may return in between.
-            returns = self._breaker.returns
-            if answer.done():
-                return answer.result()
-            self._breaker.give_up(returns)
+            self._breaker.give_up()
             raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
         finally:
             # Cancels the job only if it is still queued.
@@ -148,11 +153,72 @@ class Worker:
 
     async def _pass(self, barrier: Barrier, timeout: float, at_most: float) -> bool:
         self._jobs.put(barrier)
-        return await wait_while_alive(barrier.answer, timeout, self.figures.liveness, at_most)
+        return await _wait_while_alive(barrier.answer, timeout, self.figures.liveness, at_most)
 
     def _submit(self, job: Job) -> None:
         if self._thread is None:
-            # A daemon: a database that hangs must not keep the process alive.
-            self._thread = threading.Thread(target=self._work.run, name="simhash", daemon=True)
+            self._thread = threading.Thread(
+                target=self._work.run,
+                args=(_thread_safe_call(),),
+                name="simhash",
+                # A database that hangs must not keep the process alive.
+                daemon=True,
+            )
             self._thread.start()
         self._jobs.put(job)
+
+
+def _thread_safe_call() -> Any:
+    """What any thread may call to have the event loop call a function."""
+    if is_asyncio_available():
+        return asyncio.get_running_loop().call_soon_threadsafe
+    from twisted.internet import reactor  # noqa: PLC0415 - the import installs a reactor
+
+    return reactor.callFromThread
+
+
+async def wait(future: Future[T], timeout: float) -> T:
+    """The result of a future, which is not cancelled; TimeoutError after `timeout` seconds.
+
+    The future must be resolved in the thread of the event loop.
+    """
+    if not future.done():
+        waiter: Deferred[None] = Deferred()
+
+        def resume(_: object = None) -> None:
+            if not waiter.called:
+                waiter.callback(None)
+
+        future.add_done_callback(resume)
+        timer = call_later(max(0.0, timeout), resume)
+        try:
+            await maybe_deferred_to_future(waiter)
+        finally:
+            timer.cancel()
+    if not future.done():
+        raise TimeoutError
+    return future.result()
+
+
+async def _wait_while_alive(
+    future: Future[T], timeout: float, liveness: Liveness, at_most: float = math.inf
+) -> T:
+    """The result of a future, as long as the database shows within each timeout that it works.
+
+    Raises TimeoutError after `timeout` seconds without that, or after `at_most` seconds. Time in
+    which the event loop was blocked does not count.
+    """
+    started = seen = time.monotonic()
+    while True:
+        now = time.monotonic()
+        end = min(max(seen, liveness.last) + timeout, started + at_most)
+        try:
+            return await wait(future, end - now)
+        except TimeoutError:
+            now = time.monotonic()
+            if future.done() or now >= started + at_most:
+                raise
+            if now - end > _BLOCKED:
+                seen = now
+            elif now >= max(seen, liveness.last) + timeout:
+                raise
