@@ -17,7 +17,6 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from scrapy_simhash.crawl.changes import Completeness, written
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.connection import connect
 from scrapy_simhash.crawl.document import DocumentMaker
@@ -33,10 +32,10 @@ from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, Subject, Tracker, is_item
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
-from scrapy_simhash.index.verdict import Document, Duplicate, Match, Verdict
+from scrapy_simhash.index.verdict import Change, Document, Duplicate, Match, Verdict
 from scrapy_simhash.item.quality import better_by
 from scrapy_simhash.signals import item_change, near_duplicate
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.visible import iso_time, shortened
 
 
 class Deduplicator:
@@ -69,16 +68,13 @@ class Deduplicator:
         feeds = self._feeds = FeedCheck(crawler, self._stats)
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._errors)
-        completeness = Completeness(crawler)
-        self._end = CrawlEnd(
-            *(crawler, settings, self._worker, self._claims, self._stats, feeds, completeness)
-        )
+        self._end = CrawlEnd(crawler, settings, self._worker, self._claims, self._stats, feeds)
         for handler, signal in (
             (self._start.spider_opened, signals.spider_opened),
             (self._tracker.item_scraped, signals.item_scraped),
             (self._tracker.item_dropped, signals.item_dropped),
             (self._tracker.item_dropped, signals.item_error),
-            (completeness.response_received, signals.response_received),
+            (self._end.response_received, signals.response_received),
             (feeds.spider_opened, signals.spider_opened),
             (feeds.slot_closed, signals.feed_slot_closed),
             (feeds.exporter_closed, signals.feed_exporter_closed),
@@ -163,7 +159,7 @@ class Deduplicator:
             subject.verdict = verdict
             self._stats.count_verdict(subject.page.url, verdict)
         found = verdict.change
-        change = None if found is None else written(found)
+        change = None if found is None else _plain(found)
         if change is not None:
             self._send(item_change, subject, item, change=change)
         is_unwanted = self._settings.leaves_out(verdict)
@@ -228,6 +224,16 @@ class Deduplicator:
             return action != "report"
         self._stats.count("quarantine/failed")
         return False
+
+
+def _plain(change: Change) -> dict[str, Any]:
+    """A change as items and signals carry it: plain values, without what it does not have."""
+    found: dict[str, Any] = {"status": change.status, "since": iso_time(change.since)}
+    if change.similarity is not None:
+        found["similarity"] = round(change.similarity, 4)
+    fields = {name: list(values) for name, values in change.fields.items()}
+    more = {"from": change.origin, "fields": fields, "back": change.is_back}
+    return found | {name: value for name, value in more.items() if value}
 
 
 def _message(kind: str, document: Document, match: Match) -> str:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from shlex import quote
+from typing import Any
 
+from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_simhash.crawl.changes import Completeness
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.scrapy_internals import replaces_feeds
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
+from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.item.facts import PAGE, TELLING
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.visible import plural, shortened
@@ -32,6 +37,12 @@ _MANY = 10
 # Fields that are logged.
 _LOGGED = 10
 
+# The statuses of responses by which a site says that a page is gone.
+_GONE = (404, 410)
+
+# A retry of a failed response or download: "503 Service Unavailable", "twisted.internet...".
+_FAILED = re.compile(r"[45]\d\d |\w+\.")
+
 
 @dataclass(eq=False)
 class CrawlEnd:
@@ -43,9 +54,16 @@ class CrawlEnd:
     claims: Claims
     stats: CrawlStats
     feeds: FeedCheck
-    completeness: Completeness
-    reason: str = field(default="finished", init=False)
-    pipeline_error: Exception | None = field(default=None, init=False)
+    reason: str = "finished"
+    pipeline_error: Exception | None = None
+    # The hashes of the identity keys of pages that the site says are gone.
+    gone: set[int] = field(default_factory=set)
+
+    def response_received(self, response: Response, request: Request) -> None:
+        """Handle the signal."""
+        fingerprinter = self.crawler.request_fingerprinter
+        if response.status in _GONE and fingerprinter is not None:
+            self.gone.add(identity_hash(fingerprinter.fingerprint(request).hex()))
 
     def note_pipeline_error(self, error: Exception) -> None:
         """An item pipeline failed when it closed: what it held back may not be stored."""
@@ -153,27 +171,34 @@ class CrawlEnd:
                 "again",
                 problem,
             )
-        figures, settings = self.worker.figures, self.settings
-        path = settings.report
-        check = self.completeness
         removed = await self.worker.close(
             settled=not problem,
-            # Where nothing was found, the selectors fit no more, or robots.txt forbids everything.
-            complete=bool(self.stats.get("checked"))
-            and not check.has_failed()
-            and settings.on_duplicate != "skip",
-            gone=check.gone,
+            complete=self._is_complete(),
+            gone=self.gone,
             reason=self.reason,
             stats=self.stats.all(),
         )
-        closed = removed is not None
         self._log_changes(removed or 0)
+        run, sizes = self.worker.figures.run, self.worker.figures.sizes
+        is_asked = self.settings.report or self.stats.below("kept/other_facts/")
         # A run without any page has nothing to report.
-        if closed and figures.run is not None and figures.sizes and (path or self._is_advised()):
+        if removed is not None and run is not None and sizes and is_asked:
             try:
-                await run_in_thread(self._look_back, figures.run)
+                await run_in_thread(self._look_back, run)
             except Exception:
                 logger.exception("The report could not be written")
+
+    def _is_complete(self) -> bool:
+        """Whether the crawl met everything that it was to meet: nothing has failed for good."""
+        stats = self.crawler.stats.get_stats() if self.crawler.stats else {}
+        return (
+            # Where nothing was found, the selectors fit no more, or robots.txt forbids everything.
+            bool(self.stats.get("checked"))
+            and self.settings.on_duplicate != "skip"
+            and not stats.get("spider_exceptions/count")
+            and not self.stats.get("failed_open")
+            and _failures(stats) <= 0
+        )
 
     def _log_changes(self, removed: int) -> None:
         """What is new, changed, and so on; nothing for a first crawl."""
@@ -196,14 +221,6 @@ class CrawlEnd:
                     *(shortened(name, 80), count, found["changed"], shortened(name, 80)),
                 )
 
-    def _is_advised(self) -> bool:
-        """Whether a field kept enough items apart for advice."""
-        if not (counts := self.stats.below("kept/other_facts/")):
-            return False
-        from scrapy_simhash.history.advice import LEAST  # noqa: PLC0415
-
-        return max(counts.values()) >= LEAST
-
     def _look_back(self, run: int) -> None:
         """Log what to change, and write the report."""
         # Slow to import, and few crawls need it.
@@ -223,3 +240,22 @@ class CrawlEnd:
                 logger.info("The report is in %s", settings.report)
         finally:
             database.close()
+
+
+def _failures(stats: Mapping[str, Any]) -> int:
+    """Responses and downloads that failed, and were not tried again.
+
+    Scrapy counts each attempt; what the spider or robots.txt left out is no failure.
+    """
+    failed = 0
+    for name, value in stats.items():
+        kind, _, which = str(name).rpartition("/")
+        is_bad = which.isdigit() and int(which) >= 400 and int(which) not in _GONE
+        is_error = not which.endswith(".IgnoreRequest")
+        if (kind == "downloader/response_status_count" and is_bad) or (
+            kind == "downloader/exception_type_count" and is_error
+        ):
+            failed += value
+        elif kind == "retry/reason_count" and _FAILED.match(which):
+            failed -= value
+    return failed

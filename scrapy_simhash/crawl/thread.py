@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from itertools import filterfalse, repeat
+from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, TypeGuard
 
 from sqlalchemy.exc import DataError, IntegrityError
@@ -35,6 +36,7 @@ _TIDY, _TIDY_LAST = 0.05, 1.0
 _PROBE, _PROBE_UNUSABLE = 0.5, 30.0
 
 
+@dataclass(slots=True, eq=False)
 class CircuitBreaker:
     """Whether the database is available; while it is not, nobody waits for it.
 
@@ -42,15 +44,13 @@ class CircuitBreaker:
     again when it returns). All but `refusal` and `give_up` is for the thread.
     """
 
-    def __init__(self, liveness: Liveness) -> None:
-        self._liveness = liveness
-        #: Why it is unavailable, if an error was returned.
-        self.error: IndexUnavailable | None = None
-        self._failed_at = 0.0
-        self._next_probe = 0.0
-        #: Raised when the thread turns to the database and when it is back: odd in between.
-        self.turns = 0
-        self._given_up = -1
+    liveness: Liveness
+    error: IndexUnavailable | None = None  # why it is unavailable, if one was returned
+    #: Raised when the thread turns to the database and when it is back: odd in between.
+    turns: int = 0
+    _given_up: int = -1
+    _failed_at: float = 0.0
+    _next_probe: float = 0.0
 
     @property
     def refusal(self) -> IndexUnavailable | None:
@@ -59,7 +59,7 @@ class CircuitBreaker:
             return IndexUnavailable("it has not answered an earlier question yet")
         error = self.error
         # If others get through, it is busy rather than unavailable.
-        if error is None or self._liveness.last > self._failed_at:
+        if error is None or self.liveness.last > self._failed_at:
             return None
         # A new one: the traceback of an error grows each time it is raised.
         again = type(error)(*error.args)
@@ -87,34 +87,30 @@ class CircuitBreaker:
     def note_answer(self) -> None:
         """The database works again."""
         self.error = None
-        self._liveness.note()
+        self.liveness.note()
 
 
+@dataclass(slots=True, eq=False)
 class DatabaseThread:
     """What runs in the thread. `connect` opens the database, again after it has failed."""
 
-    def __init__(
-        self,
-        connect: Callable[[Liveness], CrawlDatabase],
-        jobs: Gatherer,
-        breaker: CircuitBreaker,
-        figures: Figures,
-    ) -> None:
-        self._connect = connect
-        self._jobs = jobs
-        self._breaker = breaker
-        self._figures = figures
-        self._database: CrawlDatabase | None = None
-        self._backlog: list[Job] = []  # outcomes that could not be written yet
-        self._answers: list[tuple[Future[Any], Any]] = []  # not sent yet
-        self._is_untidy = self._has_failed = False
+    connect: Callable[[Liveness], CrawlDatabase]
+    jobs: Gatherer
+    breaker: CircuitBreaker
+    figures: Figures
+    _call: Callable[..., object] = field(init=False)
+    _database: CrawlDatabase | None = None
+    _backlog: list[Job] = field(default_factory=list)  # outcomes that could not be written yet
+    _answers: list[tuple[Future[Any], Any]] = field(default_factory=list)  # not sent yet
+    _is_untidy: bool = False
+    _has_failed: bool = False
 
     def run(self, call: Callable[..., object]) -> None:
         """Work until the run is closed; `call` has the event loop call a function."""
         self._call = call
         while True:
             try:
-                jobs, barrier = self._jobs.take(self._idle())
+                jobs, barrier = self.jobs.take(self._idle())
             except Exception:
                 if not self._has_failed:
                     logger.exception("The index's thread failed; it goes on")
@@ -122,11 +118,11 @@ class DatabaseThread:
                 # An error that repeats must not keep a processor busy.
                 time.sleep(_PROBE)
                 continue
-            self._breaker.turns += 1
+            self.breaker.turns += 1
             jobs = [job for job in jobs if job.begin()]
             if not self._is_in_place():
                 self._do(jobs)
-            elif self._breaker.error is not None:
+            elif self.breaker.error is not None:
                 # The jobs fail at once: nobody waits for the probe.
                 self._do(jobs)
                 self._probe()
@@ -134,7 +130,7 @@ class DatabaseThread:
                 self._send_heartbeat()
                 self._do(jobs)
                 self._tidy()
-            self._breaker.turns += 1
+            self.breaker.turns += 1
             if barrier is None:
                 continue
             done = self._count() if barrier.close is None else self._end(barrier.close)
@@ -147,15 +143,15 @@ class DatabaseThread:
         """Whether the file of the database is still there, or was replaced by a new one."""
         if (database := self._database) is None or not database.is_gone():
             return True
-        if self._breaker.idle > 0:
+        if self.breaker.idle > 0:
             return False
         try:
             database.reopen()
         except IndexUnavailable as error:
-            self._breaker.note_error(error)
+            self.breaker.note_error(error)
             return False
-        self._figures.run = database.run.id
-        self._breaker.note_answer()
+        self.figures.run = database.run.id
+        self.breaker.note_answer()
         return True
 
     def abandon(self) -> None:
@@ -165,36 +161,34 @@ class DatabaseThread:
 
     def _idle(self) -> float:
         """Seconds until there is something to do without a new job."""
-        if self._breaker.error is not None:
-            return self._breaker.idle
+        if self.breaker.error is not None:
+            return self.breaker.idle
         if self._backlog:
             return 0.0
         return _TIDY if self._is_untidy else HEARTBEAT
 
     def _do(self, jobs: list[Job]) -> None:
-        jobs = self._backlog + jobs
+        by_namespace: defaultdict[str, list[Job]] = defaultdict(list)
+        for job in self._backlog + jobs:
+            if self._database is None or not self._database.is_outdated(job):
+                by_namespace[job.namespace].append(job)
         self._backlog = []
-        if self._database is not None:
-            jobs = list(filterfalse(self._database.is_outdated, jobs))
-        if not jobs:
+        if not by_namespace:
             return
-        started, was_available = time.monotonic(), self._breaker.error is None
-        by_namespace: dict[str, list[Job]] = defaultdict(list)
-        for job in jobs:
-            by_namespace[job.namespace].append(job)
+        started, was_available = time.monotonic(), self.breaker.error is None
         for namespace, group in by_namespace.items():
             # After an outage there may be many.
             for start in range(0, len(group), BATCH):
                 self._do_group(namespace, group[start : start + BATCH])
                 self._send()
         if was_available:
-            seconds, figures = time.monotonic() - started, self._figures
+            seconds, figures = time.monotonic() - started, self.figures
             figures.batches += 1
             figures.seconds += seconds
             figures.seconds_max = max(figures.seconds_max, seconds)
 
     def _do_group(self, namespace: str, jobs: Sequence[Job]) -> None:
-        if error := self._breaker.error:
+        if error := self.breaker.error:
             self._fail(jobs, error)
             return
         of: defaultdict[str, list[Any]] = defaultdict(list)
@@ -223,7 +217,7 @@ class DatabaseThread:
             for job in jobs:
                 self._do_group(namespace, [job])
             return
-        self._figures.liveness.note()
+        self.figures.liveness.note()
         nothing = repeat(None)
         for job in jobs:
             if job.answer is not None:
@@ -244,9 +238,9 @@ class DatabaseThread:
     def _note_error(self, error: Exception) -> bool:
         """Whether the database is unavailable, rather than one document wrong."""
         if is_outage := _is_outage(error):
-            self._breaker.note_error(error)
+            self.breaker.note_error(error)
         else:
-            self._figures.liveness.note()
+            self.figures.liveness.note()
         return is_outage
 
     def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
@@ -259,18 +253,18 @@ class DatabaseThread:
     def _open(self) -> CrawlDatabase:
         if self._database is None:
             try:
-                self._database = self._connect(self._figures.liveness)
+                self._database = self.connect(self.figures.liveness)
             except (IndexUnavailable, SchemaMismatch, SchemeMismatch):
                 raise
             except Exception as error:  # noqa: BLE001 - such as a missing driver, a wrong option
                 raise IndexUnusable(f"the database can't be opened: {error}") from None
-            self._figures.run = self._database.run.id
-            self._figures.secret = self._database.secret
+            self.figures.run = self._database.run.id
+            self.figures.secret = self._database.secret
         return self._database
 
     def _probe(self) -> None:
         """Try whether the database is available again, if that is due."""
-        if self._breaker.idle > 0:
+        if self.breaker.idle > 0:
             return
         try:
             if self._database is None:
@@ -280,7 +274,7 @@ class DatabaseThread:
         except Exception as error:  # noqa: BLE001 - the next job raises what is no outage
             if self._note_error(error):
                 return
-        self._breaker.note_answer()
+        self.breaker.note_answer()
 
     def _send_heartbeat(self) -> None:
         if self._database is not None:
@@ -289,7 +283,7 @@ class DatabaseThread:
 
     def _tidy(self, seconds: float = 0.0) -> None:
         self._is_untidy = False
-        if self._database is not None and self._breaker.error is None:
+        if self._database is not None and self.breaker.error is None:
             with self._logged("Clearing up after crashed runs failed"):
                 self._is_untidy = self._database.run.recovery.clear(seconds)
 
@@ -304,19 +298,19 @@ class DatabaseThread:
 
     def _count(self) -> bool:
         """Count the claims, as far as the database answers."""
-        if self._breaker.error is None:
+        if self.breaker.error is None:
             self._tidy(_TIDY_LAST)
             self._send_heartbeat()
         if self._database is not None:
             with suppress(Exception):
-                self._database.count(self._figures)
+                self._database.count(self.figures)
         return True
 
     def _end(self, close: Callable[[CrawlDatabase], int]) -> bool:
         """Close the run and the database; whether that worked."""
         # The last attempt to write the backlog.
-        is_in_place, reason = self._is_in_place(), self._breaker.error
-        self._breaker.error = None
+        is_in_place, reason = self._is_in_place(), self.breaker.error
+        self.breaker.error = None
         try:
             if not is_in_place:
                 raise reason or IndexUnavailable  # noqa: TRY301 - handled as any error is
@@ -324,7 +318,7 @@ class DatabaseThread:
             if self._database is not None:
                 # A run whose outcomes could not be written stays open: it counts as crashed.
                 if not self._backlog:
-                    self._figures.removed = close(self._database)
+                    self.figures.removed = close(self._database)
                 self._database.close()
             if self._backlog:
                 self.abandon()
