@@ -1,16 +1,17 @@
-"""Stored items and duplicates in their order, with the data to decide on them again."""
+"""Stored items and duplicates in their order, to decide on them again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from sqlalchemy import Select, Table, func, select
+from sqlalchemy import Row, Select, Table, literal, null, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import CONFIRMED, EXACT
-from scrapy_simhash.history.pairs import SAME, Place
+from scrapy_simhash.db.values import EXACT
+from scrapy_simhash.history.pages import NOTHING, Content, read_contents
+from scrapy_simhash.history.pairs import SAME
 from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,
@@ -20,84 +21,90 @@ from scrapy_simhash.history.query import (
     read,
     short_url,
 )
-from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.names import name_of
+from scrapy_simhash.simhash.scheme import Scheme, Sketch
+from scrapy_simhash.text.markup import PAGE_FACTS
 
-# Columns of claims and duplicates; and those that only claims have.
-_COLUMNS = (
-    *("created", "identity", "run", "compared_by", "fingerprint", "size"),
-    *("digest", "text_digest", "facts", "minhash"),
-)
-_OF_VISIT = ("token", "visit", "epoch", "listing", "page_sketch")
+_COLUMNS = ("run", "created", "identity", "key", "compared_by", "fingerprint", "digest", "facts")
 
+# Names that the rule treats specially; the index stores only hashes of names.
+_PAGE_FACTS = {name_of(name).key: name for name in PAGE_FACTS}
 
-class Documents(NamedTuple):
-    """Documents in their order: element i of each sequence belongs to document i.
-
-    Rows are those that claims on them would have, with the ids 1, 2, 3 and so on, without keys. A
-    place is its claim or the one it is a duplicate of, and 0 or its number as a duplicate. Older
-    claims that were not read are counted.
-    """
-
-    rows: Sequence[Row]
-    places: Sequence[Place]
-    left_out: int = 0
+# Texts read at once.
+_PART = 200
 
 
-def read_documents(
+def read_stored(
     database: Database, namespace: NamespaceRow, run: int | None = None, *, limit: int
-) -> Documents:
-    """The documents to decide on again: each as the newest run that stored or dropped it met it.
+) -> list[Row[Any]]:
+    """What to decide on again: each as the newest run that stored or dropped it met it.
 
-    A page counts once, however many of its items were dropped for its text. Of a duplicate, the
-    index stores neither its page sketch nor its listing page.
-
-    The newest so many claims, and as many duplicates; for a run, claims up to it, and its own
-    duplicates only.
+    The newest so many claims, and as many duplicates, in their order; for a run, claims up to it,
+    those of earlier runs first, and its own duplicates only. The place of what is kept of each is
+    `claim` and `number`, which is 0 for a claim. A page counts once, however many of its items were
+    dropped for its text. Of a duplicate, neither page sketch nor listing page is stored.
     """
-    conditions = claims_of(namespace)
+    of_claims = _newest(
+        schema.claims,
+        limit,
+        claim_columns.id.label("claim"),
+        literal(0).label("number"),
+        *(claim_columns.listing, claim_columns.page_sketch),
+    ).where(*claims_of(namespace))
+    of_drops = _newest(
+        schema.duplicates,
+        limit,
+        *(drop_columns.claim, drop_columns.id.label("number")),
+        literal(0).label("listing"),
+        null().label("page_sketch"),
+    ).where(*drops_of(namespace, run), drop_columns.action != SAME)
     if run is not None:
-        conditions.append(claim_columns.run <= run)
-    claims = read(database, _newest(schema.claims, _OF_VISIT, limit).where(*conditions))
-    of_drops = _newest(schema.duplicates, ["claim"], limit)
-    is_copy = drop_columns.action != SAME
-    drops = read(database, of_drops.where(*drops_of(namespace, run), is_copy))
-    total = read(database, select(func.count()).where(*conditions))[0][0]
-    found = [
-        (
-            _row(namespace, claim, **{name: getattr(claim, name) for name in _OF_VISIT}),
-            (claim.id, 0),
-        )
-        for claim in claims
-    ]
-    # What a run met of one identity is of one visit.
-    visits, seen = {(claim.run, claim.identity): claim.visit for claim in claims}, set()
-    for drop in reversed(drops):
-        page = (drop.run, drop.identity, drop.fingerprint)
-        if drop.compared_by == EXACT or page not in seen:
-            visit = visits.setdefault(page[:2], -drop.id)
-            found.append(
-                (_row(namespace, drop, token=-drop.id, visit=visit), (drop.claim, drop.id))
-            )
-        seen.add(page)
+        of_claims = of_claims.where(claim_columns.run <= run)
+    drops = {(row.identity, row.fingerprint): row for row in reversed(read(database, of_drops))}
+    found = [*read(database, of_claims), *drops.values()]
     newest: dict[int, int] = {}
-    for row, _ in found:
+    for row in found:
         newest[row.identity] = max(row.run, newest.get(row.identity, 0))
-    found = [one for one in found if one[0].run == newest[one[0].identity]]
     # The index decides on duplicates before the claims of the same transaction.
-    found.sort(key=lambda document: (document[0].created, document[1][1] == 0, document[1]))
-    return Documents(
-        [row._replace(id=number) for number, (row, _) in enumerate(found, 1)],
-        [place for _, place in found],
-        total - len(claims),
+    return sorted(
+        (row for row in found if row.run == newest[row.identity]),
+        key=lambda row: (row.run == run, row.created, row.number == 0, row.claim, row.number),
     )
 
 
-def _newest(table: Table, more: Iterable[str], limit: int) -> Select[Any]:
-    columns = (table.c[name] for name in ("id", *_COLUMNS, *more))
-    query = select(*columns, short_url(table).label("url"))
+def _newest(table: Table, limit: int, *more: Any) -> Select[Any]:
+    columns = (table.c[name] for name in _COLUMNS)
+    query = select(*columns, *more, short_url(table).label("url"))
     return query.order_by(table.c.id.desc()).limit(limit)
 
 
-def _row(namespace: NamespaceRow, stored: Any, **of_visit: Any) -> Row:
-    columns = {name: getattr(stored, name) for name in (*_COLUMNS, "url")}
-    return Row(namespace=namespace.id, seen=stored.created, state=CONFIRMED, **columns, **of_visit)
+def read_documents(
+    database: Database, namespace: NamespaceRow, rows: Sequence[Row[Any]], scheme: Scheme
+) -> Iterator[list[Document | None]]:
+    """The documents of stored rows, some at a time; None for one whose text is not kept."""
+    for start in range(0, len(rows), _PART):
+        part = rows[start : start + _PART]
+        kept = read_contents(database, namespace, [(row.claim, row.number) for row in part])
+        yield [_document(row, kept.get((row.claim, row.number), NOTHING), scheme) for row in part]
+
+
+def _document(row: Row[Any], content: Content, scheme: Scheme) -> Document | None:
+    if is_exact := row.compared_by == EXACT:
+        sketch = Sketch(int.from_bytes(row.fingerprint, "big"), 0, None)
+    else:
+        sketch = scheme.sketch(content.text or "")
+    if sketch.fingerprint is None:
+        return None
+    return Document(
+        sketch,
+        row.key,
+        row.url,
+        listing=row.listing,
+        text=content.text,
+        facts=None if row.facts is None else Facts(Facts.unpack(row.facts).records, _PAGE_FACTS),
+        page_sketch=row.page_sketch,
+        digest=row.digest,
+        exact=is_exact,
+    )

@@ -10,21 +10,21 @@ from loopback import prose
 from stored import changed
 
 from scrapy_simhash.cli import tune
-from scrapy_simhash.cli.tune import Replay, borderline, in_words
+from scrapy_simhash.cli.tune import borderline, in_words
+from scrapy_simhash.corpus.greedy import Decisions
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.rule import Met, Rule
-from scrapy_simhash.index.verdict import Duplicate, Row
+from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.simhash.measure import jaccard
 
 #: How many of 200 words differ from the original; from .95 down to .8.
 CHANGES = (3, 4, 5, 6, 7, 8, 9, 10)
 
 
-@pytest.fixture(params=[1 << 20, 0], ids=["texts kept", "texts gone"])
-def graded(request, tmp_path):
+@pytest.fixture
+def graded(tmp_path):
     """Originals on one site, and on another a copy of each; with how similar the two are."""
     path, true = tmp_path / "graded.db", {}
-    with Index(f"sqlite:///{path}", text_budget=request.param) as index:
+    with Index(f"sqlite:///{path}") as index:
         for words in CHANGES:
             texts = prose(words, 200), changed(prose(words, 200), words)
             for site, text in zip("ab", texts, strict=True):
@@ -36,16 +36,15 @@ def graded(request, tmp_path):
                 index.confirm(verdict)
             shingles = [index.scheme.sketch(text).shingles for text in texts]
             true[f"http://b.test/{words}"] = jaccard(*shingles)
-    return path, true, request.param > 0
+    return path, true
 
 
 def between(true, least, most):
     return sorted(similarity for similarity in true.values() if least <= similarity < most)
 
 
-@pytest.mark.parametrize("graded", [1 << 20], indirect=True)
 def test_each_level_counts_what_is_dropped_at_it(call, graded):
-    path, true, _ = graded
+    path, true = graded
     tuned = json.loads(call("tune", "--json", "--database", path)[1])
     for level in tuned["levels"]:
         dropped = len(between(true, float(level["threshold"]), 1.1))
@@ -56,7 +55,7 @@ def test_the_pairs_next_to_the_present_similarity_come_with_their_differences(
     call, graded, monkeypatch
 ):
     monkeypatch.setattr(tune, "_EXAMPLES", 9)
-    path, true, are_kept = graded
+    path, true = graded
     tuned = json.loads(call("tune", "--json", "--database", path)[1])
     above, below = tuned["borderline"]
     assert (above["dropped_at"], above["kept_at"]) == ("0.9", "0.95")
@@ -64,48 +63,43 @@ def test_the_pairs_next_to_the_present_similarity_come_with_their_differences(
     for step, is_below in ((above, False), (below, True)):
         found = [pair["similarity"] for pair in step["pairs"]]
         assert found == sorted(found, reverse=is_below)
-        if are_kept:
-            least, most = float(step["dropped_at"]), float(step["kept_at"])
-            assert sorted(found) == between(true, least, most)
+        least, most = float(step["dropped_at"]), float(step["kept_at"])
+        assert sorted(found) == pytest.approx(between(true, least, most), abs=1e-6)
     for pair in (*above["pairs"], *below["pairs"]):
         words = pair["url"].removeprefix("http://b.test/")
         assert pair["match"] == f"http://a.test/{words}"
-        assert pair["estimated"] is not are_kept
-        allowed = 0.1 if pair["estimated"] else 0
-        assert pair["similarity"] == pytest.approx(true[pair["url"]], abs=allowed)
-        if not are_kept:
-            assert pair["difference"] is None
-            continue
+        assert pair["similarity"] == pytest.approx(true[pair["url"]], abs=1e-6)
         assert len(pair["difference"]) >= int(words)
         added = {f"other{number}" for number in range(int(words))}
         assert added <= {*" ".join(change[2] for change in pair["difference"]).split()}
 
 
 def test_what_is_printed_begins_next_to_the_present_similarity(call, graded):
-    path, true, are_kept = graded
+    path, true = graded
     out = " ".join(call("tune", "--database", path)[1].split())
-    # Below .9, an estimate is not enough.
-    assert ("Dropped at 0.85, kept at 0.9:" in out) is are_kept
     assert "Dropped at 0.9, kept at 0.95:" in out
-    assert ("about 0." in out) is not are_kept
-    assert ("one of the texts is no longer kept" in out) is not are_kept
-    if are_kept:
-        # Rounded down: what is just below a threshold must not look equal to it.
-        nearest = between(true, 0.85, 0.9)[-1]
-        first = out.index("Dropped at 0.85")
-        assert out.index(f"{int(nearest * 1000) / 1000:.3f} http://b.test/") > first
-        assert "{+other" in out
+    # Rounded down: what is just below a threshold must not look equal to it.
+    nearest = between(true, 0.85, 0.9)[-1]
+    first = out.index("Dropped at 0.85, kept at 0.9:")
+    assert out.index(f"{int(nearest * 1000) / 1000:.3f} http://b.test/") > first
+    assert "{+other" in out
 
 
 def pairs(similarities, *, kept=True):
-    """The pairs of documents that the looser level drops as near-duplicates of the first."""
-    matches = {
-        number: Met(number, similarity, False, Row(id=1))
-        for number, similarity in enumerate(similarities, 1)
-    }
-    dropped, all_kept = np.full((2, len(matches) + 1), [[False], [kept]])
-    found = borderline(Replay(dropped, matches), Replay(all_kept, {}), Rule(30, 0.9))
-    return [number for number, _ in found]
+    """The documents that the looser level drops as near-duplicates of the first."""
+    count = len(similarities) + 1
+    looser, stricter = (
+        Decisions(
+            np.full(count, is_kept),
+            np.zeros(count, np.int64),
+            np.array([np.nan, *similarities], np.float32),
+            np.zeros(count, np.uint16),
+            [""],
+        )
+        for is_kept in (False, kept)
+    )
+    found = borderline(looser, stricter, 0.9, np.full(count, fill_value=True))
+    return [number for number, _, _ in found]
 
 
 def test_what_is_kept_since_its_match_is_dropped_is_no_pair():
@@ -122,5 +116,5 @@ def test_what_is_kept_since_its_match_is_dropped_is_no_pair():
     ],
 )
 def test_how_close_a_pair_is(setting, similarity, shown):
-    pair = {"similarity": similarity, "estimated": False, "distance": 7}
+    pair = {"similarity": similarity, "distance": 7}
     assert in_words(pair, setting) == shown

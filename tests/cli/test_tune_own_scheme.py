@@ -45,6 +45,6 @@ def test_a_scheme_that_does_not_say_its_width_is_tuned_by_distance(capsys, tmp_p
     out, err = capsys.readouterr()
     assert (ended.value.code, err) == (0, "")
     tuned = json.loads(out)
-    (present,) = (level for level in tuned["levels"] if level["is_present"])
-    assert (present["threshold"], present["limit"], present["kept"]) == ("2", 2, 2)
+    (present,) = (one for one in tuned["levels"] if one["threshold"] == tuned["present"])
+    assert (present["threshold"], present["kept"]) == ("2", 2)
     assert tuned["documents"] == 3

@@ -7,10 +7,11 @@ from loopback import prose
 from stored import fill
 
 from scrapy_simhash.db.values import EXACT, PAGE, TEXT
-from scrapy_simhash.history.documents import read_documents
+from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pairs import count_claims, read_newest, read_pairs
 from scrapy_simhash.history.query import NamespaceRow
+from scrapy_simhash.index.batch import how_compared
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.item.facts import Facts
@@ -97,35 +98,26 @@ def test_documents_have_what_decides_on_them(index) -> None:
     claim(index, 1, facts)
     exact = Document(Sketch(5, 1, None), "2", "http://a.test/2", exact=True)
     index.execute(claims=[exact])
-    found = read_documents(index.database, chosen(index), limit=9)
-    assert [row.id for row in found.rows] == [1, 2, 3]
-    assert [row.url[-1] for row in found.rows] == ["0", "1", "2"]
-    assert [row.compared_by for row in found.rows] == [PAGE, TEXT, EXACT]
-    assert [row.facts for row in found.rows] == [facts.packed(), facts.packed(), None]
-    assert (found.rows[0].visit, found.rows[0].page_sketch) == (7, b"rest")
-    assert found.rows[0].minhash == found.rows[1].minhash != b""
-    assert [duplicate > 0 for _, duplicate in found.places] == [False, True, False]
-
-
-def test_a_duplicate_of_its_own_identity_is_of_the_same_visit(index) -> None:
-    """Of another visit it would have been the same thing again."""
-    claim(index, 0, visit=7)
-    document = index.document(prose(1), key="0", visit=7)
-    (verdict,) = index.execute(claims=[document])
-    assert verdict.kind == "duplicate"
-    index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
-    found = read_documents(index.database, chosen(index), limit=9)
-    assert [row.visit for row in found.rows] == [7, 7]
+    rows = read_stored(index.database, chosen(index), limit=9)
+    assert [row.number > 0 for row in rows] == [False, True, False]
+    (found,) = read_documents(index.database, chosen(index), rows, index.scheme)
+    assert [document.url[-1] for document in found] == ["0", "1", "2"]
+    assert [how_compared(document) for document in found] == [PAGE, TEXT, EXACT]
+    assert [document.facts for document in found] == [facts, facts, None]
+    assert found[0].page_sketch == b"rest"
+    assert [document.sketch.fingerprint for document in found] == [
+        *(index.scheme.sketch(prose(1)).fingerprint for _ in range(2)),
+        5,
+    ]
 
 
 def test_what_was_claimed_together_comes_in_its_order(index) -> None:
     index.execute(claims=[index.document(prose(n), key=str(n), url=str(n)) for n in range(5)])
-    found = read_documents(index.database, chosen(index), limit=9)
-    assert [row.url for row in found.rows] == list("01234")
+    found = read_stored(index.database, chosen(index), limit=9)
+    assert [row.url for row in found] == list("01234")
 
 
-def test_older_claims_are_left_out_and_counted(index) -> None:
+def test_older_claims_are_left_out(index) -> None:
     index.execute(claims=[index.document(prose(n), key=str(n), url=str(n)) for n in range(5)])
-    found = read_documents(index.database, chosen(index), limit=2)
-    assert [row.url for row in found.rows] == ["3", "4"]
-    assert found.left_out == 3
+    found = read_stored(index.database, chosen(index), limit=2)
+    assert [row.url for row in found] == ["3", "4"]

@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.better import better_items
-from scrapy_simhash.history.documents import read_documents
+from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import read_items
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pages import read_page
@@ -70,7 +70,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
     known = {url: read_page(db, namespace, url, [0]) for url in (A, B, C)}
     owned = read_page(db, namespace, "", [identity_hash(key + A)])
     kept = read_newest(db, namespace, kept=True)
-    seen = read_documents(db, namespace, limit=9)
+    seen = read_stored(db, namespace, limit=9)
     better = better_items(db, namespace, criteria_of(["shortest-url"]))
     items = read_items(db, namespace, [number for number, _, _ in better])
     found = [(drop, kept) for (drop, *_), (_, _, kept) in zip(items, better, strict=True)]
@@ -87,7 +87,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
             for d in owned.duplicates
         ],
         "kept": [(pair.url, pair.original) for pair in kept],
-        "documents": [row.url for row in seen.rows],
+        "documents": [row.url for row in seen],
         "beside": [[claim.beside_url for claim in one.claims] for one in known.values()],
         "better": [(one.url, one.key.removeprefix(key), kept.url) for one, kept in found],
         "groups": [url for _, _, url in largest_groups(db, namespace)],

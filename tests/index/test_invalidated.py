@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.documents import read_documents
+from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
 from scrapy_simhash.history.pages import read_page
@@ -162,7 +162,7 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     assert largest_groups(db, namespace) == [(drop.claim, 1, None)]
     assert [(each.claims, each.orphans) for each in read_runs(db, namespace)] == [(0, 1)]
     assert count_claims(db, namespace, "created") == {}
-    assert len(read_documents(db, namespace, limit=10).rows) == 1, "the dropped one"
+    assert len(read_stored(db, namespace, limit=10)) == 1, "the dropped one"
     assert read_page(db, namespace, "http://a.test/1", []).claims == []
 
 
