@@ -182,15 +182,19 @@ def load_hash(hash: str | Mapping[Any, int] | FeatureHash, bits: int) -> tuple[s
     if isinstance(hash, Mapping):
         table = {feature: _fitting(feature, value, bits) for feature, value in hash.items()}
         return f"mapping:{digest(table)}", table.get
-    function: Any
-    function, name = _named(hash, bits) if isinstance(hash, str) else (hash, "")
+    allowed = f'{", ".join(HASHES)}, an import path "package.module:name", a function, a mapping'
+    function: Any = hash
+    if isinstance(hash, str) and hash in HASHES:
+        function = _named(hash, bits)
+    elif isinstance(hash, str):
+        if not is_import_path(hash):
+            raise ValueError(f"hash: there is no {hash!r}; allowed are {allowed}")
+        function = load_object("hash", hash)
     if not callable(function):
-        raise TypeError(
-            f"hash: {hash!r}; allowed are {', '.join(HASHES)}, an import path, a function or a "
-            "mapping"
-        )
+        raise TypeError(f"hash: {hash!r}; allowed are {allowed}")
+    name = hash if isinstance(hash, str) and hash in HASHES else import_path(function)
     mask = (1 << bits) - 1
-    return name or import_path(function), lambda feature: index(function(feature)) & mask
+    return name, lambda feature: index(function(feature)) & mask
 
 
 def with_secret(value: int, bits: int, secret: bytes) -> int:
@@ -204,14 +208,7 @@ def with_secret(value: int, bits: int, secret: bytes) -> int:
     return int.from_bytes(digest, "big") & (1 << bits) - 1
 
 
-def _named(name: str, bits: int) -> tuple[Any, str]:
-    if is_import_path(name):
-        return load_object("hash", name), ""
-    if name not in HASHES:
-        raise ValueError(
-            f"hash: there is no {name!r}; allowed are {', '.join(HASHES)}, an import path "
-            '"package.module:name", a function or a mapping'
-        )
+def _named(name: str, bits: int) -> Callable[[str], int]:
     function, width = HASHES[name]
     if bits > width:
         wide = [other for other, (_, width) in HASHES.items() if width >= bits]
@@ -220,7 +217,7 @@ def _named(name: str, bits: int) -> tuple[Any, str]:
         )
     if name == "xxh3" and importlib.util.find_spec("xxhash") is None:
         raise ValueError("hash: 'xxh3' needs the package xxhash: pip install xxhash")
-    return function, name
+    return function
 
 
 def _fitting(feature: Hashable, value: int, bits: int) -> int:

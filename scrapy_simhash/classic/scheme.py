@@ -6,18 +6,22 @@ its dictionary loaded, with the first text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from scrapy_simhash.classic.files import load_stop_words, load_user_dictionary
+from scrapy_simhash.classic import words as of_words
 from scrapy_simhash.classic.hashes import HASHES, FeatureHash, load_hash, with_secret
-from scrapy_simhash.classic.tokenizers import LEFT_OUT, Tagged, load_tokenizer
 from scrapy_simhash.classic.weights import load_weights
-from scrapy_simhash.simhash.majority import bit_sums, check_tie, signs
+from scrapy_simhash.simhash.majority import bit_sums, check_tie, check_weights, signs
+from scrapy_simhash.simhash.measure import distance
 from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +32,6 @@ class Extraction:
     left_out: list[str]  # the stop words among them
     weights: dict[str, float]  # in the order of the text
     keywords: dict[str, float]  # the heaviest first
-
-
-def _check_top(top: Any) -> None:
-    is_number = isinstance(top, int) and not isinstance(top, bool) and top >= 1
-    if not (is_number or top is None or top == "adaptive"):
-        raise ValueError(
-            f"top: {top!r}; allowed are a number from 1, 'adaptive' (one keyword for 120 bytes of "
-            "text, 5 to 200), or None for all"
-        )
 
 
 class Keywords:
@@ -70,13 +65,18 @@ class Keywords:
         """
         check_tie(tie)
         hash_id, self._hash = load_hash(hash, bits)
-        user_words, user_id = load_user_dictionary(user_dictionary)
-        cutter = load_tokenizer(tokenizer, user_words)
-        self._stop_words, stop_id = load_stop_words(stop_words)
+        user_words, user_id = of_words.load_user_dictionary(user_dictionary)
+        cutter = of_words.load_tokenizer(tokenizer, user_words)
+        self._stop_words, stop_id = of_words.load_stop_words(stop_words)
         self._weigh, weights_id = load_weights(weights, cutter, idf)
         needs_tags = weights in ("pos", "textrank")
         self._cut = cutter.tag if needs_tags and cutter.tag else cutter.cut
-        _check_top(top)
+        is_number = isinstance(top, int) and not isinstance(top, bool) and top >= 1
+        if not (is_number or top is None or top == "adaptive"):
+            raise ValueError(
+                f"top: {top!r}; allowed are a number from 1, 'adaptive' (one keyword for 120 bytes "
+                "of text, 5 to 200), or None for all"
+            )
         self._top = top
         self._tie = tie
         self.bits = bits
@@ -102,7 +102,7 @@ class Keywords:
     def extract(self, text: str) -> Extraction:
         """Find the keywords of a text."""
         words, left_out = list[str](), list[str]()
-        kept: list[Tagged] = []
+        kept: list[of_words.Tagged] = []
         for word, tag in self._cut(text):
             keep = word.isalnum() or any(map(str.isalnum, word))
             if keep:
@@ -110,7 +110,7 @@ class Keywords:
                 if word.lower() in self._stop_words:
                     left_out.append(word)
                     keep = False
-            kept.append((word, tag) if keep else LEFT_OUT)
+            kept.append((word, tag) if keep else of_words.LEFT_OUT)
         weights = self._weigh(kept)
         # The choice among equally heavy words must not depend on their order in the text.
         heaviest = sorted(weights.items(), key=lambda item: (-abs(item[1]), item[0]))
@@ -123,37 +123,79 @@ class Keywords:
     def sketch(self, text: str) -> Sketch:
         """Reduce a text to its fingerprint."""
         extraction = self.extract(text)
-        words, weights, hashes = self._hashed(extraction.keywords)
-        if not words:
-            return Sketch(None, 0, None)
-        sums = bit_sums(hashes, weights, self.bits)
+        features = _features(extraction.keywords, self._hash_of)
         # All words with a weight: five keywords of a long text tell more than five of a short one.
-        return Sketch(signs(sums, self._tie), len(extraction.weights), None)
+        size = len(extraction.weights) if features else 0
+        return Sketch(_fingerprint(features, self.bits, self._tie), size, None)
 
     def explain(self, text: str) -> Explanation:
         """The steps from a text to its fingerprint."""
         extraction = self.extract(text)
-        words, weights, hashes = self._hashed(extraction.keywords)
-        sums = bit_sums(hashes, weights, self.bits)
-        return Explanation(
-            self.id,
-            self.bits,
-            extraction.tokens,
-            extraction.left_out,
-            list(map(Feature, words, weights, hashes)),
-            sums[::-1].tolist(),
-            signs(sums, self._tie) if words else None,
-        )
+        features = _features(extraction.keywords, self._hash_of)
+        sums = _sums(features, self.bits)[::-1].tolist()
+        made = _fingerprint(features, self.bits, self._tie)
+        words, left_out = extraction.tokens, extraction.left_out
+        return Explanation(self.id, self.bits, words, left_out, features, sums, made)
 
-    def _hashed(self, keywords: Mapping[str, float]) -> tuple[list[str], list[float], list[int]]:
-        """The keywords that count, their weights and their hashes."""
-        words, weights, hashes = [], [], []
-        for word, weight in keywords.items():
-            value = self._hash(word)
-            if weight and value is not None:
-                if self._secret:
-                    value = with_secret(value, self.bits, self._secret)
-                words.append(word)
-                weights.append(weight)
-                hashes.append(value)
-        return words, weights, hashes
+    def _hash_of(self, word: str) -> int | None:
+        value = self._hash(word)
+        if value is None or not self._secret:
+            return value
+        return with_secret(value, self.bits, self._secret)
+
+
+def fingerprint_features(
+    features: Mapping[Any, float],
+    *,
+    hash: str | Mapping[Any, int] | FeatureHash = "fnv1a",  # noqa: A002
+    bits: int = 64,
+    tie: str = ">",
+) -> int | None:
+    """The fingerprint of weighted features: SimHash as the literature describes it.
+
+    Every feature is hashed; its weight is added for each bit of the hash that is 1 and subtracted
+    for each that is 0; the signs of the sums are the fingerprint: the side of `bits` random
+    hyperplanes on which the vector of the features lies.
+
+    Args:
+        features: A real weight for each feature: a word, or an argument of the mapping or function
+            given as `hash`.
+        hash: See `scrapy_simhash.classic.hashes.load_hash`.
+        bits: The width of the fingerprint, 1 to 160.
+        tie: The rule for a sum of 0: ">" makes it a 0, ">=" a 1.
+
+    Returns:
+        An unsigned integer, or None if no feature counts.
+    """
+    _, function = load_hash(hash, bits)
+    check_tie(tie)
+    check_weights(features)
+    if isinstance(hash, str) and hash in HASHES:
+        for feature in features:
+            if not isinstance(feature, str):
+                raise TypeError(
+                    f"features: {feature!r} is no string, which the hash {hash!r} takes"
+                )
+    return _fingerprint(_features(features, function), bits, tie)
+
+
+def _features(weights: Mapping[Any, float], function: FeatureHash) -> list[Feature]:
+    """The features that count, with their hashes."""
+    return [
+        Feature(name, weight, value)
+        for name, weight in weights.items()
+        if weight and (value := function(name)) is not None
+    ]
+
+
+def _sums(features: Sequence[Feature], bits: int) -> NDArray[np.float64]:
+    return bit_sums([one.hash for one in features], [one.weight for one in features], bits)
+
+
+def _fingerprint(features: Sequence[Feature], bits: int, tie: str) -> int | None:
+    return signs(_sums(features, bits), tie) if features else None
+
+
+def within(a: int, b: int, n: int = 3) -> bool:
+    """Whether two fingerprints differ in at most `n` bits, as `isEqual` of the literature tells."""
+    return distance(a, b) <= n

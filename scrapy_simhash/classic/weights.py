@@ -9,8 +9,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from scrapy_simhash.classic.files import file_digest, read_file, read_lines
-from scrapy_simhash.classic.tokenizers import Tagged, Tokenizer, jieba_directory
+from scrapy_simhash.classic.words import (
+    Tagged,
+    Tokenizer,
+    file_digest,
+    jieba_directory,
+    read_file,
+    read_lines,
+)
 from scrapy_simhash.loading import digest
 from scrapy_simhash.simhash.majority import check_weights
 from scrapy_simhash.visible import shortened

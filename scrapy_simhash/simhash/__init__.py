@@ -25,4 +25,4 @@ def __getattr__(name: str) -> Any:
     """Import functions of the classic pipeline on first use."""
     if name not in {"fingerprint_features", "within"}:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("scrapy_simhash.classic.features"), name)
+    return getattr(import_module("scrapy_simhash.classic.scheme"), name)

@@ -19,11 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.classic.features import fingerprint_features, within
 from scrapy_simhash.classic.hashes import HASHES, fnv1a, load_hash
-from scrapy_simhash.classic.scheme import Keywords
-from scrapy_simhash.classic.tokenizers import TOKENIZERS
+from scrapy_simhash.classic.scheme import Keywords, fingerprint_features, within
 from scrapy_simhash.classic.weights import WEIGHTS
+from scrapy_simhash.classic.words import TOKENIZERS
 from scrapy_simhash.simhash.majority import bit_sums
 from scrapy_simhash.simhash.measure import distance, limits, similarity
 from scrapy_simhash.simhash.scheme import load_scheme

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.classic.features import within
+from scrapy_simhash.classic.scheme import within
 from scrapy_simhash.simhash.majority import majority
 from scrapy_simhash.simhash.measure import (
     distance,

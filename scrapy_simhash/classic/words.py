@@ -1,16 +1,16 @@
-"""Ways to cut a text into words: jieba, rjieba, tokens, characters, functions."""
+"""How a text becomes words: jieba, rjieba, tokens, characters, functions; lists and files of words.
+
+A digest of the content of each file is part of the id of a scheme.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-import logging
 import os
 import re
-import stat
-import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from codecs import BOM_UTF8
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -18,9 +18,103 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from scrapy_simhash.classic.files import UserWord, file_digest
 from scrapy_simhash.features.tokens import tokens
-from scrapy_simhash.loading import import_path, is_import_path, load_object
+from scrapy_simhash.loading import digest, import_path, is_import_path, load_object
+from scrapy_simhash.visible import shortened
+
+#: A word of the user's dictionary, its frequency and its part of speech.
+UserWord = tuple[str, int | None, str | None]
+
+# Bytes; the largest known files have a tenth of it.
+_MOST = 256 << 20
+
+
+def read_file(option: str, path: str | os.PathLike[str]) -> bytes:
+    """The content of a file that an option names."""
+    try:
+        # A named pipe would block.
+        if Path(path).exists() and not Path(path).is_file():
+            raise ValueError(f"{option}: {os.fspath(path)!r} is no file")
+        with Path(path).open("rb") as stream:
+            content = stream.read(_MOST + 1)
+    except OSError as error:
+        raise ValueError(f"{option}: cannot read {os.fspath(path)!r}: {error.strerror}") from error
+    if len(content) > _MOST:
+        raise ValueError(f"{option}: {os.fspath(path)!r} has more than 256 MiB")
+    return content
+
+
+def read_lines(option: str, path: str | os.PathLike[str], content: bytes) -> list[tuple[str, str]]:
+    """The lines of a file that are not blank, stripped, each with its place."""
+    lines = []
+    for number, line in enumerate(content.removeprefix(BOM_UTF8).splitlines(), 1):
+        place = f"{os.fspath(path)}, line {number}"
+        try:
+            text = line.decode().strip()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{option}: {place} is not UTF-8: {error}") from error
+        if text:
+            lines.append((place, text))
+    return lines
+
+
+@cache
+def file_digest(path: Path) -> str:
+    """A short hash of the content of a file, read once."""
+    return digest(path.read_bytes())
+
+
+def load_stop_words(given: Any) -> tuple[frozenset[str], str]:
+    """Stop words in lower case, and their name in the id of a scheme."""
+    if given is None:
+        return frozenset(), "none"
+    name = ""
+    if given == "default":
+        given, name = Path(__file__).with_name("stop_words.txt"), "default:"
+    if isinstance(given, (str, os.PathLike)):
+        lines = read_lines("stop_words", given, read_file("stop_words", given))
+        words = frozenset(line.lower() for _, line in lines if not line.startswith("#"))
+    else:
+        words = frozenset(word.lower() for word in _strings("stop_words", given))
+    return words, name + digest(words) if words else "none"
+
+
+def _strings(option: str, given: Any) -> list[str]:
+    if not isinstance(given, Collection) or isinstance(given, (bytes, Mapping)):
+        raise TypeError(
+            f"{option}: {given!r}; allowed are the path of a file, a list of words, None"
+        )
+    for word in given:
+        if not isinstance(word, str) or not word.strip():
+            raise TypeError(f"{option}: {word!r} is no word")
+    return list(given)
+
+
+def load_user_dictionary(given: Any) -> tuple[list[UserWord], str]:
+    """Read a dictionary in jieba's format: a word and, if known, its frequency and its tag."""
+    if given is None:
+        return [], "none"
+    if isinstance(given, (str, os.PathLike)):
+        lines = read_lines("user_dictionary", given, read_file("user_dictionary", given))
+    else:
+        lines = [
+            (f"word {n}", word) for n, word in enumerate(_strings("user_dictionary", given), 1)
+        ]
+    words = [_user_word(place, line) for place, line in lines]
+    return words, digest(words) if words else "none"
+
+
+def _user_word(place: str, line: str) -> UserWord:
+    word, *rest = line.split()
+    frequency = int(rest.pop(0)) if rest and rest[0].isdecimal() and len(rest[0]) < 16 else None
+    tag = rest.pop(0) if rest else None
+    if rest or (tag is not None and tag.isdecimal()):
+        raise ValueError(
+            f"user_dictionary: {place}: {shortened(line)!r} is not a word, a frequency of up to 15 "
+            "digits and a part of speech"
+        )
+    return word, frequency, tag
+
 
 #: A word and its part of speech, "" if not needed.
 Tagged = tuple[str, str]
@@ -55,7 +149,7 @@ def jieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
         return ((word, "") for word in _jieba_cutter(words).cut(text, HMM=hmm))
 
     def tag(text: str, hmm: bool) -> Iterator[Tagged]:
-        tagger = _jieba_tagger(words)  # first: it imports jieba without warnings
+        tagger = _jieba_tagger(words)
         return map(tuple, tagger.cut(text, HMM=hmm and not _is_mostly_rare(text)))
 
     name = f"jieba/{version('jieba')}/{file_digest(jieba_directory() / 'dict.txt')}"
@@ -64,19 +158,21 @@ def jieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
 
 def rjieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
     """rjieba, with words of the user; it cuts as jieba does."""
-    if importlib.util.find_spec("rjieba") is None:
+    try:
+        import rjieba  # noqa: PLC0415  (an optional dependency)
+    except ImportError as error:
         raise ValueError(
             "tokenizer: 'rjieba' is not installed: pip install rjieba, or take 'jieba', which is "
             "slower"
-        )
-    words = tuple(user_words)
+        ) from error
+    cutter = rjieba.Jieba()
+    for word in user_words:
+        cutter.add_word(*word)
 
     def cut(text: str, hmm: bool) -> Iterator[Tagged]:
-        cutter = _rjieba_cutter(words)
         return _split_as_jieba(cutter, ((word, "") for word in cutter.cut(text, hmm)))
 
     def tag(text: str, hmm: bool) -> Iterator[Tagged]:
-        cutter = _rjieba_cutter(words)
         return _split_as_jieba(cutter, cutter.tag(text, hmm))
 
     return Tokenizer(f"rjieba/{version('rjieba')}", _in_parts(cut), _in_parts(tag), shortest=2)
@@ -119,88 +215,35 @@ def _is_mostly_rare(text: str) -> bool:
 
     Each of them takes 10 ms.
     """
-    from jieba.posseg import char_state_tab_P  # noqa: PLC0415  (slow)
-
-    rare = (one for one in text if "\u4e00" <= one <= "\u9fd5" and one not in char_state_tab_P)
+    known = _quietly_imported("jieba.posseg").char_state_tab_P
+    rare = (one for one in text if "\u4e00" <= one <= "\u9fd5" and one not in known)
     return sum(1 for _ in islice(rare, _RARE + 1)) > _RARE
-
-
-@cache
-def _rjieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
-    """A cutter of rjieba with these words in its dictionary."""
-    import rjieba  # noqa: PLC0415  (an optional dependency)
-
-    cutter = rjieba.Jieba()
-    for word in user_words:
-        cutter.add_word(*word)
-    return cutter
 
 
 @cache
 def _jieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
     """A tokenizer apart from jieba's global one, which other code may use."""
-    with _quiet_jieba() as jieba, _jieba_cache() as directory:
-        tokenizer = jieba.Tokenizer()
-        tokenizer.tmp_dir = str(directory)
-        tokenizer.cache_file = f"jieba-{file_digest(jieba_directory() / 'dict.txt')}.cache"
-        tokenizer.initialize()
-        for word in user_words:
-            tokenizer.add_word(*word)
+    tokenizer = _quietly_imported("jieba").Tokenizer()
+    # Not `initialize`, which logs, and trusts a file that anybody may have put into the directory
+    # of temporary files. It reads that no faster.
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    for word in user_words:
+        tokenizer.add_word(*word)
     return tokenizer
 
 
 @cache
 def _jieba_tagger(user_words: tuple[UserWord, ...]) -> Any:
     """As `_jieba_cutter`, with parts of speech."""
-    tokenizer = _jieba_cutter(user_words)
-    with _quiet_jieba():
-        from jieba.posseg import POSTokenizer  # noqa: PLC0415
-
-        return POSTokenizer(tokenizer)
+    return _quietly_imported("jieba.posseg").POSTokenizer(_jieba_cutter(user_words))
 
 
-@contextmanager
-def _quiet_jieba() -> Iterator[Any]:
-    """Import jieba without its deprecation warnings, and silence its log."""
+def _quietly_imported(name: str) -> Any:
+    """jieba, which is slow to import and not needed before the first text, without its warnings."""
     with warnings.catch_warnings():
-        for category in (DeprecationWarning, SyntaxWarning, UserWarning):
-            warnings.simplefilter("ignore", category)
-        import jieba  # noqa: PLC0415  (slow, and not needed before the first text)
-
-        logger = logging.getLogger("jieba")
-        level = logger.level
-        logger.setLevel(logging.CRITICAL + 1)
-        try:
-            yield jieba
-        finally:
-            logger.setLevel(level)
-
-
-@contextmanager
-def _jieba_cache() -> Iterator[Path]:
-    """A directory for jieba's compiled dictionary that no other user can write to.
-
-    jieba trusts the file in it. Without such a directory, a temporary one is used each time.
-    """
-    try:
-        base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-        directory = (Path(base) if base else Path.home() / ".cache") / "scrapy-simhash"
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        private = _is_private(directory)
-    except (OSError, RuntimeError):  # no home, or one that cannot be written to
-        private = False
-    if private:
-        yield directory
-        return
-    with tempfile.TemporaryDirectory(prefix="scrapy-simhash-") as temporary:
-        yield Path(temporary)
-
-
-def _is_private(directory: Path) -> bool:
-    status = directory.lstat()
-    own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-    others = hasattr(os, "getuid") and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return own and not others and stat.S_ISDIR(status.st_mode) and os.access(directory, os.W_OK)
+        warnings.simplefilter("ignore")
+        return importlib.import_module(name)
 
 
 TOKENIZERS = ("jieba", "rjieba", "words", "characters")
