@@ -6,7 +6,6 @@ the :class:`Index` below.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch, SchemeMismatch, SettingError
@@ -66,6 +65,11 @@ def __getattr__(name: str) -> Any:
     """Import a public name on first use: every `scrapy` command imports this package."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'exceptions')}"), name)
+    from scrapy_simhash.loading import import_large  # noqa: PLC0415
+
+    home = _HOMES.get(name, "exceptions")
+    # Others may import the index in the middle of their work.
+    module = import_large(f"{__name__}.{home}", is_start=home.startswith("crawl."))
+    value = getattr(module, name)
     globals()[name] = value
     return value

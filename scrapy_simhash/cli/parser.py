@@ -12,9 +12,10 @@ from argparse import (
     _SubParsersAction,
 )
 from collections.abc import Iterable
-from importlib import import_module
 from keyword import iskeyword
 from typing import Any
+
+from scrapy_simhash.loading import import_large
 
 #: The commands by what they are for, each in the file of its name.
 GROUPS = {
@@ -131,4 +132,4 @@ def module_of(command: str) -> Any:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # "try" can't be the name of a module.
     name = f"{command}_" if iskeyword(command) else command
-    return import_module(f"scrapy_simhash.cli.{name}")
+    return import_large(f"scrapy_simhash.cli.{name}", is_start=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
@@ -61,8 +62,6 @@ def _figures(database: Database, namespace: NamespaceRow) -> dict[str, Any]:
 
 
 def _print_namespace(figures: Mapping[str, Any]) -> None:
-    from jinja2.filters import do_filesizeformat  # noqa: PLC0415  (slow)
-
     growth = [
         f"{days} {plural(days, 'day')}: {figures[f'claims_last_{days}_days']:,}" for days in _DAYS
     ]
@@ -70,8 +69,8 @@ def _print_namespace(figures: Mapping[str, Any]) -> None:
         "stored items": f"{figures['size']:,}",
         "scheme": shortened(figures["scheme"]),
         "keys": shortened(figures["plan"]),
-        "stored texts": do_filesizeformat(figures["text_bytes"], binary=True),
-        "quarantined items": do_filesizeformat(figures["item_bytes"], binary=True),
+        "stored texts": decimal(figures["text_bytes"]),
+        "quarantined items": decimal(figures["item_bytes"]),
         "since (UTC)": format_time(figures["created"]),
         "new in the last": ", ".join(growth),
     }

@@ -226,8 +226,6 @@ class CrawlEnd:
         # Slow to import, and few crawls need it.
         from scrapy_simhash.history.advice import advise  # noqa: PLC0415
         from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
-        from scrapy_simhash.report.html import write_report  # noqa: PLC0415
-        from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415
 
         settings, name = self.settings, self._namespace
         database = settings.open_database()
@@ -235,6 +233,9 @@ class CrawlEnd:
             for advice in advise(database, choose_namespace(database, name), run):
                 logger.info("To drop more: %s", advice)
             if settings.report is not None:
+                from scrapy_simhash.report.html import write_report  # noqa: PLC0415  (as above)
+                from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415
+
                 limit, similarity = settings.rule.limit, settings.rule.similarity
                 write_report(read_subject(database, name, run, limit, similarity), settings.report)
                 logger.info("The report is in %s", settings.report)

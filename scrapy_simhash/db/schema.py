@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
+    VARBINARY,
     BigInteger,
     Boolean,
     Column,
@@ -25,7 +26,6 @@ from sqlalchemy import (
     Text,
     func,
 )
-from sqlalchemy.dialects import mysql
 
 #: The version of these tables, to be raised with every change. Others are refused.
 VERSION = 10
@@ -50,16 +50,18 @@ _MYSQL: dict[str, Any] = {
 
 
 def _bytes(length: int) -> LargeBinary:
-    return LargeBinary(length).with_variant(mysql.VARBINARY(length), "mysql", "mariadb")
+    return LargeBinary(length).with_variant(VARBINARY(length), "mysql", "mariadb")
 
 
 # Up to 160 bits, big-endian, of one width for each scheme. As bytes they have no sign bit to lose.
 _Fingerprint = _bytes(20)
 _Digest = _bytes(16)
-_Blob = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
+# Larger than the type before, MariaDB makes it LONGBLOB or LONGTEXT.
+_LONG = 1 << 24
+_Blob = LargeBinary().with_variant(LargeBinary(_LONG), "mysql", "mariadb")
 # 256 bytes, or 260.
 _Sketch = _bytes(260)
-_LongText = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+_LongText = Text().with_variant(Text(_LONG), "mysql", "mariadb")
 
 meta = Table(
     "simhash_meta",

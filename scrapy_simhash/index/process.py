@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import time
 import uuid
 from contextlib import suppress
 from pathlib import Path
-
-import psutil
 
 # The names that this process has registered and not unregistered.
 _registered: set[str] = set()
@@ -31,10 +30,13 @@ def host_id() -> str:
 def register() -> str:
     """A name for an activity of this process, which ends with the process at the latest.
 
-    It consists of the process number, its start time (numbers are reused), and a random part (a
-    process may have several activities).
+    It consists of the process number, the time (numbers are reused), and a random part (a process
+    may have several activities).
     """
-    name = f"{os.getpid()} {_started(psutil.Process()):.2f} {secrets.token_hex(8)}"
+    # Linux counts the start of a process from the boot: the clock may be set.
+    is_linux = hasattr(time, "CLOCK_BOOTTIME")
+    now = time.clock_gettime(time.CLOCK_BOOTTIME) if is_linux else time.time()
+    name = f"{os.getpid()} {now:.2f} {secrets.token_hex(8)}"
     _registered.add(name)
     return name
 
@@ -46,21 +48,18 @@ def unregister(name: str) -> None:
 
 def is_alive(name: str) -> bool:
     """Whether an activity that was registered on this system has not ended."""
+    import psutil  # noqa: PLC0415  (slow, and only needed if there are others)
+
     number, _, rest = name.partition(" ")
-    started = rest.partition(" ")[0]
     try:
         found = psutil.Process(int(number))
+        started = found.create_time() - (psutil.boot_time() if psutil.LINUX else 0)
         # A zombie is dead; its parent has not waited for it yet.
         is_zombie = found.status() == psutil.STATUS_ZOMBIE
-        lives = not is_zombie and abs(_started(found) - float(started)) < 1
+        # One that started later has got the number of the one that was registered.
+        lives = not is_zombie and started < float(rest.partition(" ")[0]) + 1
     except (psutil.NoSuchProcess, ValueError):
         return False
     except psutil.AccessDenied:
         return True
     return lives and (found.pid != os.getpid() or name in _registered)
-
-
-def _started(process: psutil.Process) -> float:
-    started = process.create_time()
-    # Linux counts it from the boot time, which moves when the clock is set.
-    return started - psutil.boot_time() if psutil.LINUX else started

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rapidfuzz.distance import LCSseq
-
 #: Characters compared of each text: the time is the product of both lengths.
 LONGEST = 20_000
 
@@ -28,6 +26,8 @@ def difference(first: str, second: str) -> list[Change]:
 
     White space between words is not compared. Both texts should be cut to `LONGEST`.
     """
+    from rapidfuzz.distance import LCSseq  # noqa: PLC0415  (slow)
+
     old, new = _TOKEN.findall(first), _TOKEN.findall(second)
     steps = LCSseq.opcodes([token.rstrip() for token in old], [token.rstrip() for token in new])
     changes: list[Change] = []
