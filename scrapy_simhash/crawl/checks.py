@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
@@ -144,10 +145,7 @@ def report_file(given: Any) -> Path | None:
     if not isinstance(given, str | PathLike):
         raise ValueError("must be the path of a file")  # noqa: TRY004 - as in all checks
     path = Path(given)
-    try:
-        exists = path.parent.is_dir()
-    except OSError:  # a name that is too long, a link that leads to itself
-        exists = False
-    if not exists:
+    # Unlike the method, false for a name that is too long, or a link that leads to itself.
+    if not os.path.isdir(path.parent):  # noqa: PTH112
         raise ValueError(f"there is no folder {shortened(str(path.parent))!r} for the report")
     return path

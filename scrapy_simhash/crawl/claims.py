@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from scrapy_simhash.crawl.errors import ErrorPolicy
 from scrapy_simhash.crawl.settings import Settings
@@ -20,19 +21,17 @@ logger = logging.getLogger(__name__)
 _STALLED = 120.0
 
 
+@dataclass(eq=False)
 class Claims:
     """The open claims of a crawl."""
 
-    def __init__(
-        self, worker: Worker, settings: Settings, stats: CrawlStats, errors: ErrorPolicy
-    ) -> None:
-        self._worker = worker
-        self._settings = settings
-        self._stats = stats
-        self._errors = errors
-        self._open: dict[tuple[str, int], Subject] = {}
-        self._last_outcome = 0.0
-        self._has_warned = False
+    worker: Worker
+    settings: Settings
+    stats: CrawlStats
+    errors: ErrorPolicy
+    _open: dict[tuple[str, int], Subject] = field(default_factory=dict)
+    _last_outcome: float = 0.0
+    _has_warned: bool = False
 
     async def claim(self, subject: Subject, document: Document) -> Verdict:
         """The final verdict on a document.
@@ -46,8 +45,8 @@ class Claims:
         namespace = subject.page.namespace
         asked_again: int | None = None
         while True:
-            verdict = await self._worker.claim(namespace, document)
-            self._errors.note_answer()
+            verdict = await self.worker.claim(namespace, document)
+            self.errors.note_answer()
             if verdict.claim is not None:
                 self._open[namespace, verdict.claim.id] = subject
                 return verdict
@@ -55,17 +54,18 @@ class Claims:
             if match is None or not self._depends_on_match(verdict):
                 return verdict
             # An unchanged item that was found again may be dropped by a later pipeline, too.
-            original = self._open.get((namespace, match.claim))
-            if original is None and not match.pending:
-                return verdict
-            if original is not None:
+            if original := self._open.get((namespace, match.claim)):
                 is_stored = await self._wait_for(original)
                 if is_stored is None:
                     return Verdict("failed_open")
                 if is_stored:
                     return verdict
                 # This one takes its place.
-            elif match.run == self._worker.figures.run and match.claim != asked_again:
+            elif (
+                match.pending
+                and match.run == self.worker.figures.run
+                and match.claim != asked_again
+            ):
                 asked_again = match.claim
             else:
                 return verdict
@@ -75,26 +75,22 @@ class Claims:
 
         A copy that carries its group would name one without any other member.
         """
-        names_group = verdict.kind == "duplicate" and self._settings.group_field is not None
-        return names_group or self._settings.leaves_out(verdict)
+        names_group = verdict.kind == "duplicate" and self.settings.group_field is not None
+        return names_group or self.settings.leaves_out(verdict)
 
     async def foresee(self, namespace: str, document: Document) -> Verdict:
         """The verdict that a page would get, without a claim."""
-        verdict = await self._worker.foresee(namespace, document)
-        self._errors.note_answer()
-        match = verdict.match
-        if match is None:
+        verdict = await self.worker.foresee(namespace, document)
+        self.errors.note_answer()
+        if (match := verdict.match) is None:
             return verdict
         original = self._open.get((namespace, match.claim))
-        if original is None and not match.pending:
-            return verdict
-        if original is not None and await self._wait_for(original):
-            return verdict
-        return Verdict("unique")
+        is_stored = await self._wait_for(original) if original else not match.pending
+        return verdict if is_stored else Verdict("unique")
 
     async def _wait_for(self, original: Subject) -> bool | None:
         """Whether an item in flight is stored in the end; None if the pipelines stall."""
-        self._stats.count("in_flight_waits")
+        self.stats.count("in_flight_waits")
         started = time.monotonic()
         while True:
             remaining = max(started, self._last_outcome) + _STALLED - time.monotonic()
@@ -114,20 +110,19 @@ class Claims:
     def settle(self, subject: Subject, stored: bool) -> None:
         """Confirm or release the claim of a subject, if it has one."""
         self._last_outcome = time.monotonic()
-        verdict = subject.verdict
+        verdict, namespace = subject.verdict, subject.page.namespace
         if verdict is None or (claim := verdict.claim) is None:
             return
-        namespace = subject.page.namespace
         # A new file of the database gives the numbers again.
         if self._open.get((namespace, claim.id)) is subject:
             del self._open[namespace, claim.id]
         is_known = claim.before is not None
         if not stored:
-            self._worker.release(namespace, claim)
+            self.worker.release(namespace, claim)
         elif not is_known:
-            self._worker.confirm(namespace, claim)
+            self.worker.confirm(namespace, claim)
         if not is_known:
-            self._stats.count_outcome(verdict, stored=stored)
+            self.stats.count_outcome(verdict, stored=stored)
 
     def open_count(self) -> int:
         """How many unique items have no outcome yet."""

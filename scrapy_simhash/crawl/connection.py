@@ -38,6 +38,16 @@ from scrapy_simhash.index.verdict import Claim
 
 logger = logging.getLogger(__name__)
 
+#: What the index counts, with the name of the field of its counts.
+_COUNTED = {
+    "index/candidates": "candidates",
+    "index/hot_keys": "hot_keys",
+    "index/exact_only": "exact_only",
+    "index/texts_pushed_out": "texts",
+    "quarantine/pushed_out": "items",
+    "quarantine/orphans_pushed_out": "orphans",
+}
+
 
 @dataclass(slots=True)
 class Figures:
@@ -48,11 +58,9 @@ class Figures:
     seconds_max: float = 0.0
     run: int | None = None
     secret: bytes | None = field(default=None, repr=False)
-    recovered: int = 0
-    orphans: int = 0
     removed: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)  # by the name of a stat
     liveness: Liveness = field(default_factory=Liveness)
 
 
@@ -177,17 +185,18 @@ class CrawlDatabase:
 
     def count(self, figures: Figures) -> None:
         """Count what this run has done, and what its namespaces hold."""
-        figures.recovered = self._recovered + self.run.recovery.claims
         figures.sizes = {namespace: len(index) for namespace, index in self._indexes.items()}
         counts = Counter[str]()
         for index in self._indexes.values():
-            counts.update(asdict(index.lookup.counts))
-        figures.counts = counts
+            found = asdict(index.lookup.counts)
+            counts.update({name: found[field] for name, field in _COUNTED.items()})
         row = schema.duplicates.c
         # Those that were only reported are stored.
         orphans = (row.run == self.run.id, row.action != "report", is_orphan())
         count = select(func.count()).select_from(schema.duplicates).where(*orphans)
-        figures.orphans = self._database.read(lambda connection: connection.scalar(count)) or 0
+        counts["orphans"] = self._database.read(lambda connection: connection.scalar(count)) or 0
+        counts["claims/recovered"] = self._recovered + self.run.recovery.claims
+        figures.counts = counts
 
     def close_run(self, *, settled: bool, gone: Collection[int] = (), **more: Any) -> int:
         """Close the run, delete what it has replaced, and find what is gone; returns how many.

@@ -78,7 +78,7 @@ class Deduplicator:
             (feeds.spider_opened, signals.spider_opened),
             (feeds.slot_closed, signals.feed_slot_closed),
             (feeds.exporter_closed, signals.feed_exporter_closed),
-            (self._unused.spider_closed, signals.spider_closed),
+            (self._unused.report, signals.spider_closed),
             (self._end.spider_closed, signals.spider_closed),
             (self._end.engine_stopped, signals.engine_stopped),
         ):

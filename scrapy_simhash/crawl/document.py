@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
@@ -59,33 +59,31 @@ class _Text:
     page_sketch: bytes | None = None
 
 
+@dataclass(eq=False)
 class DocumentMaker:
     """Makes the documents of a crawl; `ask_secret` returns the secret of the database."""
 
-    def __init__(
-        self, settings: Settings, stats: CrawlStats, ask_secret: Callable[[], bytes]
-    ) -> None:
-        self._settings = settings
-        self._stats = stats
-        self._ask_secret = ask_secret
-        self._since = time.time()
-        # Of each host: items with a text of their own, those looked at, and the loose cuts.
-        self._cuts: dict[str, list[int]] = {}
+    settings: Settings
+    stats: CrawlStats
+    ask_secret: Callable[[], bytes]
+    _since: float = field(default_factory=time.time)
+    # Of each host: items with a text of their own, those looked at, and the loose cuts.
+    _cuts: dict[str, list[int]] = field(default_factory=dict)
 
     @cached_property
     def _secret(self) -> bytes:
-        return self._ask_secret()
+        return self.ask_secret()
 
     @cached_property
     def _scheme(self) -> Scheme:
-        return keyed(self._settings.scheme, self._secret)
+        return keyed(self.settings.scheme, self._secret)
 
     def of_item(self, subject: Subject, item: Any) -> Document | Reason:
         """The document of an item, or why it has none; IndexUnavailable without the secret."""
         page = subject.page
         if reason := _left_out(page):
             return reason
-        with self._stats.spent("text_seconds"):
+        with self.stats.spent("text_seconds"):
             says = self._page_text(page)
             content = self._read(item, page, says)
             found = self._text(subject, content, says)
@@ -119,7 +117,7 @@ class DocumentMaker:
         Not in the database's thread: zlib releases the GIL, and while the event loop is busy
         re-acquiring it can take 5 ms.
         """
-        settings = self._settings
+        settings = self.settings
         if settings.values and facts is not None:
             document.values = {name: short(value) for name, value in facts.shown.items()}
         if settings.text_budget and (document.text or document.values):
@@ -129,17 +127,17 @@ class DocumentMaker:
         """The document of a page whose items are not known yet, or why it has none."""
         if reason := _left_out(page):
             return reason
-        with self._stats.spent("text_seconds"):
+        with self.stats.spent("text_seconds"):
             says = self._page_text(page)
             content = says.content
             found = content if isinstance(content, str) else _main_text(content, says.facts)
         return found if isinstance(found, str) else self._by_text(page.key, page, found, page.visit)
 
     def _page_text(self, page: Page) -> PageText:
-        return PageText(page, self._settings, self._secret, lambda: (self._since, time.time()))
+        return PageText(page, self.settings, self._secret, self._since)
 
     def _read(self, item: Any, page: Page, says: PageText) -> ItemContent:
-        settings = self._settings
+        settings = self.settings
         return read_item(
             item,
             fields=None if settings.fields is None else settings.fields.of(item),
@@ -157,7 +155,7 @@ class DocumentMaker:
         self, subject: Subject, content: ItemContent, says: PageText
     ) -> _Text | Reason | None:
         """The text that stands for an item, or why there is none; None to compare all of it."""
-        page, settings = subject.page, self._settings
+        page, settings = subject.page, self.settings
         compare = page.compare or settings.compare
         has_page = settings.fields is None and page.response is not None
         is_auto = compare == "auto" and subject.is_alone
@@ -211,13 +209,13 @@ class DocumentMaker:
         If there is a reason why it has no text, only with its own past.
         """
         if reason is None:
-            self._stats.count_text(0)
-        if content.digest is None or self._settings.scheme.bits < _DIGEST_BITS:
+            self.stats.count_text(0)
+        if content.digest is None or self.settings.scheme.bits < _DIGEST_BITS:
             return reason or "unreadable"
         if content.is_empty and not content.names_page:
             return reason or "no_text"
         digest = cast("bytes", digest_on(content, subject.page.url))
-        bits = min(self._settings.scheme.bits, 8 * len(digest))
+        bits = min(self.settings.scheme.bits, 8 * len(digest))
         sketch = Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
         key, visit = self._identity(subject, content)
         return Document(
@@ -225,15 +223,15 @@ class DocumentMaker:
         )
 
     def _by_text(self, key: str, page: Page, found: _Text, visit: int | None) -> Document | Reason:
-        settings, text = self._settings, found.text
+        settings, text = self.settings, found.text
         if not text.strip():
-            self._stats.count_text(0)
+            self.stats.count_text(0)
             return "no_text"
         if len(text) > settings.max_text:
             return "too_large"
-        with self._stats.spent("fingerprint_seconds"):
+        with self.stats.spent("fingerprint_seconds"):
             sketch = self._scheme.sketch(text)
-        self._stats.count_text(sketch.size)
+        self.stats.count_text(sketch.size)
         if sketch.fingerprint is None:
             return "no_text"
         if sketch.size < settings.min_features or _is_shell(page, text, sketch):
@@ -254,7 +252,7 @@ class DocumentMaker:
         An item that is alone is known by its page: fetched again, it is the same thing. An item of
         a list is known by its own address, on whichever page it is listed.
         """
-        if subject.is_alone and (self._settings.key is None or content.address is None):
+        if subject.is_alone and (self.settings.key is None or content.address is None):
             return subject.page.key, subject.page.visit
         if content.address is not None:
             return content.address, None

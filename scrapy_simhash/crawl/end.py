@@ -130,13 +130,12 @@ class CrawlEnd:
 
     def _warn_of_losses(self) -> None:
         """Warn of drops whose original may be missing, and of what the quarantine does not hold."""
-        figures = self.worker.figures
-        if figures.orphans:
+        if orphans := self.stats.get("orphans"):
             logger.warning(
                 "Items dropped as duplicates of items of a crawl that later crashed: %d. Those "
                 "originals may not be stored. To restore what was dropped: %s",
-                figures.orphans,
-                self._command(f"restore --orphans --run {figures.run}"),
+                orphans,
+                self._command(f"restore --orphans --run {self.worker.figures.run}"),
             )
         changes = self.stats.below("changes/")
         known = changes.get("unchanged", 0) + changes.get("moved", 0)
@@ -146,7 +145,7 @@ class CrawlEnd:
                 "feed that replaces theirs lacks them. With SIMHASH_KNOWN = 'pass' it is complete",
                 known,
             )
-        pushed_out, orphans = figures.counts.get("items", 0), figures.counts.get("orphans", 0)
+        pushed_out = self.stats.get("quarantine/pushed_out")
         too_large = self.stats.get("quarantine/too_large")
         if pushed_out or too_large:
             logger.warning(
@@ -155,7 +154,7 @@ class CrawlEnd:
                 "of it, or too large for the database, stored instead of dropped: %d",
                 f"{self.settings.quarantine:,}",
                 pushed_out,
-                orphans,
+                self.stats.get("quarantine/orphans_pushed_out"),
                 too_large,
             )
 

@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,29 +24,28 @@ from scrapy_simhash.visible import shortened
 logger = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class FeedCheck:
     """Follows what the feeds write."""
 
-    def __init__(self, crawler: Crawler, stats: CrawlStats) -> None:
-        self._crawler = crawler
-        self._stats = stats
-        # By feed: the items seen to be written, and those in complete files.
-        self._written: Counter[str] = Counter()
-        self._stored: Counter[str] = Counter()
-        # Whether this version of Scrapy tells what its feeds write.
-        self._can_count = True
-        #: Whether an item pipeline after ours may store what no feed takes.
-        self.is_stored_elsewhere = True
-        self._slots: object = None
-        self._missing = self._unwanted = 0
-        self._first_missing = ""
-        self._folders: set[Path] = set()
-        self._sync_error: OSError | None = None
-        self._closed: Future[None] = Future()
+    crawler: Crawler
+    stats: CrawlStats
+    #: Whether an item pipeline after ours may store what no feed takes.
+    is_stored_elsewhere: bool = True
+    # By feed: the items seen to be written, and those in complete files.
+    _written: Counter[str] = field(default_factory=Counter)
+    _stored: Counter[str] = field(default_factory=Counter)
+    # Whether this version of Scrapy tells what its feeds write.
+    _can_count: bool = True
+    _slots: object = None
+    _first_missing: str = ""
+    _folders: set[Path] = field(default_factory=set)
+    _sync_error: OSError | None = None
+    _closed: Future[None] = field(default_factory=Future)
 
     @cached_property
     def _exporter(self) -> FeedExporter | None:
-        return self._crawler.get_extension(FeedExporter)
+        return self.crawler.get_extension(FeedExporter)
 
     def spider_opened(self) -> None:
         """Handle the signal: before any item."""
@@ -76,28 +76,26 @@ class FeedCheck:
                 is_missing = True
             self._written[feed] = written
         if is_missing:
-            self._stats.count("feeds/not_exported")
-            self._missing += 1
+            self.stats.count("feeds/not_exported")
             self._first_missing = self._first_missing or getattr(response, "url", "start()")
         elif not is_taken:
-            self._stats.count("feeds/not_wanted")
-            self._unwanted += 1
+            self.stats.count("feeds/not_wanted")
         return is_taken and not is_missing
 
     def log_missing(self) -> None:
         """Log how many items are in no feed."""
-        if self._unwanted:
+        if unwanted := self.stats.get("feeds/not_wanted"):
             logger.info(
                 "Items that no feed takes, by its item_classes or item_filter: %d. They count as "
                 "not stored, and nothing is dropped as a duplicate of them",
-                self._unwanted,
+                unwanted,
             )
-        if self._missing:
+        if missing := self.stats.get("feeds/not_exported"):
             logger.warning(
                 "Items that could not be written to a feed: %d, the first from %s. They count as "
                 "not stored, and their claims are released. Scrapy has logged each as an error of "
                 "FeedExporter.item_scraped",
-                self._missing,
+                missing,
                 shortened(self._first_missing, 2000),
             )
 
@@ -134,7 +132,7 @@ class FeedCheck:
             # stopped.
             with suppress(TimeoutError):
                 await wait(self._closed, timeout)
-        stats = self._crawler.stats.get_stats()
+        stats = self.crawler.stats.get_stats()
         if any(str(name).startswith("feedexport/failed_count/") for name in stats):
             return "A feed could not be stored"
         for feed, written in self._written.items() if self._can_count else ():

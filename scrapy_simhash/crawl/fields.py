@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from scrapy_simhash.loading import load_object
@@ -12,9 +11,8 @@ from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
 
-#: How many items are looked at before unused field names are reported, and how many of the fields
-#: that the items do have are listed.
-_ENOUGH, _LISTED = 20, 30
+#: How many items are looked at before unused field names are reported.
+_ENOUGH = 20
 
 
 class Fields:
@@ -89,33 +87,26 @@ class UnusedFieldCheck:
         self._found |= dict.fromkeys(map(str, ItemAdapter(item).field_names()))
         self._left -= 1
         if not self._left:
-            self._warn()
+            self.report()
 
-    def spider_closed(self) -> None:
-        """Handle the signal: a crawl of fewer items is checked now."""
-        if self._left and self._found:
-            self._left = 0
-            self._warn()
-
-    def _warn(self) -> None:
-        found = list(self._found)
-        listed = ", ".join(shortened(name, 60) for name in found[:_LISTED])
-        for setting, wanted in self._wanted.items():
+    def report(self) -> None:
+        """Warn of the fields that were not found; also at the end of a crawl of fewer items."""
+        self._left = 0
+        for setting, wanted in self._wanted.items() if self._found else ():
             # Of a path the first part is the field.
             unused = [
                 name
                 for name in sorted(wanted)
-                if not {name, name.partition(".")[0]} & self._found.keys()
+                if name.partition(".")[0] not in self._found and name not in self._found
             ]
             if unused:
-                close = get_close_matches(unused[0], found, 1)
                 logger.warning(
-                    "%s names fields that none of the first items has: %s%s Their fields are %s",
+                    "%s names fields that none of the first items has: %s. Their fields are %s",
                     setting,
                     ", ".join(map(repr, unused)),
-                    f"; did you mean {shortened(close[0], 60)!r}?" if close else ".",
-                    listed,
+                    shortened(", ".join(self._found), 1000),
                 )
+        self._wanted.clear()
 
 
 class ItemField:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Literal
@@ -41,27 +43,21 @@ _TEXTS = etree.XPath("//text()", smart_strings=False)
 _NUMBERS = re.compile(r"(?:page|seite|p[aá]gina|第)\s*\d+|(\d+)", re.IGNORECASE)
 
 
+@dataclass(eq=False)
 class PageText:
     """Reads a page: nothing before it is asked for, and each part once.
 
-    Hashes depend on the secret; `crawl` returns when the crawl started, and the current time.
+    Hashes depend on the secret; `since` is when the crawl started.
     """
 
-    def __init__(
-        self,
-        page: Page,
-        settings: Settings,
-        secret: bytes,
-        crawl: Callable[[], tuple[float, float]],
-    ) -> None:
-        self._page = page
-        self._settings = settings
-        self._secret = secret
-        self._crawl = crawl
+    page: Page
+    settings: Settings
+    secret: bytes
+    since: float
 
     @cached_property
     def _root(self) -> HtmlElement | NoText:
-        response = self._page.response
+        response = self.page.response
         if not isinstance(response, HtmlResponse):
             return "not_text"
         if is_too_large(response.body):
@@ -82,8 +78,8 @@ class PageText:
         root = self._root
         if isinstance(root, str):
             return root
-        settings = self._settings
-        says = read_page(root, settings.extractor, most=settings.max_text, secret=self._secret)
+        settings = self.settings
+        says = read_page(root, settings.extractor, most=settings.max_text, secret=self.secret)
         if says is None:
             return "too_large"
         return "no_main_text" if says.text.strip() and not says.is_representative else says
@@ -100,19 +96,21 @@ class PageText:
     @cached_property
     def details(self) -> Facts:
         """The numbers in the tables of a page that the spider has parsed."""
-        if not self._is_parsed or self._says is None:
-            return Facts()
-        return self._facts(self._says.details)
+        says = self._says if self._is_parsed else None
+        return Facts() if says is None else self._facts(says.details)
 
     def _facts(self, values: Mapping[str, str]) -> Facts:
-        since, now = self._crawl()
         return read_facts(
-            values, page_url=self._page.url, since=since, now=now, secret=self._secret
+            values,
+            page_url=self.page.url,
+            since=self.since,
+            now=time.time(),
+            secret=self.secret,
         )
 
     @cached_property
     def _is_parsed(self) -> bool:
-        response = self._page.response
+        response = self.page.response
         return isinstance(response, HtmlResponse) and has_tree(response)
 
     @cached_property

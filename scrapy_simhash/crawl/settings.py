@@ -122,8 +122,8 @@ class Settings:
 
         The SettingError of a wrong value or an unknown name says what is allowed.
         """
-        unknown = [name for name in map(str, settings) if name not in DEFAULTS and _is_ours(name)]
-        if unknown:
+        ours = [name for name in map(str, settings) if name.startswith(_PREFIX)]
+        if unknown := [name for name in ours if name not in DEFAULTS]:
             raise SettingError(f"there is no setting {', nor '.join(map(_with_hint, unknown))}")
         values = {}
         for name, one in _BY_NAME.items():
@@ -237,8 +237,6 @@ _BY_NAME = {f"{_PREFIX}{one.name.upper()}": one for one in fields(Settings)}
 
 DEFAULTS: Mapping[str, Any] = {name: one.metadata["default"] for name, one in _BY_NAME.items()}
 
-_ENDS = [one.name.upper() for one in fields(Settings)]
-
 
 def _default_file(*, make_folder: bool) -> Path:
     """The file of the project; without a scrapy.cfg, one in the current folder."""
@@ -264,21 +262,6 @@ def _default_file(*, make_folder: bool) -> Path:
     # Scrapyd runs all projects in one folder, and names the project.
     project = "" if closest_scrapy_cfg() else os.environ.get("SCRAPY_PROJECT", "")
     return folder / (f"index-{quote(project, safe='')}.db" if project else "index.db")
-
-
-def _is_ours(name: str) -> bool:
-    """Whether a name has our prefix, or a typo in it before the name of one of our settings.
-
-    Settings of others are not: MINHASH_SCHEME is two typos away.
-    """
-    if name.startswith(_PREFIX):
-        return True
-    upper = name.upper()
-    return any(
-        difflib.get_close_matches(upper[:cut], [_PREFIX], 1, 0.85)
-        and difflib.get_close_matches(upper[cut:], _ENDS, 1, 0.8)
-        for cut in range(len(_PREFIX) - 1, len(_PREFIX) + 2)
-    )
 
 
 def _with_hint(name: str) -> str:

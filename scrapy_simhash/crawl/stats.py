@@ -23,16 +23,6 @@ from scrapy_simhash.simhash.measure import FEW_FEATURES
 
 logger = logging.getLogger(__name__)
 
-#: What the index counts, with the name of the field of its counts.
-_COUNTED = {
-    "index/candidates": "candidates",
-    "index/hot_keys": "hot_keys",
-    "index/exact_only": "exact_only",
-    "index/texts_pushed_out": "texts",
-    "quarantine/pushed_out": "items",
-    "quarantine/orphans_pushed_out": "orphans",
-}
-
 
 class CrawlStats:
     """The stats of a crawl; in Scrapy's collector their names have the prefix "simhash/"."""
@@ -86,9 +76,7 @@ class CrawlStats:
             "index/seconds_max": round(figures.seconds_max, 3),
             "index/size": sum(figures.sizes.values()),
         }
-        found = {"claims/recovered": figures.recovered, "orphans": figures.orphans}
-        found |= {name: figures.counts.get(count, 0) for name, count in _COUNTED.items()}
-        self._set(values | {name: count for name, count in found.items() if count})
+        self._set(values | {name: count for name, count in figures.counts.items() if count})
 
     def count_removed(self, removed: int) -> None:
         """Set how many things are gone, if any."""

@@ -73,6 +73,7 @@ class Subject:
 _current: ContextVar[Subject | None] = ContextVar("simhash_item", default=None)
 
 
+@dataclass(eq=False)
 class Tracker:
     """Follows items from the callback to their outcome.
 
@@ -101,20 +102,13 @@ class Tracker:
     item that passed all pipelines, and its response: whether the feeds have written it.
     """
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        settings: Settings,
-        settle: Callable[[Subject, bool], None],
-        has_feed: Callable[[Any, Any], bool],
-    ) -> None:
-        self._crawler = crawler
-        self._settings = settings
-        self._settle = settle
-        self._has_feed = has_feed
-        # By the id of the item. An object may be yielded more than once.
-        self._in_flight: dict[int, list[Subject]] = {}
-        self._has_warned = False
+    crawler: Crawler
+    settings: Settings
+    settle: Callable[[Subject, bool], None]
+    has_feed: Callable[[Any, Any], bool]
+    # By the id of the item. An object may be yielded more than once.
+    _in_flight: dict[int, list[Subject]] = field(default_factory=dict)
+    _has_warned: bool = False
 
     # From the callback to the pipeline
 
@@ -122,7 +116,7 @@ class Tracker:
         """The page of a response whose callback is about to run."""
         request = response.request
         meta = request.meta if request is not None else {}
-        fingerprinter = self._crawler.request_fingerprinter
+        fingerprinter = self.crawler.request_fingerprinter
         key = response.url
         if request is not None and fingerprinter is not None:
             key = fingerprinter.fingerprint(request).hex()
@@ -171,7 +165,7 @@ class Tracker:
             while held:
                 yield self._expect(held.pop(), page, is_alone=False)
             raise
-        if not held and (page.compare or self._settings.compare) != "page":
+        if not held and (page.compare or self.settings.compare) != "page":
             release_tree(page.response)
         while held:
             yield self._expect(held.pop(), page, is_alone=True)
@@ -193,7 +187,7 @@ class Tracker:
 
     def item_scraped(self, item: Any, response: Any) -> None:
         """Handle the signal: the item is stored, unless a feed could not write it."""
-        is_stored = self._has_feed(item, response)
+        is_stored = self.has_feed(item, response)
         if subject := _current.get():
             self._finish(subject, stored=is_stored)
             # The response of what an errback yields is a Failure, and no middleware saw it.
@@ -212,7 +206,7 @@ class Tracker:
     def _finish(self, subject: Subject, *, stored: bool = False) -> None:
         _current.set(None)
         if subject.is_stored is None:
-            self._settle(subject, stored)
+            self.settle(subject, stored)
             subject.end(stored=stored)
 
     def _pop(self, item: Any) -> Subject | None:
@@ -241,7 +235,7 @@ class Tracker:
                 return
 
     def _namespace(self) -> str:
-        return self._settings.namespace_of(self._crawler.spider)
+        return self.settings.namespace_of(self.crawler.spider)
 
 
 def is_item(output: Any) -> bool:

@@ -31,7 +31,7 @@ def page(title: str = "A flood | The Herald", more: str = "", *, parsed: bool = 
     if parsed:
         response.css("h1")
     seen = SimpleNamespace(response=response, url=response.url)
-    return PageText(seen, Settings.read(ScrapySettings()), b"x" * 16, lambda: (0.0, 0.0))
+    return PageText(seen, Settings.read(ScrapySettings()), b"x" * 16, 0.0)
 
 
 @pytest.mark.parametrize(
