@@ -74,7 +74,7 @@ one site. A file that does not begin with `<` is a text.
 """,
     "restore": """\
     scrapy simhash restore -o back.jsonl                     # everything in quarantine
-    scrapy simhash restore --run 12 --min-distance 15        # the least similar drops of a crawl
+    scrapy simhash restore --run 12                          # the drops of a crawl
     scrapy simhash restore --orphans --since 2030-01-31      # what a crash left without an original
     scrapy simhash restore --id 7926359104819234816          # one, by its number in the report
 

@@ -95,16 +95,7 @@ def seconds(given: str) -> float:
 
 def positive(given: str) -> int:
     """Parse an integer from 1 upwards."""
-    return _whole(given, 1)
-
-
-def not_negative(given: str) -> int:
-    """Parse an integer from 0 upwards."""
-    return _whole(given, 0)
-
-
-def _whole(given: str, least: int) -> int:
-    number = int(given) if given.isdecimal() and len(given) < 20 else -1
-    if not least <= number <= _MOST:
-        raise ArgumentTypeError(f"{given!r}: expected an integer from {least} upwards")
+    number = int(given) if given.isdecimal() and len(given) < 20 else 0
+    if not 1 <= number <= _MOST:
+        raise ArgumentTypeError(f"{given!r}: expected an integer from 1 upwards")
     return number

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice, repeat
 from typing import Any
 
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run, positive, seconds
@@ -57,18 +58,17 @@ def run(project: Project, options: Namespace) -> None:
     if options.run and options.since is not None:
         raise CommandError("--run can't be combined with --since")
     counts: Counter[str] = Counter()
-
-    def counted(found: Iterable[tuple[Change, str]]) -> Iterator[tuple[Change, str]]:
-        for one in found:
-            counts[one[0].status] += 1
-            yield one
-
     with project.namespace_of(options.run) as (database, namespace):
         window = read_window(database, namespace, since=options.since, run=options.run)
-        changes = read_changes(database, namespace, window, options.status)
-        bare = ((change, "") for change in changes)
-        found = _with_texts(database, namespace, changes) if options.texts else bare
-        write_lines(options, counted(found), _line, _fields)
+
+        def parts() -> Iterator[list[tuple[Change, str]]]:
+            changes = read_changes(database, namespace, window, options.status)
+            while part := list(islice(changes, _PART)):
+                counts.update(change.status for change in part)
+                texts = _differences(database, namespace, part) if options.texts else repeat("")
+                yield list(zip(part, texts, strict=False))
+
+        write_lines(options, parts(), partial(map, _line), partial(map, _fields))
     shown = ", ".join(f"{counts[name]:,} {name}" for name in STATUSES if counts[name])
     when = f"in run {window.run}" if window.run else f"since {format_time(window.since)} UTC"
     print(f"{when}: {shown or 'nothing'}", file=sys.stderr)
@@ -86,17 +86,15 @@ def _statuses(given: str) -> Sequence[str]:
     return names
 
 
-def _with_texts(
-    database: Database, namespace: NamespaceRow, changes: Iterator[Change]
-) -> Iterator[tuple[Change, str]]:
-    """Changes with the difference of both texts."""
-    while part := list(islice(changes, _PART)):
-        places = {place for change in part for place in change.texts}
-        texts = read_texts(database, namespace, places)
-        for change in part:
-            old, new = map(texts.get, change.texts)
-            steps = text_changes(old, new) if old != new else None
-            yield change, marked_difference(old, steps).plain if old and steps else ""
+def _differences(
+    database: Database, namespace: NamespaceRow, changes: Sequence[Change]
+) -> Iterator[str]:
+    """How the texts of each differ."""
+    texts = read_texts(database, namespace, {place for one in changes for place in one.texts})
+    for change in changes:
+        old, new = map(texts.get, change.texts)
+        steps = text_changes(old, new) if old != new else None
+        yield marked_difference(old, steps).plain if old and steps else ""
 
 
 def _fields(found: tuple[Change, str]) -> dict[str, Any]:

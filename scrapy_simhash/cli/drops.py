@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run
 from scrapy_simhash.cli.output import VALUE, format_similarity, in_values, write_lines
@@ -15,19 +15,13 @@ from scrapy_simhash.db.values import EXACT, PAGE
 from scrapy_simhash.history.fields import with_values
 from scrapy_simhash.history.namespaces import find_run
 from scrapy_simhash.history.pairs import KEPT, SAME, Pair, read_pairs
+from scrapy_simhash.history.query import NamespaceRow
+from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.report.verdict import ACTIONS, in_words
 from scrapy_simhash.visible import iso_time, shortened
 
 # Characters shown of an address; a column of addresses is at most so wide; values of a line.
 _ADDRESS, _COLUMN, _VALUES = 300, 60, 3
-
-
-class _Listed(NamedTuple):
-    """A pair, its namespace, and the widths of the two columns of addresses."""
-
-    pair: Pair
-    namespace: str
-    widths: tuple[int, int]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -47,24 +41,24 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     counts: Counter[str] = Counter()
-    scheme = project.settings.scheme
     with project.database() as database:
         number, namespaces = find_run(database, project.name, options.run)
-        found = (
-            one
-            for namespace in namespaces
-            for one in _listed(
-                namespace.name,
-                (
-                    [*with_values(database, namespace, page, scheme)]
-                    for page in read_pairs(database, namespace, number, kept=options.kept)
-                ),
-                counts,
-            )
+
+        def pages() -> Iterator[tuple[NamespaceRow, list[Pair]]]:
+            for namespace in namespaces:
+                for page in read_pairs(database, namespace, number, kept=options.kept):
+                    counts.update(pair.action for pair in page)
+                    scheme = project.settings.scheme
+                    yield namespace, [*with_values(database, namespace, page, scheme)]
+
+        write_lines(
+            options,
+            pages(),
+            lambda page: in_lines(page[1]),
+            lambda page: (described(pair, page[0]) for pair in page[1]),
         )
-        write_lines(options, found, _line, _fields)
     named = ", ".join(repr(namespace.name) for namespace in namespaces)
-    shown = ", ".join(f"{count:,} {_action(action)}" for action, count in counts.items())
+    shown = ", ".join(f"{count:,} {action_of(action)}" for action, count in counts.items())
     if options.kept:
         shown = f"{shown or 'nothing kept'} although another item is similar"
         more = "If a field is irrelevant, name it in SIMHASH_IGNORE_FIELDS"
@@ -77,19 +71,52 @@ def run(project: Project, options: Namespace) -> None:
     print(f"Run {number} of {named}: {shown}. {more}", file=sys.stderr)
 
 
-def _listed(namespace: str, pages: Iterable[list[Pair]], counts: Counter[str]) -> Iterator[_Listed]:
-    for page in pages:
-        widths = [
-            min(_COLUMN, max((len(shortened(url or "", _ADDRESS)) for url in column), default=0))
-            for column in zip(*(pair.addresses for pair in page), strict=True)
+def in_lines(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Pairs as lines of a table for people."""
+    addresses = [
+        [shortened(one or "(deleted)", _ADDRESS) for one in pair.addresses] for pair in pairs
+    ]
+    widths = [
+        min(_COLUMN, max((len(both[side]) for both in addresses), default=0)) for side in (0, 1)
+    ]
+    for pair, (url, other) in zip(pairs, addresses, strict=True):
+        similarity = "-"
+        if pair.similarity is not None:
+            similarity = format_similarity(pair.similarity, estimated=pair.estimated)
+        values = [
+            (f"{shortened(name, VALUE)}: " if name != pair.differs else "") + in_values(*both)
+            for name, both in [*pair.fields.items()][
+                : 1 if pair.differs in pair.fields else _VALUES
+            ]
         ]
-        for pair in page:
-            counts[pair.action] += 1
-            yield _Listed(pair, namespace, (widths[0], widths[1]))
+        reason = ": ".join(filter(None, [_reason(pair), "; ".join(values)]))
+        yield f"{similarity:>10}  {url:{widths[0]}}  {other:{widths[1]}}  {reason}"
 
 
-def _action(action: str) -> str:
-    return ACTIONS.get(action, shortened(action, 40))
+def described(pair: Pair, namespace: NamespaceRow) -> dict[str, Any]:
+    """A pair for programs."""
+    url, original = pair.addresses
+    return {
+        "action": pair.action,
+        "url": url,
+        "key": pair.key,
+        "original": original,
+        "similarity": None if pair.similarity is None else round(pair.similarity, 4),
+        "estimated": pair.estimated,
+        "reason": _reason(pair),
+        "fields": dict(pair.fields),
+        "created": iso_time(pair.created),
+        "namespace": namespace.name,
+        "run": pair.run,
+        "group": None if pair.origin is None else group_name(namespace.id, pair.origin),
+        # JavaScript and jq round numbers of 63 bits.
+        "id": None if pair.action == KEPT else str(pair.id),
+    }
+
+
+def action_of(action: str) -> str:
+    """An action in words."""
+    return ACTIONS.get(action) or shortened(action, 40)
 
 
 def _reason(pair: Pair) -> str:
@@ -98,45 +125,9 @@ def _reason(pair: Pair) -> str:
     if pair.action == SAME:
         return "unchanged"
     if pair.compared_by == EXACT:
-        return "the items are equal"
-    what = "main texts of the pages" if pair.compared_by == PAGE else "texts"
-    is_same = pair.similarity == 1 and not pair.estimated
-    return f"the {what} are {'equal' if is_same else 'similar'}"
-
-
-def in_lines(pairs: Iterable[Pair]) -> Iterator[str]:
-    """Pairs as lines of a table for people."""
-    return map(_line, _listed("", [[*pairs]], Counter()))
-
-
-def _line(listed: _Listed) -> str:
-    pair, _, (width, other_width) = listed
-    similarity = "-"
-    if pair.similarity is not None:
-        similarity = format_similarity(pair.similarity, estimated=pair.estimated)
-    url, other = (shortened(one or "(deleted)", _ADDRESS) for one in pair.addresses)
-    values = [
-        (f"{shortened(name, VALUE)}: " if name != pair.differs else "") + in_values(*both)
-        for name, both in [*pair.fields.items()][: 1 if pair.differs in pair.fields else _VALUES]
-    ]
-    reason = ": ".join([_reason(pair), "; ".join(values)] if values else [_reason(pair)])
-    return f"{similarity:>10}  {url:{width}}  {other:{other_width}}  {reason}"
-
-
-def _fields(listed: _Listed) -> dict[str, Any]:
-    pair = listed.pair
-    url, original = pair.addresses
-    return {
-        "action": pair.action,
-        "url": url,
-        "original": original,
-        "similarity": None if pair.similarity is None else round(pair.similarity, 4),
-        "estimated": pair.estimated,
-        "reason": _reason(pair),
-        "fields": pair.fields,
-        "created": iso_time(pair.created),
-        "namespace": listed.namespace,
-        "run": pair.run,
-        # JavaScript and jq round numbers of 63 bits.
-        "id": None if pair.action == KEPT else str(pair.id),
-    }
+        reason = "the items are equal"
+    else:
+        what = "main texts of the pages" if pair.compared_by == PAGE else "texts"
+        is_same = pair.similarity == 1 and not pair.estimated
+        reason = f"the {what} are {'equal' if is_same else 'similar'}"
+    return f"{reason}, but the original was not stored in the end" if pair.orphaned else reason

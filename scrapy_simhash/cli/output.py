@@ -29,7 +29,7 @@ from scrapy_simhash.report.difference import LONGEST, Change, difference
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import plural, shortened, visible, without_passwords
 
-_One = TypeVar("_One")
+_Part = TypeVar("_Part")
 
 # Texts are cut at words, except in a script without spaces.
 _FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S{1,30}$")
@@ -103,20 +103,22 @@ def lines_to(path: Path | None) -> Iterator[BinaryIO]:
 
 def write_lines(
     options: Namespace,
-    found: Iterable[_One],
-    in_words: Callable[[_One], str],
-    fields: Callable[[_One], Mapping[str, Any]],
+    parts: Iterable[_Part],
+    in_words: Callable[[_Part], Iterable[str]],
+    fields: Callable[[_Part], Iterable[Mapping[str, Any]]],
 ) -> None:
-    """Write a line for each: for people on a terminal, else JSON. See `add_lines`."""
+    """Write the lines of parts: for people on a terminal, else JSON. See `add_lines`."""
     is_for_people = options.output is None and not options.json and sys.stdout.isatty()
     # What is printed shows by itself that it goes on.
     with (
         lines_to(options.output) as stream,
         working("Writing", is_shown=options.output is not None),
     ):
-        for one in found:
-            line = f"{in_words(one)}\n".encode() if is_for_people else json_line(fields(one))
-            stream.write(line)
+        for part in parts:
+            if is_for_people:
+                stream.writelines(f"{line}\n".encode() for line in in_words(part))
+            else:
+                stream.writelines(map(json_line, fields(part)))
         stream.flush()
 
 

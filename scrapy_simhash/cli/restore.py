@@ -8,15 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Row
+
 from scrapy_simhash.cli.arguments import (
     add_database,
     add_output,
     add_prefer,
     add_run,
-    not_negative,
     positive,
     seconds,
 )
+from scrapy_simhash.cli.drops import described
 from scrapy_simhash.cli.output import lines_to, progress_bar
 from scrapy_simhash.cli.printing import json_line
 from scrapy_simhash.cli.project import CommandError, Project
@@ -25,12 +27,8 @@ from scrapy_simhash.history.better import better_items
 from scrapy_simhash.history.drops import choose_drops, read_items, unpack_item
 from scrapy_simhash.history.namespaces import choose_namespace, find_run, read_namespaces
 from scrapy_simhash.history.query import NamespaceRow
-from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.quality import Criterion
-from scrapy_simhash.visible import iso_time, plural
-
-# A packed item, None if it is not kept, and its type.
-_Item = tuple[bytes | None, str | None]
+from scrapy_simhash.visible import plural
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -55,9 +53,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="only the item with this number in the report or in `show` (may be repeated)",
     )
     parser.add_argument(
-        "--min-distance", type=not_negative, metavar="N", help="only items at least N bits apart"
-    )
-    parser.add_argument(
         "--with-original",
         action="store_true",
         help="write each item together with what it was a copy of",
@@ -66,15 +61,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--better",
         action="store_true",
         help="only the best item of each group, if it is better than the stored one, together "
-        "with what it replaces",
+        "with what it replaces and by which criterion",
     )
     add_prefer(parser, "with --better, the quality that counts")
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    if options.better and (options.orphans or options.id or options.min_distance is not None):
-        raise CommandError("--better can't be combined with --orphans, --id or --min-distance")
+    if options.better and (options.orphans or options.id):
+        raise CommandError("--better can't be combined with --orphans or --id")
     criteria = project.settings.prefer if options.prefer is None else options.prefer
     if options.prefer is not None and not options.better:
         raise CommandError("--prefer needs --better")
@@ -97,50 +92,39 @@ def run(project: Project, options: Namespace) -> None:
 
 def _found(
     database: Database, namespace: NamespaceRow, options: Namespace, criteria: Sequence[Criterion]
-) -> Iterator[tuple[_Item, Mapping[str, Any]]]:
-    """Dropped items, each with what stands beside its fields, if anything."""
+) -> Iterator[tuple[bytes | None, str | None, Mapping[str, Any]]]:
+    """Packed items, None where they are not kept; their types; what stands beside their fields."""
     since = options.since or 0.0
-    better: dict[int, dict[str, Any]] = {}
+    better: dict[int, tuple[str, Row[Any]]] = {}
     if options.better:
-        for number, by, kept in better_items(database, namespace, criteria):
-            stored = _stored(namespace, kept.origin, kept.key, kept.url, kept.created)
-            better[number] = {"replaces": stored, "by": by}
+        found = better_items(database, namespace, criteria)
+        better = {number: (by, kept) for number, by, kept in found}
         numbers: Sequence[int] = [*better]
     elif options.id:
         numbers = options.id
     else:
         chosen = {"orphans": options.orphans, "run": options.run, "since": since}
-        least = options.min_distance or 0
-        numbers = choose_drops(database, namespace, **chosen, min_distance=least)
+        numbers = choose_drops(database, namespace, **chosen)
     for drop, item, kind in read_items(database, namespace, numbers):
-        if options.better and (options.run not in {None, drop.run} or drop.created < since):
-            continue
-        beside = better.get(drop.id, {})
-        if options.with_original:
-            original = drop.origin, drop.original_key, drop.original, drop.first_seen
-            # All of them are None if it was deleted.
-            beside["original"] = _stored(namespace, *original) if drop.origin else None
-            beside["similarity"] = round(drop.similarity or 0.0, 4)
-        if beside:
-            beside |= {"url": drop.url, "key": drop.key, "run": drop.run}
-            # JavaScript and jq round numbers of 63 bits.
-            beside |= {"created": iso_time(drop.created), "id": str(drop.id)}
-        yield (item, kind), beside
+        beside: dict[str, Any] = {}
+        if options.better:
+            if options.run not in {None, drop.run} or drop.created < since:
+                continue
+            beside["by"], kept = better[drop.id]
+            drop = drop._replace(original=kept.url, original_key=kept.key)  # noqa: PLW2901
+        if options.with_original or options.better:
+            beside |= described(drop, namespace)
+        yield item, kind, beside
 
 
-def _stored(
-    namespace: NamespaceRow, origin: Any, key: Any, url: Any, created: Any
-) -> dict[str, Any]:
-    group = group_name(namespace.id, origin)
-    return {"url": url, "key": key, "group": group, "created": iso_time(created)}
-
-
-def _write(found: Iterable[tuple[_Item, Mapping[str, Any]]], output: Path | None) -> None:
+def _write(
+    found: Iterable[tuple[bytes | None, str | None, Mapping[str, Any]]], output: Path | None
+) -> None:
     """Write items to a file, which appears once it is complete, or to standard output."""
     written = gone = incomplete = damaged = 0
     with lines_to(output) as stream, progress_bar() as progress:
         task = progress.add_task("Restoring", total=None)
-        for (item, kind), beside in found:
+        for item, kind, beside in found:
             if item is None:
                 gone += 1
                 continue

@@ -271,7 +271,7 @@ def _print_verdict(
         some = [*examples.values()][:_FIELDS]
         shown = with_values(subject.database, subject.namespace, some, scheme)
         console.print("\nSimilar items that were kept, one for each reason:", style="bold")
-        for line in in_lines(shown):
+        for line in in_lines([*shown]):
             console.print(Text(line), soft_wrap=True)
 
 

@@ -26,11 +26,10 @@ def choose_drops(
     orphans: bool = False,
     run: int | None = None,
     since: float = 0.0,
-    min_distance: int = 0,
 ) -> list[int]:
     """The numbers of dropped items, the oldest first; of an item dropped in several runs the last.
 
-    Only orphans, those of a run, those since a time, or those at least so far from their original.
+    Only orphans, those of a run, or those since a time.
     """
     row = drop_columns
     has_item = row.item.is_not(None).label("has_item")
@@ -39,7 +38,6 @@ def choose_drops(
         *drops_of(namespace, run),
         row.action != "report",
         row.created >= since,
-        row.distance >= min_distance,
     )
     if orphans:
         query = query.where(is_orphan())

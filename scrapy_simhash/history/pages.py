@@ -12,15 +12,13 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
-from scrapy_simhash.history.pairs import SAME, Pair, Place, select_dropped
+from scrapy_simhash.history.pairs import SAME, Pair, Place, read_newest
 from scrapy_simhash.history.query import (
     NamespaceRow,
     claim_columns,
     claims_of,
-    claims_with_others,
     drop_columns,
     drops_of,
-    others,
     read,
 )
 from scrapy_simhash.item.quality import address_of
@@ -86,12 +84,12 @@ def find_addresses(
 class PageHistory(NamedTuple):
     """Everything stored about a page.
 
-    Its claims, each a version of it, the oldest first; the page as a duplicate of others, or
-    unchanged; the newest duplicates of it, and the number of all.
+    Its claims, each a version of it, the oldest first; the page as a duplicate of others or
+    unchanged, or kept beside others; the newest duplicates of it, and the number of all.
     """
 
     claims: Sequence[Row[Any]]
-    drops: Sequence[Pair]
+    decisions: Sequence[Pair]
     duplicates: Sequence[Pair]
     duplicate_count: int
 
@@ -111,28 +109,24 @@ def read_page(
     identities = list(identities)
 
     def is_of_page(table: Table) -> ColumnElement[bool]:
-        is_identity = is_in(table.c.identity, "identities")
-        return or_(url_of(table) == storable(url), is_identity)
-
-    def newest(condition: ColumnElement[bool], **numbers: Iterable[int]) -> list[Pair]:
-        query = select_dropped.where(*drops_of(namespace), condition)
-        query = query.order_by(drop_columns.id.desc()).limit(limit)
-        return [Pair(*row) for row in read(database, query, **numbers)]
+        return or_(url_of(table) == storable(url), is_in(table.c.identity, "identities"))
 
     columns = [column for column in claim_columns if column.name != "url"]
-    own = (
-        select(*columns, url_of(schema.claims), url_of(others).label("beside_url"))
-        .select_from(claims_with_others)
-        .where(*claims_of(namespace), is_of_page(schema.claims))
-        .order_by(claim_columns.id)
+    own = select(*columns, url_of(schema.claims)).where(
+        *claims_of(namespace), is_of_page(schema.claims)
     )
-    claims = read(database, own, identities=identities)
+    claims = read(database, own.order_by(claim_columns.id), identities=identities)
     numbers = [claim.id for claim in claims]
+    is_one = is_in(claim_columns.id, "numbers")
     is_copy = and_(is_in(drop_columns.claim, "numbers"), drop_columns.action != SAME)
     count = select(func.count()).where(*drops_of(namespace), is_copy)
+    is_own = is_of_page(schema.duplicates)
     return PageHistory(
         claims,
-        newest(is_of_page(schema.duplicates), identities=identities),
-        newest(is_copy, numbers=numbers),
+        [
+            *read_newest(database, namespace, is_one, kept=True, limit=limit, numbers=numbers),
+            *read_newest(database, namespace, is_own, limit=limit, identities=identities),
+        ],
+        read_newest(database, namespace, is_copy, limit=limit, numbers=numbers),
         read(database, count, numbers=numbers)[0][0],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -148,12 +148,20 @@ def _query(namespace: NamespaceRow, run: int | None, *, kept: bool) -> Select[An
 
 
 def read_newest(
-    database: Database, namespace: NamespaceRow, *, kept: bool = False, limit: int | None = None
+    database: Database,
+    namespace: NamespaceRow,
+    *conditions: ColumnElement[bool],
+    kept: bool = False,
+    limit: int | None = None,
+    **numbers: Iterable[int],
 ) -> list[Pair]:
-    """The newest so many that were dropped, or kept although similar, the oldest first."""
+    """The newest so many that were dropped, or kept although similar, the oldest first.
+
+    The conditions may have lists of numbers as parameters (see `is_in`).
+    """
     number = (claim_columns if kept else drop_columns).id
-    query = _query(namespace, None, kept=kept).order_by(number.desc()).limit(limit)
-    return [_pair(row) for row in read(database, query)][::-1]
+    query = _query(namespace, None, kept=kept).where(*conditions).order_by(number.desc())
+    return [_pair(row) for row in read(database, query.limit(limit), **numbers)][::-1]
 
 
 def read_pairs(

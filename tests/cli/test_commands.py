@@ -121,7 +121,7 @@ def test_other_commands_take_the_namespace_of_the_newest_run(call, second):
 
 def test_items_are_restored_by_number_or_run_from_any_namespace(call, second):
     shown = call("show", "http://b.test/2", "--json", "--database", second)[1]
-    number = json.JSONDecoder().raw_decode(shown)[0]["duplicate_of"][0]["id"]
+    number = json.JSONDecoder().raw_decode(shown)[0]["decisions"][0]["id"]
     out = call("restore", "--id", number, "--database", second)[1]
     assert json.loads(out)["url"] == "http://b.test/2"
     for run in (1, 2):
@@ -176,7 +176,7 @@ def test_every_engine_answers_the_same(call, tmp_path, engine):
         known = json.loads(call("show", "http://a.test/1", "--json", *common)[1])
         assert (len(known["versions"]), known["duplicate_count"]) == (1, 2)
         known = json.loads(call("show", "http://b.test/2", "--json", *common)[1])
-        assert known["duplicate_of"][0]["difference"]
+        assert known["decisions"][0]["difference"]
         listed = json.loads(call("show", "B.TEST", "--json", *common)[1])
         assert listed["addresses"] == ["http://b.test/1", "http://b.test/2"]
         dropped = [json.loads(line) for line in call("drops", *common)[1].splitlines()]
@@ -185,7 +185,6 @@ def test_every_engine_answers_the_same(call, tmp_path, engine):
         tuned = json.loads(call("tune", "--json", *common)[1])
         assert [level["kept"] for level in tuned["levels"]][-2:] == [3, 4]
         assert all(level.keys() >= {"threshold", "dropped"} for level in tuned["levels"])
-        assert len(call("restore", "--min-distance", "1", *common)[1].splitlines()) == 1
         assert len(call("restore", "--with-original", *common)[1].splitlines()) == 2
         path = tmp_path / "report.html"
         assert call("report", "-o", path, *common)[0] == 0

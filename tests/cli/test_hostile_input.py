@@ -138,20 +138,16 @@ def test_any_bytes_can_be_compared(call, tmp_path, content) -> None:
 
 @pytest.mark.parametrize("number", ["-1", "x", "1.5", "1" * 30, "", "٣x"])
 def test_a_number_that_is_out_of_its_range_is_refused(call, database, number) -> None:
-    for command, option, least in (
-        (["tune"], "--run", 1),
-        (["restore"], "--min-distance", 0),
-        (["prune"], "--older-than", 1),
-    ):
-        code, _, err = call(*command, "--database", database, f"{option}={number}")
+    for command, option in (("tune", "--run"), ("restore", "--id"), ("prune", "--older-than")):
+        code, _, err = call(command, "--database", database, f"{option}={number}")
         assert code == 2
-        assert f"expected an integer from {least} upwards" in err
+        assert "expected an integer from 1 upwards" in err
 
 
 def test_the_largest_numbers_are_numbers(call, database) -> None:
     most = str((1 << 63) - 1)
     assert call("prune", "--database", database, "--older-than", most)[0] == 0
-    assert call("restore", "--database", database, "--min-distance", most)[0] == 0
+    assert call("restore", "--database", database, "--id", most)[0] == 0
     one_line(call("tune", "--database", database, "--run", most), "nothing")
 
 
@@ -241,7 +237,8 @@ def test_no_value_that_a_file_may_hold_reaches_the_terminal(
         codes.add(code)
         assert not set("\x1b\u202e") & set(out + err)
         assert code == 0 or "damaged" in err.splitlines()[-1]
-    assert codes != {0} or column == "stats"
+    # These are read as they are, or not at all.
+    assert codes != {0} or (table, column) in {("runs", "stats"), ("claims", "fingerprint")}
 
 
 @pytest.mark.parametrize("bombs", [False, pytest.param(True, marks=pytest.mark.slow)])

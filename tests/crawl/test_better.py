@@ -59,7 +59,7 @@ def better(call, settings, *options, **given):
     code, out, err = call("restore", "--better", *options, **settings, **given)
     assert code == 0, err
     found = map(json.loads, out.splitlines())
-    return sorted(found, key=lambda one: one["replaces"]["url"]), err
+    return sorted(found, key=lambda one: one["original"]), err
 
 
 def verdict(settings) -> str:
@@ -83,7 +83,7 @@ async def test_the_better_copies_come_with_what_they_replace(settings, call, cap
         assert "7 duplicates are better than their original:" in verdict(settings)
         found, err = better(call, settings, SIMHASH_PREFER=PREFER)
         assert "4 items" in err
-        assert [(one["replaces"]["url"], one["item"]["url"], one["by"]) for one in found] == [
+        assert [(one["original"], one["item"]["url"], one["by"]) for one in found] == [
             *((f"{MIRROR}/{n}", f"{OWN}/{n}", "own-site=own.example") for n in range(3)),
             (f"{MIRROR}/3", "http://other.example/3", "shortest-url"),
         ]
@@ -124,7 +124,7 @@ async def test_what_the_head_of_a_page_declares_counts(settings, call, is_parsed
         await crawl(spider, settings | STORES | through, urls)
     for criterion in ("canonical", "earliest"):
         (found,) = better(call, settings, "--prefer", criterion)[0]
-        assert found["replaces"]["url"] == "http://mirror.example/0"
+        assert found["original"] == "http://mirror.example/0"
         assert (found["item"]["url"], found["by"]) == (f"{OWN}/0", criterion)
 
 
@@ -173,14 +173,14 @@ async def test_a_new_version_is_what_is_kept(settings, call):
     with serve_hosts(hosts) as through:
         await crawl(StorySpider, settings | STORES | through, urls)
         (found,) = better(call, settings, *longest)[0]
-        assert (found["replaces"]["url"], found["item"]["url"]) == tuple(urls)
+        assert (found["original"], found["item"]["url"]) == tuple(urls)
         hosts["mirror.example"]["/a"] = page(0, f"{prose('more', 12)}. {prose('still more', 4)}.")
         again = await crawl(StorySpider, settings | STORES | through, urls)
         assert (again.stats["same"], again.stats["duplicates"]) == (1, 1)
         assert better(call, settings, *longest)[0] == []
         # The group is still that of the first version, and so is what it is replaced by.
         (other,) = better(call, settings, "--prefer", "own-site=own.example")[0]
-        assert other["replaces"]["group"] == found["replaces"]["group"]
+        assert other["group"] == found["group"]
         assert other["run"] == 2
 
 
@@ -200,7 +200,7 @@ async def test_what_a_page_lists_goes_by_its_own_address(settings, call):
         done = await crawl(ListSpider, settings | STORES | through | given, urls)
     assert done.stats["duplicates/better"] == 1
     (found,) = better(call, settings, "--prefer", "shortest-url")[0]
-    assert found["replaces"]["key"] == "http://a.example/thing?session=7"
+    assert found["original"] == "http://a.example/thing?session=7"
     assert found["key"] == found["item"]["url"] == "http://b.example/thing"
 
 

@@ -77,7 +77,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
     return {
         "match": [(one.url, one.key.removeprefix(key)) for one in index.nearest(article(1))],
         "pages": [[claim.url for claim in one.claims] for one in known.values()],
-        "drops": [[(d.url, d.original) for d in one.drops] for one in known.values()],
+        "decisions": [[(d.url, d.original) for d in one.decisions] for one in known.values()],
         "duplicates": [(d.url, d.key.removeprefix(key)) for d in owned.duplicates],
         "quality": [
             (
@@ -88,7 +88,6 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
         ],
         "kept": [(pair.url, pair.original) for pair in kept],
         "documents": [row.url for row in seen],
-        "beside": [[claim.beside_url for claim in one.claims] for one in known.values()],
         "better": [(one.url, one.key.removeprefix(key), kept.url) for one, kept in found],
         "groups": [url for _, _, url in largest_groups(db, namespace)],
         "patterns": [(one.part, one.pages) for one in read_patterns(db, namespace)],
@@ -110,6 +109,6 @@ def test_an_address_that_is_the_key_is_stored_once_and_read_as_before(db: Databa
     expected, found = read(twice, "key of "), read(once)
     assert found == expected
     assert all(expected.values()), "none is empty"
-    assert found["drops"] == [[], [(B, A)], []]
+    assert found["decisions"] == [[], [(B, A)], [(C, A)]]
     assert found["kept"] == [(C, A)]
     assert found["better"] == [(B, B, A)]
