@@ -26,9 +26,8 @@ from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.history.fields import with_values
 from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces
-from scrapy_simhash.history.pages import find_addresses, read_page, read_texts
+from scrapy_simhash.history.pages import find_addresses, read_page, read_texts, with_values
 from scrapy_simhash.history.pairs import Pair
 from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.batch import identity_hash

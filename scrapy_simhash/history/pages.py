@@ -1,8 +1,8 @@
-"""Pages: everything stored about one; texts and URLs."""
+"""Pages: everything stored about one; texts, values and URLs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Row, Table, and_, func, or_, select
@@ -22,6 +22,8 @@ from scrapy_simhash.history.query import (
     read,
 )
 from scrapy_simhash.item.quality import address_of
+from scrapy_simhash.simhash.measure import jaccard
+from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_content
 
 
@@ -61,6 +63,36 @@ def read_texts(
     """The texts that are kept and can be read."""
     found = read_contents(database, namespace, wanted)
     return {place: content.text for place, content in found.items() if content.text}
+
+
+def differing(
+    mine: Mapping[str, str], theirs: Mapping[str, str], first: str | None = None
+) -> dict[str, tuple[str | None, str | None]]:
+    """The short values of two items that differ, by name; none if those of one are not kept."""
+    names = sorted({*mine, *theirs}, key=lambda name: (name != first, name))
+    both = {name: (theirs.get(name), mine.get(name)) for name in names if mine and theirs}
+    return {name: values for name, values in both.items() if values[0] != values[1]}
+
+
+def true_similarity(scheme: Scheme, *texts: str | None) -> float | None:
+    """The similarity of two texts; None if one is not kept, or the scheme has no shingles."""
+    one, other = (scheme.sketch(text).shingles if text else None for text in texts)
+    return None if one is None or other is None else jaccard(one, other)
+
+
+def with_values(
+    database: Database, namespace: NamespaceRow, pairs: Sequence[Pair], scheme: Scheme
+) -> Iterator[Pair]:
+    """Pairs with the short values that differ, and the true similarity of texts that are kept."""
+    kept = read_contents(database, namespace, {place for pair in pairs for place in pair.places})
+    for pair in pairs:
+        mine, theirs = (kept.get(place, NOTHING) for place in pair.places)
+        found = pair._replace(fields=differing(mine.values, theirs.values, pair.differs))
+        if pair.estimated or pair.similarity is None:
+            similarity = true_similarity(scheme, mine.text, theirs.text)
+            if similarity is not None:
+                found = found._replace(similarity=similarity, estimated=False)
+        yield found
 
 
 def find_addresses(

@@ -10,8 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from scrapy_simhash.history.fields import Field, read_fields, true_similarity
-from scrapy_simhash.history.pages import NOTHING, Content, read_contents
+from scrapy_simhash.history.pages import (
+    NOTHING,
+    Content,
+    differing,
+    read_contents,
+    true_similarity,
+)
 from scrapy_simhash.history.pairs import KEPT, Pair, Place
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.difference import LONGEST, difference
@@ -35,9 +40,6 @@ _VALUE, _SHORT = 2_000, 80
 
 # Fields that name an item, the preferred ones first.
 _TITLES = ("title", "headline", "name", "heading")
-
-# Details that are read at once.
-_READ = 200
 
 
 class Packed(NamedTuple):
@@ -160,43 +162,34 @@ def _listed(row: _Row, originals: dict[tuple[int, str], list[Any]]) -> list[Any]
 
 
 def _pack_details(subject: Subject, chosen: Sequence[_Row]) -> list[str]:
-    """Blocks of details. Rows with some get titles, values and exact similarities.
-
-    To unpack every item would take long.
-    """
+    """Blocks of details. Rows with some get titles, values and exact similarities."""
     blocks: list[str] = []
     left = MOST_BYTES
-    database, namespace = subject.database, subject.namespace
     default = load_scheme()
-    scheme = default if namespace.scheme.startswith(default.id) else None
-    for start in range(0, len(chosen), _READ):
-        rows = chosen[start : start + _READ]
-        pairs = [(row.mine, row.stored) for row in rows]
-        contents = read_contents(database, namespace, {place for pair in pairs for place in pair})
-        details = list(zip(rows, read_fields(database, namespace, pairs, contents), strict=True))
-        for first in range(0, len(rows), BLOCK):
-            if left <= 0:
-                return blocks
-            some = details[first : first + BLOCK]
-            block = _block(some, contents, scheme, len(blocks) * BLOCK)
-            if block["details"]:
-                blocks.append(_packed(block))
-                left -= len(blocks[-1])
+    scheme = default if subject.namespace.scheme.startswith(default.id) else None
+    for start in range(0, len(chosen), BLOCK):
+        if left <= 0:
+            break
+        rows = chosen[start : start + BLOCK]
+        places = {place for row in rows for place in (row.mine, row.stored)}
+        contents = read_contents(subject.database, subject.namespace, places)
+        block = _block(rows, contents, scheme, len(blocks) * BLOCK)
+        if block["details"]:
+            blocks.append(_packed(block))
+            left -= len(blocks[-1])
     return blocks
 
 
 def _block(
-    given: Sequence[tuple[_Row, list[Field]]],
-    contents: Mapping[Place, Content],
-    scheme: Scheme | None,
-    start: int,
+    rows: Sequence[_Row], contents: Mapping[Place, Content], scheme: Scheme | None, start: int
 ) -> dict[str, Any]:
     """The details of rows, by their number, and the texts of the stored items."""
     texts: dict[str, str] = {}
     details: dict[int, Any] = {}
-    for row, fields in given:
-        _describe(row, fields)
-        old, new = (contents.get(place, NOTHING).text for place in (row.stored, row.mine))
+    for row in rows:
+        mine, stored = (contents.get(place, NOTHING) for place in (row.mine, row.stored))
+        _describe(row, mine.values, stored.values)
+        old, new = stored.text, mine.text
         name, changes = "{}.{}".format(*row.stored), None
         if old and new:
             if scheme and (row.about or row.similarity is None):
@@ -204,30 +197,36 @@ def _block(
             old, new = (visible(text[:LONGEST])[:LONGEST] for text in (old, new))
             texts[name] = old
             changes = difference(old, new)
+        names = {**mine.values, **stored.values} if mine.values and stored.values else {}
+        fields = [
+            [
+                shortened(name, _SHORT),
+                _shown(mine.values.get(name)),
+                _shown(stored.values.get(name)),
+            ]
+            for name in names
+        ]
         if changes is not None or fields:
             row.detail = start + len(details)
-            details[row.detail] = [name, changes, list(map(_shown, fields))]
+            details[row.detail] = [name, changes, fields]
     return {"texts": texts, "details": details}
 
 
-def _describe(row: _Row, fields: Sequence[Field]) -> None:
+def _describe(row: _Row, mine: Mapping[str, str], stored: Mapping[str, str]) -> None:
     """Add the titles of both items, and the values of fields that differ."""
-    by_name = {field.name.lower(): field for field in reversed(fields) if field.value}
-    if title := next((by_name[name] for name in _TITLES if name in by_name), None):
-        row.title = shortened(title.value, 200)
-        stored = title.value if title.mark == "same" else title.stored
-        row.original_title = stored and shortened(stored, 200)
+    names = {name.lower(): name for name in (*stored, *mine)}
+    if title := next((names[name] for name in _TITLES if name in names), None):
+        row.title = shortened(mine.get(title, ""), 200)
+        row.original_title = _shown(stored.get(title), 200)
+    found = [(name, *values) for name, values in differing(mine, stored).items()]
     if row.action == "kept":
-        wanted = [field for field in fields if field.name == row.fields[0][0]]
+        row.fields = [one for one in found if one[0] == row.fields[0][0]] or row.fields
     else:
-        wanted = [field for field in fields if field.mark in {"differs", "missing"}]
-    if wanted and (row.action == "kept" or not row.fields):
-        row.fields = [(field.name, field.stored, field.value or None) for field in wanted]
+        row.fields = row.fields or found
 
 
-def _shown(field: Field) -> tuple[str, str, str | None, str]:
-    stored = field.stored and shortened(field.stored, _VALUE)
-    return shortened(field.name, _SHORT), shortened(field.value, _VALUE), stored, field.mark
+def _shown(value: str | None, length: int = _VALUE) -> str | None:
+    return None if value is None else shortened(value, length)
 
 
 def _packed(value: Any) -> str:

@@ -156,29 +156,17 @@
     return pair;
   };
 
-  // In place of a stored value that is not kept.
-  const UNKNOWN = {
-    same: "the same",
-    differs: "another value",
-    missing: "no such field",
-    "": "not kept",
-  };
-  const NONE = { same: "the same", differs: "another value", missing: "", "": "none" };
   const fieldsTable = (fields, names) => {
-    // A stored value may be cut.
-    const isOther = (own, stored) => own && stored && own !== stored && !stored.endsWith("…");
-    const differs = ([, own, stored, mark]) =>
-      mark === "differs" || mark === "missing" || (mark === "" && isOther(own, stored));
+    const differs = ([, own, stored]) => own !== stored;
     const head = make("tr");
     head.append(...["field", ...names].map((name) => make("th", name, { scope: "col" })));
     const body = make("tbody");
     for (const field of [...fields.filter(differs), ...fields.filter((one) => !differs(one))]) {
-      const [name, own, stored, mark] = field;
-      const line = make("tr", make("th", make("bdi", name), { scope: "row" }));
-      const known = stored !== null ? make("bdi", cut(stored)) : make("span", UNKNOWN[mark], { className: "muted" });
-      const mine = own ? make("bdi", cut(own)) : make("span", NONE[mark], { className: "muted" });
-      const cells = [known, mine];
-      if (differs(field)) [cells[0], cells[1]] = [make("del", known), make("ins", mine)];
+      const line = make("tr", make("th", make("bdi", field[0]), { scope: "row" }));
+      const [mine, known] = field.slice(1).map((value) =>
+        value === null ? make("span", "none", { className: "muted" }) : make("bdi", cut(value)),
+      );
+      const cells = differs(field) ? [make("del", known), make("ins", mine)] : [known, mine];
       line.append(...cells.map((content) => make("td", content)));
       body.append(line);
     }
