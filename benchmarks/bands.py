@@ -25,7 +25,7 @@ from scrapy_simhash.features.hashes import mix64
 from scrapy_simhash.keys.bands import Bands, bands_for
 from scrapy_simhash.simhash.measure import distance, limits
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
-from scrapy_simhash.text.extractor import page_text
+from scrapy_simhash.text.page import page_text
 
 MILLION = 1_000_000
 PLANS = {

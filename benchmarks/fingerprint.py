@@ -33,7 +33,7 @@ TEXTS = 12  # of each language and size
 def texts(source: Path) -> dict[str, str]:
     """All text of each language, one after the other."""
     if source.is_dir():
-        from scrapy_simhash.text.extractor import page_text
+        from scrapy_simhash.text.page import page_text
 
         return {
             language: "\n".join(

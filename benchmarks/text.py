@@ -32,15 +32,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash import native
 from scrapy_simhash.text.blocks import width
-from scrapy_simhash.text.extractor import load_extractor
 from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.page import load_extractor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lxml.html import HtmlElement
 
-    from scrapy_simhash.text.extractor import Extractor
+    from scrapy_simhash.text.page import Extractor
 
 SAME = 0.8  # the similarity from which two texts count as near-duplicates
 TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+")

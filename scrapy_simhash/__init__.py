@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import Match, Verdict
     from scrapy_simhash.simhash.measure import distance, similarity
     from scrapy_simhash.simhash.shingles import fingerprint
-    from scrapy_simhash.text.extractor import page_text
+    from scrapy_simhash.text.page import page_text
 
 __version__ = "0.1.0"
 
@@ -56,7 +56,7 @@ _HOMES = {
     "Verdict": "index.verdict",
     "distance": "simhash.measure",
     "fingerprint": "simhash.shingles",
-    "page_text": "text.extractor",
+    "page_text": "text.page",
     "similarity": "simhash.measure",
 }
 

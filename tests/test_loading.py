@@ -12,7 +12,7 @@ from scrapy_simhash.classic.words import load_tokenizer
 from scrapy_simhash.crawl.fields import Fields
 from scrapy_simhash.loading import is_import_path, load_object
 from scrapy_simhash.simhash.scheme import load_scheme
-from scrapy_simhash.text.extractor import load_extractor
+from scrapy_simhash.text.page import load_extractor
 
 
 class Product(dict[str, str]):

@@ -18,8 +18,8 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.shingles import shingle_names
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.text.extractor import load_extractor
 from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.page import load_extractor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -35,7 +35,7 @@ from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
-from scrapy_simhash.text.page_sketch import containment
+from scrapy_simhash.text.page import containment
 from scrapy_simhash.visible import plural, shortened
 
 

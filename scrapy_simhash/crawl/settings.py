@@ -22,7 +22,7 @@ from scrapy_simhash.index.verdict import FactsMode, Known, Verdict
 from scrapy_simhash.item.quality import Criterion
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
 from scrapy_simhash.simhash.scheme import Scheme, load_scheme, longest_text
-from scrapy_simhash.text.extractor import Extractor, load_extractor
+from scrapy_simhash.text.page import Extractor, load_extractor
 from scrapy_simhash.visible import shortened
 
 # Commands that need neither a crawl nor a database import neither: both take long.

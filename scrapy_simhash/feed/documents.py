@@ -15,9 +15,8 @@ from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, longest_text
-from scrapy_simhash.text.extractor import Extractor
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
-from scrapy_simhash.text.page import read_page
+from scrapy_simhash.text.page import Extractor, read_page
 from scrapy_simhash.text.page_facts import page_facts
 
 # The time of the crawl is unknown, so no value of an item is taken for it.

@@ -24,7 +24,7 @@ from scrapy_simhash.history.query import (
 from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Scheme
-from scrapy_simhash.text.packed import unpack_content
+from scrapy_simhash.text.packed import unpack_text
 
 
 class Content(NamedTuple):
@@ -51,7 +51,7 @@ def read_contents(
     claims, duplicates = ({pair[place] for pair in pairs} for place in (0, 1))
     found = read(database, query, claims=claims, duplicates=duplicates) if pairs else ()
     return {
-        (claim, duplicate): Content(*unpack_content(packed))
+        (claim, duplicate): Content(*unpack_text(packed))
         for claim, duplicate, packed in found
         if (claim, duplicate) in pairs
     }

@@ -23,7 +23,7 @@ from scrapy_simhash.index.visits import NO_VISITS, Visits
 from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
-from scrapy_simhash.text.page_sketch import containment
+from scrapy_simhash.text.page import containment
 
 #: Two pages show the same if the larger one contains this share of the smaller one's text. Print
 #: views have .97 in common, pages with session ids .81.

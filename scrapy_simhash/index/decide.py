@@ -18,7 +18,7 @@ from scrapy_simhash.index.visits import NO_VISITS, Decision, Near, Visits, judge
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts, conflict, equal_titles
 from scrapy_simhash.item.urls import same_site, site, view_of
 from scrapy_simhash.simhash.measure import FEW_FEATURES
-from scrapy_simhash.text.page_sketch import containment
+from scrapy_simhash.text.page import containment
 
 #: Two pages of one site are duplicates only if the larger one contains this share of the smaller
 #: one's visible text. Tables of contents of one manual have .11 to .60 in common, print views .97,

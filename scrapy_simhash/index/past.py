@@ -14,7 +14,7 @@ from scrapy_simhash.index.queries import Hits
 from scrapy_simhash.index.verdict import Change, Document, Place, Row
 from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.item.quality import address_of
-from scrapy_simhash.text.packed import unpack_values
+from scrapy_simhash.text.packed import unpack_text
 
 
 def places_of(connection: Connection, lookup: Lookup, hits: Hits) -> dict[int, Place]:
@@ -75,7 +75,7 @@ def _values(
     ids, duplicates = ({pair[place] for pair in wanted} for place in (0, 1))
     here = lookup.here(ids=ids, duplicates=duplicates)
     rows = queries.contents.ask(connection, here).rows
-    return {(claim, number): unpack_values(packed) for claim, number, packed in rows}
+    return {(claim, number): unpack_text(packed)[1] for claim, number, packed in rows}
 
 
 def _last_urls(connection: Connection, lookup: Lookup, claims: Collection[int]) -> dict[int, str]:

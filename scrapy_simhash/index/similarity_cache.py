@@ -53,7 +53,7 @@ class SimilarityCache:
         """Add the compressed texts of claims, by the claims' numbers."""
         for claim, packed in texts.items():
             # A damaged text counts as not stored.
-            if (text := unpack_text(packed)) is None:
+            if (text := unpack_text(packed)[0]) is None:
                 continue
             shingles = self._scheme.sketch(text).shingles
             if shingles is not None and shingles.size < _MOST:
@@ -85,5 +85,5 @@ class SimilarityCache:
         """How a text differs from that of a claim; None unless both are at hand."""
         if text is None or (stored := self._stored.get(claim)) is None:
             return None
-        old = unpack_text(stored.packed)
+        old, _ = unpack_text(stored.packed)
         return None if old is None else changes_of(text, old)

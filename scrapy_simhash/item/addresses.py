@@ -19,17 +19,8 @@ _ELSEWHERE = re.compile(
     r"photo|picture|prev|publisher|refer|seller|shop|site|source|src|store|thumb|user|video|audio",
     re.IGNORECASE,
 )
-_BEHIND = re.compile("[?#;]")
-_ON_WEB = re.compile("https?://[^#]+$")
-_SCRIPTS = ("javascript:", "mailto:", "tel:")
-# A path without a host, and without dots that lead upwards.
-_PATH = re.compile(r"/?\w(?!\S*(?:/\.|//|:))\S*+")
-# The last segment of an address without quoted characters and without a query.
-_PLAIN_PAGE = re.compile(
-    r"https?://[\w.-]+(?::\d+)?/(?:[\w./~!$&'()*+,=:@-]*/)?([\w.~!$&'()*+,=:@-]+)/*", re.ASCII
-)
-# Addresses that begin like this, and are longer than the second, have a path or a host.
-_BEGINNINGS, _HOST = ("http://", "https://", "/"), len("https:///")
+# Addresses with a host, or with a path from the root.
+_FULL = re.compile(r"(?:https?:)?//[^/?#]|/(?!/)")
 _MEDIA = re.compile(
     r"\.(?:avif|bmp|css|gif|ico|jpe?g|js|mp[34]|png|svg|webp)(?:[?#]|$)", re.IGNORECASE
 )
@@ -53,56 +44,12 @@ def is_page(address: str, page_url: str) -> bool:
     """
     if address == page_url:
         return True
-    if address.startswith("#") and _ON_WEB.match(page_url):
-        # An anchor, as in tables of contents, or a route.
-        return not address.startswith(("#!", "#/"))
-    # Resolving an address takes a while, and items with hundreds of links are common.
-    if _leads_elsewhere(address, _tail(page_url)):
+    # Resolving an address takes a while, and items with hundreds of links are common. Most of them
+    # lack the end of the page's.
+    plain = unquote(address) if "%" in address else address
+    if _tail(page_url) not in plain and _FULL.match(address):
         return False
     return _place(_absolute(address, page_url)) == _place(page_url)
-
-
-def is_other_page(name: Name, value: Any, page_url: str) -> bool:
-    """Whether a value is obviously the address of another page, and so neither empty nor a moment.
-
-    Spares most links in a list of hundreds the other checks.
-    """
-    if type(value) is not str:
-        return False
-    if not value.startswith(_BEGINNINGS) and not (
-        "address" in name.marks and is_address(name, value)
-    ):
-        return False
-    return _leads_elsewhere(value.strip(), _tail(page_url))
-
-
-def _leads_elsewhere(address: str, tail: str) -> bool:
-    """Whether an address is obviously not that of the page whose address has this tail."""
-    if not tail:
-        return False
-    if not address.startswith(_BEGINNINGS):
-        if address.startswith(_SCRIPTS):
-            return True
-        if not _PATH.fullmatch(address):
-            return False
-    elif "//#" in address or "//?" in address:
-        return False  # the path may be that of the page
-    elif len(address) <= _HOST and (address[:1] != "/" or address[1:2] == "/"):
-        return False
-    plain = unquote(address) if "%" in address else address
-    if tail not in plain:
-        return True
-    # It may also end in a query or the like, or in dots that lead upwards.
-    return not (_BEHIND.search(plain) or plain.rstrip("/").endswith((tail, ".")))
-
-
-def without_addresses(name: Name, values: list[Any]) -> list[Any]:
-    """The values of a list that are not plain addresses; one with tags stays."""
-    return [
-        value
-        for value in values
-        if type(value) is not str or "<" in value or not is_address(name, value)
-    ]
 
 
 def own_address(
@@ -164,19 +111,17 @@ def _absolute(address: str, page_url: str) -> str:
 @lru_cache(maxsize=16)
 def _tail(page_url: str) -> str:
     """The last segment of the path, or else the query: every address of the page has it."""
-    if plain := _PLAIN_PAGE.fullmatch(page_url):
-        return plain[1]
     _, path, query, _ = _place(page_url)
     return path.rpartition("/")[2] or query
 
 
 @lru_cache(maxsize=1024)
-def _place(url: str) -> tuple[str, ...]:
-    """The parts of a URL that `is_page` compares; of an invalid one the URL, the rest empty."""
+def _place(url: str) -> tuple[str, str, str, str]:
+    """Host, path, query and route of a URL, which `is_page` compares; of an invalid one the URL."""
     try:
         parts = urlsplit(url)
     except ValueError:
-        return (url,)
+        return url, "", "", ""
     host = re.sub(r":(?:80|443)?$", "", parts.netloc.lower())
     route = parts.fragment if parts.fragment.startswith(("!", "/")) else ""
     return host, unquote(parts.path).rstrip("/"), unquote(parts.query), route

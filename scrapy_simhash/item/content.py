@@ -9,13 +9,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item.addresses import (
-    is_address,
-    is_other_page,
-    is_page,
-    own_address,
-    without_addresses,
-)
+from scrapy_simhash.item.addresses import is_address, is_page, own_address
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import (
     AMOUNT,
@@ -124,27 +118,23 @@ def read_item(
             raise TypeError(f"fields must be a list of names, not the single str {names!r}")
     read = read_fields(item)
     everything = flat(read.tree)
-    own = _OwnContent(since, now, page_url, frozenset(ignore), page_names)
-    kept = {}
+    reading = _Reading(page_url, since, now, frozenset(ignore), page_names)
+    reading.is_chosen = fields is not None
     for name, value in everything.items():
         if fields is None or is_inside(name, fields):
-            rest = own.keep(name, value if fields is None else _decoded(value))
-            if rest is not None:
-                kept[name] = rest
-    prose = _Prose(markup=fields is not None)
-    for name, value in kept.items():
-        prose.read(name, value)
+            reading.read(name, value)
+    kept, facts = reading.kept, reading.facts
     address = own_address(everything, page_url=page_url, key=key)
     # Who reads it tells rows apart that have no address, as of a table of results.
-    states = {name for name, one in prose.facts.items() if address and one.kind == STATE}
+    states = {name for name, one in facts.items() if address and one.kind == STATE}
     told = {name: value for name, value in kept.items() if name not in states}
     written = f"{type(item).__name__}:{_written(told)}".encode("utf-8", "surrogatepass")
     return ItemContent(
-        text=prose.text(),
-        facts=Facts.of(prose.facts, secret, prose.shown),
+        text=reading.text(),
+        facts=Facts.of(facts, secret, reading.shown),
         address=address,
         digest=blake2b(written, key=secret, digest_size=16).digest() if read.complete else None,
-        names_page=own.names_page,
+        names_page=reading.names_page,
         is_empty=not kept,
         published=published_first(everything),
         canonical=is_canonical(everything, (page_url, address)),
@@ -155,12 +145,10 @@ def read_facts(
     values: Mapping[str, str], *, page_url: str, since: float, now: float, secret: bytes = b""
 ) -> Facts:
     """The facts that `read_item` finds in an item with these values, whose names have no dots."""
-    own = _OwnContent(since, now, page_url, frozenset())
-    prose = _Prose(markup=False)
+    reading = _Reading(page_url, since, now)
     for name, value in values.items():
-        if own.keep(name, value) is not None:
-            prose.read(name, value)
-    return Facts.of(prose.facts, secret, prose.shown)
+        reading.read(name, value)
+    return Facts.of(reading.facts, secret, reading.shown)
 
 
 def _decoded(value: Any) -> Any:
@@ -170,35 +158,72 @@ def _decoded(value: Any) -> Any:
     return [_decoded(inner) for inner in value] if isinstance(value, list) else value
 
 
-class _OwnContent:
-    """Tells what belongs to an item from what belongs to the crawl that found it."""
+class _Reading:
+    """Tells what belongs to an item from what belongs to its crawl, and prose from facts.
+
+    Attributes:
+        kept: all that belongs to the item, by field.
+        facts: what is no prose of it.
+        shown: the first of these, as given.
+        names_page: whether the item holds the address of its page.
+        is_chosen: whether the user has named the fields, so that markup and bytes count.
+    """
 
     def __init__(
         self,
+        page_url: str,
         since: float,
         now: float,
-        page_url: str,
-        ignore: frozenset[str],
+        ignore: frozenset[str] = frozenset(),
         page_names: PageNames | None = None,
     ) -> None:
-        self.names_page = False
+        self.kept: dict[str, Any] = {}
+        self.facts: dict[str, Folded] = {}
+        self.shown: dict[str, Any] = {}
+        self.names_page = self.is_chosen = False
+        self._prose: list[str] = []
         self._names = page_names or PageNames()
         self._start, self._stop = since - _SLACK, now + _SLACK
         self._page_url = page_url
         self._ignore = ignore
 
-    def keep(self, name: str, value: Any) -> Any:
+    def text(self) -> str:
+        """The prose of what was read."""
+        # Sorted by length: two spiders choose other names and orders for the same fields. And
+        # readers of the report see the body first.
+        if len(self._prose) == 1:  # a long text takes a while to hash
+            return self._prose[0]
+        return "\n".join(sorted(set(self._prose), key=lambda text: (-len(text), text)))
+
+    def read(self, name: str, value: Any) -> None:
+        """Read a field."""
+        value = self._keep(name, _decoded(value) if self.is_chosen else value)
+        if value is None:
+            return
+        self.kept[name] = value
+        kind = type(value)
+        if kind is list:
+            self._read_list(name, value)
+        elif kind in _TEXTS and len(value) > MIN_PROSE and (text := self._text(name, [value])):
+            self._prose.append(text)
+        else:
+            self._add(name, value)
+
+    def _keep(self, name: str, value: Any) -> Any:
         """A value without ignored fields, empty values, times of the crawl and the page's URL."""
         if self._ignore and is_inside(name, self._ignore):
             return None
-        return self._keep(name_of(name), value)
+        return self._keep_one(name_of(name), value)
 
-    def _keep(self, name: Name, value: Any) -> Any:
+    def _keep_one(self, name: Name, value: Any) -> Any:
         kind = type(value)
         if kind is list:
-            return self._keep_list(name, value) or None
+            rest = (self._keep_one(name, inner) for inner in value)
+            return [inner for inner in rest if inner is not None] or None
         if kind is dict:
-            inside = ((key, self.keep(f"{name.text}.{key}", inner)) for key, inner in value.items())
+            inside = (
+                (key, self._keep(f"{name.text}.{key}", inner)) for key, inner in value.items()
+            )
             return {key: kept for key, kept in inside if kept is not None} or None
         if value in _EMPTY or self._is_of_crawl(name, value):
             return None
@@ -211,15 +236,6 @@ class _OwnContent:
         is_title = names.title and len(value) < 2 * len(names.title)
         return names.name() if is_title and " ".join(value.split()) == names.title else value
 
-    def _keep_list(self, name: Name, values: list[Any]) -> list[Any]:
-        kept = []
-        for value in values:
-            stays = is_other_page(name, value, self._page_url)
-            inner = value if stays else self._keep(name, value)
-            if inner is not None:
-                kept.append(inner)
-        return kept
-
     def _is_of_crawl(self, name: Name, value: Any) -> bool:
         if type(value) is str and is_address(name, value):
             of_page = is_page(value.strip(), self._page_url)
@@ -228,11 +244,58 @@ class _OwnContent:
         marks = name.marks
         if "fetched" in marks:
             return is_moment(value)
-        if "title" not in marks and is_relative(
-            value, dated="dated" in marks or name.state is not None
-        ):
+        dated = "dated" in marks or name.state is not None
+        if "title" not in marks and is_relative(value, dated=dated):
             return True
         return "published" not in marks and is_within(value, self._start, self._stop)
+
+    def _read_list(self, path: str, values: list[Any]) -> None:
+        """Read a list as one value, and each field of the mappings in it, such as offers."""
+        name = name_of(path)
+        # Addresses are neither prose nor facts; a text with tags is none.
+        values = [
+            value
+            for value in values
+            if type(value) is not str or "<" in value or not is_address(name, value)
+        ]
+        columns: dict[str, list[Any]] = {}
+        _collect(columns, path, values)
+        for column, cells in list(columns.items()):
+            if text := self._text(column, [cell for cell in cells if type(cell) in _TEXTS]):
+                self._prose.append(text)
+                del columns[column]
+        if not columns:
+            return
+        self._add(path, _only(columns, path, values))
+        for column, cells in columns.items():
+            # Across sites only amounts count, so they need facts of their own.
+            if column != path:
+                self._add(column, cells, at_least=AMOUNT)
+
+    def _add(self, name: str, value: Any, at_least: int = TEXT) -> None:
+        folded = fold(name_of(name), value)
+        if folded is not None and folded.kind >= at_least:
+            self.facts[name] = folded
+            if len(self.shown) < _SHOWN:
+                self.shown[name] = value
+
+    def _text(self, path: str, values: list[str | Printed]) -> str:
+        """The text of a value if it is prose, else ""."""
+        name = name_of(path)
+        if sum(map(len, values)) <= MIN_PROSE or "silent" in name.marks:
+            return ""
+        lines = [line for value in values if (line := self._line(name, str(value)))]
+        return "\n".join(lines) if lines and _is_prose(lines) else ""
+
+    def _line(self, name: Name, text: str) -> str:
+        """The text of a value if it may be prose, else ""."""
+        if len(text) > 64 and is_markup(text):
+            if not self.is_chosen:
+                return ""
+            text = without_tags(text)
+        text = text.strip()
+        is_json = text[:1] + text[-1:] in ("{}", "[]") and '"' in text
+        return "" if is_json or is_encoded(text) or is_address(name, text) else text
 
 
 def _written(value: Any) -> str:
@@ -250,75 +313,6 @@ def _written(value: Any) -> str:
         return f"l({''.join(sorted(set(map(_written, value))))})"
     text = value.hex() if kind is bytes else str(value)
     return f"{value.kind if kind is Printed else kind.__name__}:{len(text)}:{text}"
-
-
-class _Prose:
-    """Divides the values of an item into prose and facts."""
-
-    def __init__(self, *, markup: bool) -> None:
-        self.facts: dict[str, Folded] = {}
-        self.shown: dict[str, Any] = {}
-        self._markup = markup
-        self._values: list[str] = []
-
-    def text(self) -> str:
-        # Sorted by length: two spiders choose other names and orders for the same fields. And
-        # readers of the report see the body first.
-        if len(self._values) == 1:  # a long text takes a while to hash
-            return self._values[0]
-        return "\n".join(sorted(set(self._values), key=lambda text: (-len(text), text)))
-
-    def read(self, name: str, value: Any) -> None:
-        kind = type(value)
-        if kind is list:
-            self._read_list(name, value)
-        elif kind in _TEXTS and len(value) > MIN_PROSE and (text := self._prose(name, [value])):
-            self._values.append(text)
-        else:
-            self._add(name, value)
-
-    def _read_list(self, name: str, values: list[Any]) -> None:
-        """Read a list as one value, and each field of the mappings in it, such as offers."""
-        # Addresses are neither prose nor facts.
-        values = without_addresses(name_of(name), values)
-        columns: dict[str, list[Any]] = {}
-        _collect(columns, name, values)
-        for column, cells in list(columns.items()):
-            texts = [cell for cell in cells if type(cell) in _TEXTS]
-            if text := self._prose(column, texts):
-                self._values.append(text)
-                del columns[column]
-        if not columns:
-            return
-        self._add(name, _only(columns, name, values))
-        for column, cells in columns.items():
-            # Across sites only amounts count, so they need facts of their own.
-            if column != name:
-                self._add(column, cells, at_least=AMOUNT)
-
-    def _add(self, name: str, value: Any, at_least: int = TEXT) -> None:
-        folded = fold(name_of(name), value)
-        if folded is not None and folded.kind >= at_least:
-            self.facts[name] = folded
-            if len(self.shown) < _SHOWN:
-                self.shown[name] = value
-
-    def _prose(self, name: str, texts: list[str | Printed]) -> str:
-        """The text of a value if it is prose, else ""."""
-        if sum(map(len, texts)) <= MIN_PROSE or "silent" in name_of(name).marks:
-            return ""
-        lines = [line for text in texts if (line := self._line(name, str(text)))]
-        return "\n".join(lines) if lines and _is_prose(lines) else ""
-
-    def _line(self, name: str, text: str) -> str:
-        """The text of a value if it may be prose, else ""."""
-        if len(text) > 64 and is_markup(text):
-            if not self._markup:
-                return ""
-            text = without_tags(text)
-        text = text.strip()
-        is_json = text[:1] + text[-1:] in ("{}", "[]") and '"' in text
-        return "" if is_json or is_encoded(text) or is_address(name_of(name), text) else text
 
 
 def short(value: Any) -> str:

@@ -58,24 +58,11 @@ def pack_text(text: str, values: Mapping[str, str] = MappingProxyType({})) -> by
         return None
 
 
-def unpack_text(packed: bytes) -> str | None:
-    """The text that `pack_text` packed; None if the bytes are damaged."""
-    return unpack_content(packed)[0]
-
-
-def unpack_values(packed: bytes) -> dict[str, str]:
-    """The values that `pack_text` packed; none if the bytes are damaged."""
-    return unpack_content(packed)[1]
-
-
-def unpack_content(packed: bytes) -> tuple[str | None, dict[str, str]]:
-    """Both; None and no values if the bytes are damaged."""
+def unpack_text(packed: bytes) -> tuple[str | None, dict[str, str]]:
+    """What `pack_text` packed; None and no values if the bytes are damaged."""
     try:
         text, _, written = unpack_bytes(packed).decode("utf-8", "replace").rpartition(_END)
-    except ValueError:
-        return None, {}
-    try:
         values = json.loads(written or "{}")
     except ValueError:
-        values = None
+        return None, {}
     return text, values if isinstance(values, dict) else {}

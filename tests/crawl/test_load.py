@@ -69,7 +69,7 @@ async def test_the_thread_of_the_database_compresses_no_texts(settings, monkeypa
     assert not found.crawler.stats.get_value("simhash/failed_open")
     with closing(sqlite3.connect(database)) as connection:
         packed = connection.execute("SELECT text FROM simhash_texts").fetchall()
-    texts = [unpack_text(text) for (text,) in packed]
+    texts = [unpack_text(text)[0] for (text,) in packed]
     assert len(texts) == 2
     assert all(text and len(text.split()) == 120 for text in texts)
 

@@ -8,7 +8,7 @@ from loopback import article, prose
 from scrapy_simhash.feed.documents import PageReader
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.simhash.shingles import Shingles
-from scrapy_simhash.text.extractor import load_extractor
+from scrapy_simhash.text.page import load_extractor
 
 URL = "http://a.example/1"
 

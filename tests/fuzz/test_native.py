@@ -20,9 +20,9 @@ from scrapy_simhash.item.numbers import numbers_in
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.simhash.shingles import Shingles
-from scrapy_simhash.text import page_sketch
 from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.page import sketch as page_sketch
 from scrapy_simhash.text.page_facts import page_facts
 
 COMPILED = pytest.importorskip("scrapy_simhash.native._core", reason="the core is not compiled")
@@ -43,7 +43,7 @@ def assert_same(make: Callable[[], Any]) -> Any:
 @target(long_texts, secrets, examples=80)
 def test_texts_of_the_core(text: str, secret: bytes) -> None:
     assert_same(lambda: shingles(text, secret).tolist())
-    assert_same(lambda: page_sketch.sketch(text, secret))
+    assert_same(lambda: page_sketch(text, secret))
     assert_same(lambda: numbers_in(text))
 
     def sketch() -> object:

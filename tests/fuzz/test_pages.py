@@ -11,11 +11,9 @@ from lxml import etree
 
 from scrapy_simhash import page_text
 from scrapy_simhash.item.content import read_item
-from scrapy_simhash.text.extractor import load_extractor
 from scrapy_simhash.text.html import decode, is_too_complex, parse_html
-from scrapy_simhash.text.page import read_page
+from scrapy_simhash.text.page import containment, load_extractor, read_page
 from scrapy_simhash.text.page_facts import page_facts
-from scrapy_simhash.text.page_sketch import containment
 
 NAMES = ("density", "body")
 

@@ -8,7 +8,7 @@ import pytest
 from decided import Seen, Thing, facts_of, kinds, one
 
 from scrapy_simhash.index.decide import COMMON, REST
-from scrapy_simhash.text.page_sketch import containment, sketch
+from scrapy_simhash.text.page import containment, sketch
 
 A, B = "http://a.com/", "http://b.com/"
 PROSE = " ".join(f"word{number}" for number in range(400))

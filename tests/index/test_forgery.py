@@ -16,7 +16,7 @@ from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.keys.bands import bands_for
 from scrapy_simhash.simhash.measure import candidate_limit, jaccard
-from scrapy_simhash.text.page_sketch import containment, sketch
+from scrapy_simhash.text.page import containment, sketch
 
 KNOWN = "what the forger knows"
 BANDS = bands_for(0.9)

@@ -23,7 +23,7 @@ from scrapy_simhash.index.upkeep import expire_duplicates
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.scheme import Sketch
-from scrapy_simhash.text.page_sketch import sketch
+from scrapy_simhash.text.page import sketch
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 

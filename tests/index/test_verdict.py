@@ -55,5 +55,5 @@ def test_a_text_is_kept_as_it_was_packed_before():
         limit=0,
         keep_texts=True,
     ).texts
-    assert unpack_text(kept) == text
+    assert unpack_text(kept)[0] == text
     assert packed == b"packed before"

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item import ItemContent, addresses, conflict, content, read_item
-from scrapy_simhash.item.content import MIN_PROSE, read_facts
-from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.times import is_moment, is_within
+from scrapy_simhash.item import addresses, content
+from scrapy_simhash.item.content import MIN_PROSE, ItemContent, read_facts, read_item
+from scrapy_simhash.item.facts import conflict
 
 SINCE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC).timestamp()
 PAGE = "https://shop.example/p/1"
@@ -593,72 +592,6 @@ def test_a_short_cut_never_misses_the_address_of_the_page(page: str, address: st
     """For most links of a page the end of the path alone shows that they are not its address."""
     slowly = addresses._place(addresses._absolute(address, page)) == addresses._place(page)
     assert addresses.is_page(address, page) == (address == page or slowly)
-
-
-@given(
-    st.sampled_from(
-        ["http://a.test", "https://a.b-c.test:80", "HTTP://a.test", "http://a@b", "x:"]
-    ),
-    st.lists(st.sampled_from([*"ab./?#;%:@,=", "%2F", "é", " ", "\t"]), max_size=8).map("".join),
-)
-def test_the_end_of_a_plain_address_is_what_it_is_of_any(site: str, rest: str) -> None:
-    url = f"{site}/{rest}"
-    place = addresses._place(url)
-    slowly = (place[1].rpartition("/")[2] or place[2]) if len(place) > 1 else None
-    if (plain := addresses._PLAIN_PAGE.fullmatch(url)) is not None:
-        assert plain[1] == slowly
-    most = addresses._PLAIN_PAGE.fullmatch("https://a.test:80/b/c,d/e-1.html//")
-    assert most is not None
-    assert most[1] == "e-1.html"
-
-
-@given(
-    st.sampled_from(
-        ["http://a.test/b/1", "http://a.test/b/1/", "http://a.test/", "http://a.test/?1"]
-    ),
-    st.lists(st.lists(st.sampled_from([*PIECES, " "]), max_size=7).map("".join), max_size=4),
-)
-def test_links_that_are_obviously_other_pages_are_nothing_else(page: str, links: list[str]) -> None:
-    for name in map(name_of, ("links", "title")):
-        for link in links:
-            if addresses.is_other_page(name, link, page):
-                assert not addresses.is_page(link.strip(), page)
-                assert link.strip()
-                assert not is_moment(link)
-                assert not is_within(link, 0, 2e9)
-                assert "address" in name.marks or link.startswith(("http://", "https://", "/"))
-
-
-def test_most_links_are_obviously_other_pages() -> None:
-    name, page = name_of("links"), "http://a.test/b/1"
-    assert addresses.is_other_page(name, "http://a.test/c", page)
-    assert addresses.is_other_page(name, "mailto:a@b.test", page)
-    assert not addresses.is_other_page(name, "/b/1?c", page)
-    assert not addresses.is_other_page(name, "#c", page)
-
-
-@given(
-    st.sampled_from(["http://a.test/b/1", "http://a.test/?1"]),
-    st.lists(
-        st.one_of(
-            st.sampled_from(["/b/1", "#a", "#!a", "/c", "", "2026-01-01T00:00:00Z", "x y"]),
-            st.sampled_from([None, 0, 1767225600, b"", ["/b/1"], {"url": "/b/1", "x": 1}, {}]),
-        ),
-        max_size=8,
-    ),
-    st.sampled_from(["links", "title"]),
-)
-def test_of_a_list_stays_what_stays_of_each_of_its_values(
-    page: str, values: list[object], name: str
-) -> None:
-    def part() -> content._OwnContent:
-        return content._OwnContent(1767225060, 1767225940, page, frozenset())
-
-    one_by_one, together = part(), part()
-    kept = [one_by_one._keep(name_of(name), value) for value in values]
-    wanted = [value for value in kept if value is not None]
-    assert together._keep_list(name_of(name), values) == wanted
-    assert together.names_page == one_by_one.names_page
 
 
 def test_counts_in_a_loose_text_too_short_to_be_prose_are_left_out() -> None:

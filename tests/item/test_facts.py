@@ -13,8 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scrapy_simhash.features.tokens import normal
-from scrapy_simhash.item import Facts, conflict, read_item
-from scrapy_simhash.item.facts import MAX_FIELDS, RECORD_SIZE, numbers
+from scrapy_simhash.item.content import read_item
+from scrapy_simhash.item.facts import MAX_FIELDS, RECORD_SIZE, Facts, conflict, numbers
 from scrapy_simhash.item.folding import AMOUNT, TEXT, TIME, Folded
 from scrapy_simhash.item.numbers import _PUNCTUATION, numbers_in
 

@@ -216,7 +216,8 @@ def test_any_plain_item_is_read_to_its_end(item: dict[str, Any]) -> None:
 def test_plain_items_are_read_without_scrapy() -> None:
     program = (
         "import sys\n"
-        "from scrapy_simhash.item import conflict, read_item\n"
+        "from scrapy_simhash.item.content import read_item\n"
+        "from scrapy_simhash.item.facts import conflict\n"
         "item = {'title': 'Ferry', 'offers': [{'price': 3}], 'url': 'https://a.example/'}\n"
         "content = read_item(item, page_url='https://a.example/', since=0, now=0)\n"
         "conflict(content.facts, content.facts, same_site=True)\n"

@@ -27,7 +27,7 @@ from scrapy_simhash.simhash.majority import majority
 from scrapy_simhash.simhash.measure import common, jaccard
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.simhash.shingles import SECOND, Shingles
-from scrapy_simhash.text.page_sketch import sketch as rest
+from scrapy_simhash.text.page import sketch as rest
 
 try:
     COMPILED = import_module("scrapy_simhash.native._core")

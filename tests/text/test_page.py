@@ -11,10 +11,16 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.text import load_extractor, page_text, parse_html
-from scrapy_simhash.text.page import PageContent, read_page
+from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.page import (
+    PageContent,
+    containment,
+    load_extractor,
+    page_text,
+    read_page,
+    sketch,
+)
 from scrapy_simhash.text.page_facts import page_facts
-from scrapy_simhash.text.page_sketch import containment, sketch
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_simhash.text import parse_html
+from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page_facts import page_facts
 
 if TYPE_CHECKING:

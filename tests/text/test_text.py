@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree, html
 
-from scrapy_simhash.text.extractor import load_extractor, page_text
 from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.page import load_extractor, page_text
 
 ENGLISH = [
     "The old ferry crosses the bay twice a day, and nobody on the island owns a watch any more.",
