@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simhash.keys.blocks import Blocks
+from scrapy_simhash.keys.plan import Blocks
 from scrapy_simhash.simhash.scheme import Sketch
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.keys.blocks import Blocks, blocks_for
+from scrapy_simhash.keys.plan import Blocks, blocks_for
 
 BITS = 64
 ALL = (1 << BITS) - 1

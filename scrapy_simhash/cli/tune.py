@@ -30,12 +30,15 @@ from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.pages import read_texts
 from scrapy_simhash.history.query import NamespaceRow
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.simhash.measure import SIMILARITIES, candidate_limit, distance, similarity_at
+from scrapy_simhash.simhash.measure import candidate_limit, distance, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme, keyed
 from scrapy_simhash.visible import plural, shortened
 
 # The newest stored items that are decided on, and as many duplicates.
 _LIMIT = 50_000
+
+# In the table.
+_SIMILARITIES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 
 # Borderline pairs on each side of the present threshold, and characters shown of a difference.
 _EXAMPLES, _SHOWN = 3, 500
@@ -139,7 +142,7 @@ def levels(rule: Rule, bits: int) -> tuple[list[Level], int]:
     """The thresholds to try, the loosest first, and the position of the present one."""
     rule = Rule(rule.limit, rule.similarity, rule.facts)
     if rule.similarity is not None:
-        tried = sorted({*SIMILARITIES, rule.similarity})
+        tried = sorted({*_SIMILARITIES, rule.similarity})
         named = [
             Level(f"{one:g}", replace(rule, limit=candidate_limit(one), similarity=one), one)
             for one in tried

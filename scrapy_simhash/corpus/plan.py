@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import FactsMode
 from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.keys.blocks import Blocks
-from scrapy_simhash.keys.plan import choose_keys, choose_limits
+from scrapy_simhash.keys.plan import Blocks, choose_keys, choose_limits
 from scrapy_simhash.simhash.scheme import Scheme, keyed
 
 

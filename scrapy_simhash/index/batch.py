@@ -19,7 +19,7 @@ from scrapy_simhash.features.hashes import minhash
 from scrapy_simhash.index.verdict import Claimant, Document, Duplicate, Row
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.keys.blocks import Blocks
+from scrapy_simhash.keys.plan import Blocks
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
 from scrapy_simhash.simhash.scheme import Scheme, Sketch
 from scrapy_simhash.text.packed import pack_text

@@ -43,8 +43,7 @@ from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import Claimant, Document, Row
 from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.keys.blocks import Blocks
-from scrapy_simhash.keys.plan import HOT_KEY, choose_limits, load_keys
+from scrapy_simhash.keys.plan import HOT_KEY, Blocks, choose_limits, load_keys
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import Scheme
 

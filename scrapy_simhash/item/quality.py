@@ -6,13 +6,13 @@ Each criterion ranks a copy by a number, lower is better; the next criterion bre
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.item.addresses import is_page
-from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.names import Mark, name_of
 from scrapy_simhash.item.urls import site
 
 _LAST = (1 << 62) - 1
@@ -78,7 +78,15 @@ def criteria_of(names: Iterable[str]) -> tuple[Criterion, ...]:
     Raises:
         ValueError: a name is unknown; lists the known ones.
     """
-    return tuple(_criterion(name.strip()) for name in names)
+    criteria = []
+    for name in map(str.strip, names):
+        own_site = name.removeprefix(_OWN_SITE) if name.startswith(_OWN_SITE) else ""
+        if not own_site and name not in _NAMES:
+            allowed = ", ".join([f"{_OWN_SITE}example.com", *_NAMES])
+            raise ValueError(f"unknown criterion {name!r}; allowed are {allowed}")
+        url = own_site if "://" in own_site else f"http://{own_site}/"
+        criteria.append(Criterion(name, site(url) if own_site else ""))
+    return tuple(criteria)
 
 
 def ranks_of(criteria: Sequence[Criterion], signals: QualitySignals) -> tuple[int, ...]:
@@ -104,33 +112,23 @@ def address_of(key: str, url: str) -> str:
 
 def published_first(fields: Mapping[str, Any]) -> int | None:
     """The earliest date of publication among flat fields, on the first level; epoch seconds."""
-    own = [name for name in fields if "published" in name_of(name).marks and "." not in name]
-    moments = (_seconds(_only(fields[name])) for name in own)
+    moments = [_seconds(value) for value in _marked(fields, "published")]
     return min((moment for moment in moments if moment is not None), default=None)
 
 
 def is_canonical(fields: Mapping[str, Any], addresses: Iterable[str | None]) -> bool:
     """Whether an item declares one of its own addresses the canonical one."""
-    declared = next(
-        (_only(fields[name]) for name in fields if "canonical" in name_of(name).marks), None
-    )
+    declared = next(_marked(fields, "canonical"), None)
     if not isinstance(declared, str) or len(declared) > _ADDRESS:
         return False
     return any(is_page(declared.strip(), address) for address in addresses if address)
 
 
-def _criterion(name: str) -> Criterion:
-    if name.startswith(_OWN_SITE) and (given := name.removeprefix(_OWN_SITE)):
-        return Criterion(name, site(given if "://" in given else f"http://{given}/"))
-    if name not in _NAMES:
-        allowed = ", ".join([f"{_OWN_SITE}example.com", *_NAMES])
-        raise ValueError(f"unknown criterion {name!r}; allowed are {allowed}")
-    return Criterion(name)
-
-
-def _only(value: Any) -> Any:
-    """The value in a list of one, as item loaders make them."""
-    return value[0] if isinstance(value, list) and len(value) == 1 else value
+def _marked(fields: Mapping[str, Any], mark: Mark) -> Iterator[Any]:
+    """The values of fields on the first level, also in lists of one, as item loaders make them."""
+    for name, value in fields.items():
+        if mark in name_of(name).marks and "." not in name:
+            yield value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _seconds(value: Any) -> int | None:

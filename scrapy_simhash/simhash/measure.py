@@ -17,9 +17,6 @@ _SURELY = 0.999
 #: Texts with fewer distinct features are similar only if their fingerprints are equal.
 FEW_FEATURES = 8
 
-#: The similarities in tables of `tune` and the report.
-SIMILARITIES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
-
 # The share of pairs of exactly the required similarity s that may be missed, as a multiple of 1 -
 # s. Chosen by benchmarks/pairs.py: at .8, .9 and .95 the limits find .97, .97 and .99 of the pairs
 # of at least that similarity, and accept .005, 0 and 0 of those below .5. A factor of 1 accepts
@@ -34,11 +31,6 @@ def distance(a: int, b: int) -> int:
         TypeError: If one of them is not an integer.
         ValueError: If one of them is negative.
     """
-    return differing_bits(a, b).bit_count()
-
-
-def differing_bits(a: int, b: int) -> int:
-    """The bits in which two fingerprints differ, as an integer; raises as `distance` does."""
     if a is None or b is None:
         raise TypeError("a text without a fingerprint (None) has no distance to any other")
     a, b = index(a), index(b)
@@ -47,7 +39,7 @@ def differing_bits(a: int, b: int) -> int:
             f"a fingerprint is an unsigned integer, not {min(a, b)}; a signed 64-bit value from a "
             "database needs & 0xFFFFFFFFFFFFFFFF"
         )
-    return a ^ b
+    return (a ^ b).bit_count()
 
 
 def hamming(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint16]:
@@ -103,10 +95,10 @@ def similarity(a: int, b: int, *, bits: int = BITS) -> float:
         TypeError: If a fingerprint is no integer.
         ValueError: If a fingerprint is negative or wider than `bits`.
     """
-    difference = differing_bits(a, b)
+    differing = distance(a, b)
     if max(a, b) >> bits:
         raise ValueError(f"the fingerprint {max(a, b):#x} has more than {bits} bits")
-    return similarity_at(difference.bit_count(), bits)
+    return similarity_at(differing, bits)
 
 
 def similarity_at(distance: float, bits: int = BITS) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -111,7 +111,15 @@ def load_scheme(name: str = "shingles", options: Mapping[str, Any] | None = None
         TypeError: If the import path is not that of a callable that returns a scheme.
         ValueError: If there is no such scheme, or it has no such option.
     """
-    factory = _imported(_SCHEMES.get(name, name))
+    path = _SCHEMES.get(name, name)
+    if not is_import_path(path):
+        raise ValueError(
+            f"there is no scheme {name!r}; there are {', '.join(map(repr, _SCHEMES))}, or the "
+            'import path "package.module:Name" of one'
+        )
+    factory = load_object("scheme", path)
+    if not callable(factory):
+        raise TypeError(f"the scheme {name!r} is {factory!r}, not a class or another callable")
     options = dict(options or {})
     parameters = inspect.signature(factory).parameters.values()
     allowed = [parameter.name for parameter in parameters]
@@ -122,27 +130,13 @@ def load_scheme(name: str = "shingles", options: Mapping[str, Any] | None = None
             f"its options: {', '.join(allowed) or 'none'}"
         )
     scheme = factory(**options)
-    if not isinstance(getattr(scheme, "id", None), str):
-        raise TypeError(f"{name!r} makes {scheme!r}, which is no scheme: its id must be a string")
-    if not isinstance(getattr(scheme, "bits", None), int):
+    members = [getattr(scheme, member, None) for member in ("id", "bits", "sketch")]
+    if not (isinstance(members[0], str) and isinstance(members[1], int) and callable(members[2])):
         raise TypeError(
-            f"{name!r} makes {scheme!r}, which is no scheme: its bits must be an integer"
+            f"{name!r} makes {scheme!r}, which is no scheme: its id must be a string, its bits an "
+            "integer, and it must have sketch(text)"
         )
-    if not callable(getattr(scheme, "sketch", None)):
-        raise TypeError(f"{name!r} makes {scheme!r}, which is no scheme: it must have sketch(text)")
-    return scheme
-
-
-def _imported(name: str) -> Callable[..., Scheme]:
-    if not is_import_path(name):
-        raise ValueError(
-            f"there is no scheme {name!r}; there are {', '.join(map(repr, _SCHEMES))}, or the "
-            'import path "package.module:Name" of one'
-        )
-    factory = load_object("scheme", name)
-    if not callable(factory):
-        raise TypeError(f"the scheme {name!r} is {factory!r}, not a class or another callable")
-    return cast("Callable[..., Scheme]", factory)
+    return cast("Scheme", scheme)
 
 
 _COLUMNS = 8  # bits a line

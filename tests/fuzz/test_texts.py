@@ -14,7 +14,7 @@ from scrapy_simhash.features.tokens import fold, tokens
 from scrapy_simhash.item import folding
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.keys.bands import bands_for
-from scrapy_simhash.keys.blocks import blocks_for
+from scrapy_simhash.keys.plan import blocks_for
 from scrapy_simhash.simhash.scheme import keyed, load_scheme
 from scrapy_simhash.text.packed import pack_text, unpack_text
 from scrapy_simhash.visible import shortened, visible

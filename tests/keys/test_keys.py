@@ -10,8 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scrapy_simhash.keys.bands import Bands, bands_for
-from scrapy_simhash.keys.blocks import Blocks, blocks_for
-from scrapy_simhash.keys.plan import load_keys
+from scrapy_simhash.keys.plan import Blocks, blocks_for, load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
 PLANS = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "plans.py"))
