@@ -38,8 +38,8 @@ ARTICLES = 50  # of a language and a half, at most
 PAGES = 80  # of a site whose articles and templates are used, at most
 
 _DOCBOOK = "//body/div[not(starts-with(@class, 'nav')) and not(@id='banner')]"
-_HANDBOOK, _GUIDE = ("11.20220922",) * 2, ("20230508+deb12u1",) * 2
-#: Sites whose articles and templates are exchanged, by language. One version is enough.
+_HANDBOOK, _GUIDE = ("11.20220922", ""), ("20230508+deb12u1", "")
+#: Sites whose articles and templates are exchanged, by language: the first version of each.
 SOURCES = {
     "zh": (
         Site("", "apt-get", "debian-handbook", _HANDBOOK, "html/zh-CN", _DOCBOOK),
@@ -51,7 +51,7 @@ SOURCES = {
             "installation-guide-amd64/zh_CN",
             _DOCBOOK,
         ),
-        Site("", "apt-get", "maint-guide-zh-cn", ("1.2.53",) * 2, "html", _DOCBOOK),
+        Site("", "apt-get", "maint-guide-zh-cn", ("1.2.53", ""), "html", _DOCBOOK),
     ),
     "en": (
         Site("", "apt-get", "debian-handbook", _HANDBOOK, "html/en-US", _DOCBOOK),
@@ -179,10 +179,10 @@ def _order(name: str) -> str:
     return sha1(name.encode()).hexdigest()
 
 
-def _fetched(site: Site, folder: Path) -> list[Path]:
-    """The folders of both versions, or none."""
+def _fetched(site: Site, versions: Iterable[str], folder: Path) -> list[Path]:
+    """The folders of these versions, or none."""
     try:
-        return [fetch(site, version, folder) for version in site.versions]
+        return [fetch(site, version, folder) for version in versions]
     except OSError as error:
         print(error, file=sys.stderr)
         return []
@@ -190,13 +190,13 @@ def _fetched(site: Site, folder: Path) -> list[Path]:
 
 def _entries(options: argparse.Namespace) -> Iterator[Entry]:
     if options.set == VERSIONS:
-        fetched = ((site, _fetched(site, options.packages)) for site in SITES)
+        fetched = ((site, _fetched(site, site.versions, options.packages)) for site in SITES)
         yield from versions((one for one in fetched if one[1]), options.limit)
         return
     sources: list[Source] = []
     for language, sites in SOURCES.items():
         for site in sites:
-            for folder in _fetched(site, options.packages)[:1]:
+            for folder in _fetched(site, site.versions[:1], options.packages):
                 sources += sources_of(site, language, folder)
     yield from syndicated(sources)
 

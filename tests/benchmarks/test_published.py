@@ -121,25 +121,28 @@ DOCUMENTS = [
 
 
 class TestNearDuplicates:
-    def test_core(self, tmp_path: Path) -> None:
-        write(
-            tmp_path / "core.jsonl",
-            "".join(
-                json.dumps(
-                    {
-                        "core_id": number,
-                        "processed_title": "Title",
-                        "processed_abstract": text,
-                        "labelled_duplicates": copies,
-                    }
-                )
-                + "\n"
-                for number, text, copies in ((1, "one", ["2"]), (2, "two", ["1"]), (3, "", None))
-            ),
-        )
-        documents = published.read_core(tmp_path / "core.jsonl")
-        assert documents[0] == ("1", "Title one", frozenset({"2"}))
-        assert documents[2] == ("3", "Title ", frozenset())
+    def test_core(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        rows = [(1, TEXTS[0], ["2"]), (2, COPY, ["1"]), (3, TEXTS[1], None)]
+        names = "core_id", "processed_title", "processed_abstract", "labelled_duplicates"
+        lines = [
+            json.dumps(dict(zip(names, (number, "Title", *row), strict=True)))
+            for number, *row in rows
+        ]
+        path = tmp_path / "core.jsonl"
+        write(path, "\n".join(lines))
+        documents = published.read_core(path)
+        assert documents[0] == ("1", f"Title {TEXTS[0]}", frozenset({"2"}))
+        assert documents[2] == ("3", f"Title {TEXTS[1]}", frozenset())
+        monkeypatch.setattr(sys, "argv", ["published", "--core", str(path)])
+        published.main()
+        results = json.loads(capsys.readouterr().out)["CORE"]["results"]
+        assert results.keys() == matchers().keys()
+        assert results["this"] == {"macro f1": 1, "accuracy": 1}
 
     def test_news_copy_groups_what_pairs_connect(self, tmp_path: Path) -> None:
         rows = {name: {"article": f"text {name}", "date": ""} for name in "abcde"}

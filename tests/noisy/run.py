@@ -317,5 +317,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows = table(measured, options.spiders)
         if options.totals:
             rows = rows[:2] + rows[2 + len(chosen) :]
-        print(f"## {name}\n\n" + "\n".join(rows) + "\n")
+        heading = ", ".join([name, *(f"{key} = {value}" for key, value in settings.items())])
+        print(f"## {heading}\n\n" + "\n".join(rows) + "\n")
         print("\n".join(report(measured, wrong=options.wrong, why=options.why)))
