@@ -6,7 +6,7 @@ turns a limit off.
 
 from __future__ import annotations
 
-from functools import cached_property
+from contextlib import closing
 from statistics import median
 from typing import Any
 
@@ -61,35 +61,25 @@ class SimhashMonitor(BaseScrapyMonitor):  # type: ignore[misc]
             "scrapy simhash drops --kept shows both values",
         )
 
-    @monitors.name("the share of duplicates is that of the last crawls")
-    def test_change_of_duplicates(self) -> None:
-        self._compare("duplicates")
-
-    @monitors.name("the share of new items is that of the last crawls")
-    def test_change_of_new_items(self) -> None:
-        self._compare("changes/new")
-
-    def _compare(self, name: str) -> None:
-        usual = [_share(stats, name) for stats in self._last if _checked(stats) >= _ITEMS]
-        if len(usual) < _CRAWLS or _checked(self.data.stats) < _ITEMS:
+    @monitors.name("the shares of duplicates and of new items are those of the last crawls")
+    def test_change(self) -> None:
+        last = [stats for stats in self._read_last() if _checked(stats) >= _ITEMS]
+        if len(last) < _CRAWLS or _checked(self.data.stats) < _ITEMS:
             self.skipTest("not enough crawls to compare with")
-        share, middle = _share(self.data.stats, name), median(usual)
-        change = abs(share - middle)
-        most = self._limit("MAX_CHANGE")
-        self.assertLessEqual(change, most, f"{share:.0%}; in the last crawls {middle:.0%}")
+        for name, what in (("duplicates", "duplicates"), ("changes/new", "new")):
+            share = _share(self.data.stats, name)
+            usual = median(_share(stats, name) for stats in last)
+            message = f"{share:.0%} {what}; in the last crawls {usual:.0%}"
+            self.assertLessEqual(abs(share - usual), self._limit("MAX_CHANGE"), message)
 
-    @cached_property
-    def _last(self) -> list[dict[str, Any]]:
+    def _read_last(self) -> list[dict[str, Any]]:
         """The stats of the last crawls of this spider, the newest first."""
         # Slow to import, and only needed once the crawl has ended.
         from scrapy_simhash.history.namespaces import read_stats  # noqa: PLC0415
 
         spider: Spider = self.data.spider
-        database = Settings.of(self.data.crawler).open_database()
-        try:
+        with closing(Settings.of(self.data.crawler).open_database()) as database:
             return read_stats(database, spider.name, limit=_LAST)
-        finally:
-            database.close()
 
     def _limit(self, name: str) -> float:
         setting = f"SPIDERMON_SIMHASH_{name}"

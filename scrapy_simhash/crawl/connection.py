@@ -209,7 +209,7 @@ class CrawlDatabase:
         removed = 0
         # The run is closed. What fails now is found out by a later one.
         with suppress(IndexUnavailable):
-            if settled and self._settings.known:
+            if settled:
                 for index in self._indexes.values():
                     upkeep.delete_outdated(index)
                 is_whole = self._database.read(partial(is_complete, run=run.id))

@@ -52,9 +52,8 @@ class Deduplicator:
         self._crawler = crawler
         self._settings = settings
         self._stats = CrawlStats(crawler.stats)
-        self._errors = ErrorPolicy(
-            crawler, self._stats.count_error, closes=settings.on_error == "close"
-        )
+        closes = settings.on_error == "close"
+        self._errors = ErrorPolicy(crawler, self._stats.count_error, closes)
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._errors)
         self._groups = ItemField("SIMHASH_GROUP_FIELD", settings.group_field)
@@ -204,24 +203,22 @@ class Deduplicator:
             self._stats.count("duplicates/better")
         # With "skip" the item of a page that was not skipped is dropped here.
         action = "same" if verdict.kind == "same" else self._settings.on_duplicate
-        packed, kind = None, None
         since = None if verdict.change is None else verdict.change.since
+        duplicate = Duplicate(document, match, action, since=since)
         budget = self._settings.quarantine
         with self._errors:
             try:
                 if item is not None and action != "report" and budget:
-                    packed, kind = pack(item, largest(budget))
-                duplicate = Duplicate(document, match, action, packed, kind, since)
+                    duplicate.item, duplicate.item_type = pack(item, largest(budget))
                 await self._worker.remember(subject.page.namespace, duplicate)
             except TooLarge:
                 self._stats.count("quarantine/too_large")
                 if action == "same":
                     return False
                 # It could not be restored, so it is stored.
-                action = "report"
-                duplicate = Duplicate(document, match, action, since=since)
+                duplicate = Duplicate(document, match, "report", since=since)
                 await self._worker.remember(subject.page.namespace, duplicate)
-            return action != "report"
+            return duplicate.action != "report"
         self._stats.count("quarantine/failed")
         return False
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-from scrapy_simhash.crawl.page_text import PageText
+from scrapy_simhash.crawl.page_text import NoText, PageText
 from scrapy_simhash.crawl.scrapy_internals import release_tree
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
@@ -27,17 +27,7 @@ from scrapy_simhash.text.packed import pack_text
 from scrapy_simhash.text.page import PageContent
 
 #: Why something is not compared.
-Reason = Literal[
-    "disabled",
-    "error_page",
-    "not_text",
-    "no_text",
-    "no_main_text",
-    "too_complex",
-    "too_large",
-    "too_short",
-    "unreadable",
-]
+Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]
 
 #: A text of fewer features on a page that is so many times larger is a shell, a consent wall or
 #: what the parser saved of a hostile page: the same for many different pages.
@@ -91,10 +81,11 @@ class DocumentMaker:
         if subject.is_alone:
             # The callback has ended, and no other item needs the page.
             release_tree(page.response)
-        document: Document | Reason | None = found if isinstance(found, str) else None
+        document: Document | Reason | None
         if isinstance(found, _Text):
-            key, visit = self._identity(subject, content)
-            document = self._by_text(key, page, found, visit)
+            document = self._by_text(*self._identity(subject, content), page, found)
+        else:
+            document = found
         if not isinstance(document, Document):
             document = self._exact(subject, content, document)
         if isinstance(document, str):
@@ -131,7 +122,7 @@ class DocumentMaker:
             says = self._page_text(page)
             content = says.content
             found = content if isinstance(content, str) else _main_text(content, says.facts)
-        return found if isinstance(found, str) else self._by_text(page.key, page, found, page.visit)
+        return found if isinstance(found, str) else self._by_text(page.key, page.visit, page, found)
 
     def _page_text(self, page: Page) -> PageText:
         return PageText(page, self.settings, self._secret, self._since)
@@ -222,7 +213,7 @@ class DocumentMaker:
             *(sketch, key, subject.page.url), visit=visit, facts=Facts(), exact=True, reason=reason
         )
 
-    def _by_text(self, key: str, page: Page, found: _Text, visit: int | None) -> Document | Reason:
+    def _by_text(self, key: str, visit: int | None, page: Page, found: _Text) -> Document | Reason:
         settings, text = self.settings, found.text
         if not text.strip():
             self.stats.count_text(0)

@@ -92,23 +92,15 @@ class CrawlEnd:
         checked, dropped = stats.get("checked"), stats.dropped()
         if not checked and self.reason.startswith("simhash_"):
             return
-        unique, duplicates = stats.get("unique"), stats.get("duplicates")
-        # Unchanged items that were left out are not listed.
-        has_more = duplicates and run
-        more = (
-            ("What was dropped, and why", f"drops --run {run}") if has_more else ("More", "stats")
-        )
+        duplicates = stats.get("duplicates")
+        more = f"What was dropped, and why: {self._command(f'drops --run {run}')}"
         logger.info(
-            "%d checked, %d kept, %d dropped: %d unique, %d %s%s. %s: %s",
-            checked,
-            checked - dropped,
-            dropped,
-            unique,
-            duplicates,
+            "%d checked, %d kept, %d dropped: %d unique, %d %s%s. %s",
+            *(checked, checked - dropped, dropped, stats.get("unique"), duplicates),
             plural(duplicates, "near-duplicate"),
             stats.others(),
-            more[0],
-            self._command(more[1]),
+            # Unchanged items that were left out are not listed.
+            more if duplicates and run else f"More: {self._command('stats')}",
         )
         if (kept := Counter(stats.below("kept/other_facts/"))) and run:
             named = [f"{name} {count}" for name, count in kept.most_common(_LOGGED)]

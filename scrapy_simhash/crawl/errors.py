@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
@@ -35,6 +36,7 @@ class NearDuplicateItem(DropItem):
         self.match = match
 
 
+@dataclass(eq=False)
 class ErrorPolicy:
     """Counts every error, logs it once, and closes the crawl where that is configured.
 
@@ -43,16 +45,13 @@ class ErrorPolicy:
     that is unavailable does.
     """
 
-    def __init__(
-        self, crawler: Crawler, count: Callable[[BaseException], None], *, closes: bool
-    ) -> None:
-        self._crawler = crawler
-        self._count = count
-        self._closes = closes
-        self._is_unavailable = False
-        self._quiet_until = 0.0
-        self._is_closing = False
-        self._logged: set[type[Exception]] = set()
+    crawler: Crawler
+    count: Callable[[BaseException], None]
+    closes: bool
+    _is_unavailable: bool = False
+    _quiet_until: float = 0.0
+    _is_closing: bool = False
+    _logged: set[type[Exception]] = field(default_factory=set)
 
     def __enter__(self) -> None:
         pass
@@ -68,7 +67,7 @@ class ErrorPolicy:
         """Count an error, log it if it was not logged yet, and close the crawl if necessary."""
         is_mismatch = isinstance(error, (SchemeMismatch, SchemaMismatch))
         is_unavailable = isinstance(error, IndexUnavailable)
-        self._count((is_unavailable and error.__cause__) or error)
+        self.count((is_unavailable and error.__cause__) or error)
         if not is_mismatch and not is_unavailable:
             # One line for each class.
             if type(error) not in self._logged:
@@ -81,7 +80,7 @@ class ErrorPolicy:
                     exc_info=error,
                 )
             return
-        closes = is_mismatch or self._closes
+        closes = is_mismatch or self.closes
         if not self._is_unavailable and time.monotonic() >= self._quiet_until:
             self._is_unavailable = True
             self._quiet_until = time.monotonic() + _QUIET
@@ -90,7 +89,7 @@ class ErrorPolicy:
         if closes and not self._is_closing:
             self._is_closing = True
             reason = "simhash_index_mismatch" if is_mismatch else "simhash_index_unavailable"
-            close_crawl(self._crawler, reason)
+            close_crawl(self.crawler, reason)
 
     def note_answer(self) -> None:
         """The index has answered."""

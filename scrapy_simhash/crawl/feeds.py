@@ -108,9 +108,10 @@ class FeedCheck:
         if closed is None:
             self._can_count = False
             return
-        self._stored[closed.uri] += closed.items
-        if closed.path is not None:
-            path = Path(closed.path).absolute()
+        feed, items, local = closed
+        self._stored[feed] += items
+        if local is not None:
+            path = Path(local).absolute()
             try:
                 await run_in_thread(sync_file, path)
             except OSError as error:

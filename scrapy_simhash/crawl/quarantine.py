@@ -17,9 +17,7 @@ __all__ = ["TooLarge", "pack"]
 class _Encoder(ScrapyJSONEncoder):
     """Scrapy's encoder, which keeps the representation of what can't be encoded, and notes that."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.incomplete = False
+    incomplete = False
 
     def default(self, o: Any) -> Any:
         try:

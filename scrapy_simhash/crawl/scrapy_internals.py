@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import scrapy
 from scrapy import Spider, signals
@@ -176,33 +176,17 @@ def refuse(crawler: Crawler, reason: str) -> None:
     crawler.signals.connect(close, signals.engine_started, weak=False)
 
 
-class FeedCount(NamedTuple):
-    """A feed that is being written, and how many items have been written to all of its files."""
-
-    uri: str
-    written: int
-    filter: ItemFilter
-
-
-class ClosedFeed(NamedTuple):
-    """A file of a feed that is complete, how many items it holds, and its path if it is local."""
-
-    uri: str
-    items: int
-    path: str | None
-
-
 _NO_FEED_CHECK = "items count as stored although a feed may have failed to write them"
 
 
-def feed_counts(exporter: FeedExporter) -> list[FeedCount] | None:
-    """What the feeds have written so far; None where that can't be known.
+def feed_counts(exporter: FeedExporter) -> list[tuple[str, int, ItemFilter]] | None:
+    """Each feed, how many items it has written so far, and which it wants; None if not known.
 
     A full file is replaced by the next one while the exporter handles the item that filled it.
     """
     with _or_lose(_NO_FEED_CHECK):
         return [
-            FeedCount(
+            (
                 slot.uri_template,
                 (slot.batch_id - 1) * slot.feed_options["batch_item_count"] + slot.itemcount,
                 slot.filter,
@@ -217,12 +201,12 @@ def feed_slots(exporter: FeedExporter) -> object:
     return getattr(exporter, "slots", None)
 
 
-def closed_feed(slot: FeedSlot) -> ClosedFeed | None:
-    """What a slot that was closed has written; None where that can't be known."""
+def closed_feed(slot: FeedSlot) -> tuple[str, int, str | None] | None:
+    """A feed, the items of its complete file, and the path if it is local; None if not known."""
     with _or_lose(_NO_FEED_CHECK):
         storage = slot.storage
         path = storage.path if isinstance(storage, FileFeedStorage) else None
-        return ClosedFeed(slot.uri_template, slot.itemcount, path)
+        return slot.uri_template, slot.itemcount, path
     return None
 
 

@@ -120,9 +120,9 @@ class DatabaseThread:
                 continue
             self.breaker.turns += 1
             jobs = [job for job in jobs if job.begin()]
-            if not self._is_in_place():
-                self._do(jobs)
-            elif self.breaker.error is not None:
+            if self._is_gone():
+                self._probe()
+            if self.breaker.error is not None:
                 # The jobs fail at once: nobody waits for the probe.
                 self._do(jobs)
                 self._probe()
@@ -139,20 +139,9 @@ class DatabaseThread:
             if barrier.close is not None:
                 return
 
-    def _is_in_place(self) -> bool:
-        """Whether the file of the database is still there, or was replaced by a new one."""
-        if (database := self._database) is None or not database.is_gone():
-            return True
-        if self.breaker.idle > 0:
-            return False
-        try:
-            database.reopen()
-        except IndexUnavailable as error:
-            self.breaker.note_error(error)
-            return False
-        self.figures.run = database.run.id
-        self.breaker.note_answer()
-        return True
+    def _is_gone(self) -> bool:
+        """Whether the file of the database is no longer where it was opened."""
+        return self._database is not None and self._database.is_gone()
 
     def abandon(self) -> None:
         """Leave the run open: its outcomes will not be written."""
@@ -267,10 +256,13 @@ class DatabaseThread:
         if self.breaker.idle > 0:
             return
         try:
-            if self._database is None:
+            if (database := self._database) is None:
                 self._open()
+            elif database.is_gone():
+                database.reopen()
+                self.figures.run = database.run.id
             else:
-                self._database.probe()
+                database.probe()
         except Exception as error:  # noqa: BLE001 - the next job raises what is no outage
             if self._note_error(error):
                 return
@@ -308,12 +300,13 @@ class DatabaseThread:
 
     def _end(self, close: Callable[[CrawlDatabase], int]) -> bool:
         """Close the run and the database; whether that worked."""
-        # The last attempt to write the backlog.
-        is_in_place, reason = self._is_in_place(), self.breaker.error
-        self.breaker.error = None
+        if self._is_gone():
+            self._probe()
         try:
-            if not is_in_place:
-                raise reason or IndexUnavailable  # noqa: TRY301 - handled as any error is
+            if self._is_gone():
+                raise self.breaker.error or IndexUnavailable  # noqa: TRY301 - as any error
+            # The last attempt to write the backlog.
+            self.breaker.error = None
             self._do([])
             if self._database is not None:
                 # A run whose outcomes could not be written stays open: it counts as crashed.

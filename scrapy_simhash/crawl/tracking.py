@@ -13,7 +13,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from scrapy_simhash.crawl.checks import COMPARE, Compare
+from scrapy_simhash.crawl.checks import COMPARE, Compare, one_of, optional
 from scrapy_simhash.crawl.scrapy_internals import release_tree
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.values import check_name
@@ -121,23 +121,16 @@ class Tracker:
         if request is not None and fingerprinter is not None:
             key = fingerprinter.fingerprint(request).hex()
         namespace, compare = meta.get("simhash_namespace"), meta.get("simhash_compare")
-        is_left_alone = meta.get("simhash") is False
-        if compare not in (None, *COMPARE):
-            logger.error(
-                'meta["simhash_compare"] = %r of %s must be one of %s. Using SIMHASH_COMPARE',
-                compare,
-                shortened(response.url, 2000),
-                ", ".join(map(repr, COMPARE)),
-            )
-            compare = None
         namespace = self._namespace() if namespace is None else str(namespace)
+        is_left_alone, name = meta.get("simhash") is False, "simhash_namespace"
         try:
             check_name(namespace)
+            name = "simhash_compare"
+            optional(one_of(*COMPARE))(compare)
         except ValueError as error:
             logger.error(  # noqa: TRY400 - the message is complete
-                'meta["simhash_namespace"] of %s: %s. Its items are stored unchecked',
-                shortened(response.url, 2000),
-                error,
+                'meta["%s"] of %s: %s. Its items are stored unchecked',
+                *(name, shortened(response.url, 2000), error),
             )
             is_left_alone = True
         return Page(response, namespace, key, random_number(), compare, is_left_alone)

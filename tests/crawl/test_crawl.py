@@ -466,15 +466,18 @@ async def test_meta_leaves_a_page_alone_or_puts_it_in_another_namespace(settings
     assert (done.stats["skipped/disabled"], done.stats["duplicates"]) == (1, 1)
 
 
-@pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "x" * 300])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("namespace", value) for value in ("", "a\0b", "\ud800", "x" * 300)] + [("compare", "text")],
+)
 @deferred_f_from_coro_f
-async def test_a_namespace_of_meta_that_can_not_be_stored_is_reported_and_its_items_are_kept(
-    settings, caplog, name
+async def test_meta_that_can_not_be_used_is_reported_and_its_items_are_kept(
+    settings, caplog, name, value
 ):
     pages = {f"/{path}": article(1) for path in "abc"}
     with serve(pages) as site:
         requests = [
-            Request(f"{site}{path}", meta={"simhash_namespace": name} if path != "/a" else {})
+            Request(f"{site}{path}", meta={f"simhash_{name}": value} if path != "/a" else {})
             for path in pages
         ]
         done = await crawl(PageSpider, settings, requests)
@@ -482,7 +485,7 @@ async def test_a_namespace_of_meta_that_can_not_be_stored_is_reported_and_its_it
     assert (done.stats["skipped/disabled"], done.stats["unique"]) == (2, 1)
     messages = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert len(messages) == 2
-    assert all('meta["simhash_namespace"]' in line and line.isprintable() for line in messages)
+    assert all(f'meta["simhash_{name}"]' in line and line.isprintable() for line in messages)
 
 
 # Hostile pages
