@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import queue
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from scrapy_simhash.index.verdict import Claim, Document, Duplicate
 #: Seconds for which claims are gathered for one transaction, which costs as much as several claims
 #: in it. No item is in a hurry, but a callback may wait for the verdict on its page.
 _GATHER, _GATHER_FORESEEN = 0.1, 0.02
-#: Seconds for which outcomes, which nobody waits for, wait for a claim to share a transaction with.
+#: Seconds for which outcomes, which nobody waits for, may wait for a claim to share a transaction.
 _OUTCOMES_WAIT = 0.25
 
 
@@ -48,56 +48,40 @@ class Barrier:
 
 
 class Gatherer:
-    """A queue whose items are taken a transaction at a time. One thread takes, any thread puts.
+    """Jobs that are taken a transaction at a time. One thread takes, any thread puts.
 
-    Each put into the queue wakes the thread, which takes the GIL from the event loop. Outcomes, one
-    for each stored item, therefore wait in a list of their own; the queue announces the first.
+    Waking the thread takes the GIL from the event loop. Outcomes, one for each stored item, do not
+    wake it: they are taken with the next job, or when the thread looks by itself.
     """
 
     def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[Job | Barrier | None] = queue.SimpleQueue()
-        self._outcomes: deque[Job] = deque()
-        self._is_announced = False
+        self._jobs: deque[Job | Barrier] = deque()
+        self._is_asked = threading.Event()
         self._seconds = _GATHER
-        # Kept until they are returned: an error must lose none.
-        self._taken: list[Job] = []
-        self._barrier: Barrier | None = None
 
     def put(self, job: Job | Barrier) -> None:
         """Add a job or a barrier."""
-        if isinstance(job, Job) and job.is_outcome:
-            self._outcomes.append(job)
-            if not self._is_announced:
-                self._is_announced = True
-                self._queue.put(None)
-            return
-        if isinstance(job, Job) and job.kind == "foresee":
-            self._seconds = _GATHER_FORESEEN
-        self._queue.put(job)
+        self._jobs.append(job)
+        if isinstance(job, Barrier) or not job.is_outcome:
+            if isinstance(job, Job) and job.kind == "foresee":
+                self._seconds = _GATHER_FORESEEN
+            self._is_asked.set()
 
     def take(self, idle: float) -> tuple[list[Job], Barrier | None]:
-        """The next jobs, none after `idle` seconds, and the barrier after them if there is one."""
-        jobs = self._taken
-        deadline = time.monotonic() + (0.0 if jobs else idle)
-        while len(jobs) < BATCH and self._barrier is None:
-            try:
-                job = self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                break
+        """The jobs so far, up to a barrier; none after `idle` seconds, or sooner."""
+        if self._is_asked.wait(min(idle, _OUTCOMES_WAIT)) and self._jobs:
+            last = self._jobs[-1]
+            if isinstance(last, Job) and last.kind != "open" and len(self._jobs) < BATCH:
+                # A sleeping thread costs nothing; waking for each job would.
+                time.sleep(self._seconds)
+        # Reset before they are taken: a later one sets it again.
+        self._is_asked.clear()
+        jobs: list[Job] = []
+        while self._jobs:
+            job = self._jobs.popleft()
             if isinstance(job, Barrier):
-                self._barrier = job
-            elif job is None:
-                if not jobs:
-                    deadline = time.monotonic() + _OUTCOMES_WAIT
-            else:
-                jobs.append(job)
-                if len(jobs) == 1:
-                    if job.kind != "open" and self._queue.qsize() < BATCH:
-                        # A sleeping thread costs nothing; waking for each job would.
-                        time.sleep(self._seconds)
-                    deadline = time.monotonic()
-        # Reset before they are taken: a later outcome is announced again.
-        self._is_announced = False
-        outcomes = [self._outcomes.popleft() for _ in range(len(self._outcomes))]
-        barrier, self._barrier, self._taken = self._barrier, None, []
-        return outcomes + jobs, barrier
+                if self._jobs:
+                    self._is_asked.set()
+                return jobs, job
+            jobs.append(job)
+        return jobs, None

@@ -119,7 +119,6 @@ class DatabaseThread:
                 time.sleep(_PROBE)
                 continue
             self.breaker.turns += 1
-            jobs = [job for job in jobs if job.begin()]
             if self._is_gone():
                 self._probe()
             if self.breaker.error is not None:
@@ -166,9 +165,9 @@ class DatabaseThread:
             return
         started, was_available = time.monotonic(), self.breaker.error is None
         for namespace, group in by_namespace.items():
-            # After an outage there may be many.
             for start in range(0, len(group), BATCH):
-                self._do_group(namespace, group[start : start + BATCH])
+                part = [job for job in group[start : start + BATCH] if job.begin()]
+                self._do_group(namespace, part)
                 self._send()
         if was_available:
             seconds, figures = time.monotonic() - started, self.figures

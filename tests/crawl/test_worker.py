@@ -495,10 +495,10 @@ def test_outcomes_are_taken_with_a_claim_and_before_a_barrier():
     one, other = (Job("claim", "n", document(name)) for name in "ab")
     for job in (*outcomes[:2], one, outcomes[2]):
         asked.put(job)
-    assert asked.take(5) == ([*outcomes, one], None)
+    assert asked.take(5) == ([*outcomes[:2], one, outcomes[2]], None)
     for job in (other, *outcomes, barrier):
         asked.put(job)
-    assert asked.take(5) == ([*outcomes, other], barrier)
+    assert asked.take(5) == ([other, *outcomes], barrier)
     assert asked.take(0) == ([], None)
 
 
@@ -529,24 +529,26 @@ def test_nothing_is_gathered_where_a_whole_transaction_is_there(monkeypatch):
         Gatherer(),
         [Job("claim", "n", document(str(number))) for number in range(2 * BATCH)],
     )
-    for job in [*jobs, jobs[0]]:
+    for job in jobs:
         asked.put(job)
-    assert [asked.take(5)[0] for _ in range(3)] == [jobs[:BATCH], jobs[BATCH:], jobs[:1]]
+    assert asked.take(5)[0] == jobs
+    assert slept == []
+    asked.put(jobs[0])
+    assert asked.take(5)[0] == jobs[:1]
     assert slept == [0.1]
 
 
-def test_the_thread_is_woken_once_for_outcomes(monkeypatch):
+def test_the_thread_is_not_woken_for_outcomes(monkeypatch):
     monkeypatch.setattr("scrapy_simhash.crawl.gathering._OUTCOMES_WAIT", 0.3)
     asked, taken, begun = Gatherer(), [], threading.Event()
-    get, wakes = asked._queue.get, []
+    wait, woken = asked._is_asked.wait, []
 
-    def woken(timeout):
+    def noted(timeout):
         begun.set()
-        job = get(timeout=timeout)
-        wakes.append(job)
-        return job
+        woken.append(wait(timeout))
+        return woken[-1]
 
-    asked._queue = SimpleNamespace(get=woken, put=asked._queue.put, qsize=asked._queue.qsize)
+    monkeypatch.setattr(asked._is_asked, "wait", noted)
     thread = threading.Thread(target=lambda: taken.extend(asked.take(5)[0]))
     thread.start()
     begun.wait()
@@ -554,21 +556,4 @@ def test_the_thread_is_woken_once_for_outcomes(monkeypatch):
         asked.put(Job("confirm", "n", claim(number)))
     thread.join()
     assert [job.value.id for job in taken] == list(range(20))
-    assert len(wakes) == 1
-
-
-def test_outcomes_that_trickle_in_are_not_put_off_for_ever(monkeypatch):
-    """Each comes before the one before it has waited long enough."""
-    monkeypatch.setattr("scrapy_simhash.crawl.gathering._OUTCOMES_WAIT", 0.1)
-    asked, is_over = Gatherer(), threading.Event()
-
-    def trickle():
-        while not is_over.wait(0.03):
-            asked.put(Job("confirm", "n", claim(1)))
-
-    thread = threading.Thread(target=trickle)
-    thread.start()
-    jobs, _ = asked.take(5)
-    is_over.set()
-    thread.join()
-    assert 0 < len(jobs) < BATCH
+    assert woken == [False]
