@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         SimhashPipeline,
         SimhashSpiderMiddleware,
     )
-    from scrapy_simhash.crawl.errors import NearDuplicateItem
+    from scrapy_simhash.crawl.stats import NearDuplicateItem
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.verdict import Match, Verdict
     from scrapy_simhash.simhash.measure import distance, similarity
@@ -49,7 +49,7 @@ _HOMES = {
     "Addon": "crawl.components",
     "Index": "index.index",
     "Match": "index.verdict",
-    "NearDuplicateItem": "crawl.errors",
+    "NearDuplicateItem": "crawl.stats",
     "SimhashLogStats": "crawl.components",
     "SimhashPipeline": "crawl.components",
     "SimhashSpiderMiddleware": "crawl.components",

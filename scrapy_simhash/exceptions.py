@@ -1,4 +1,4 @@
-"""The errors of this package; `crawl.errors` has the one that needs Scrapy."""
+"""The errors of this package; `crawl.stats` has the one that needs Scrapy."""
 
 from __future__ import annotations
 

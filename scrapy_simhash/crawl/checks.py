@@ -22,7 +22,6 @@ COMPARE: tuple[Compare, ...] = ("auto", "page", "item")
 #: Bytes that SIMHASH_QUARANTINE = True keeps.
 _QUARANTINE = 1 << 30
 
-_TRUE, _FALSE = ("True", "true", "1"), ("False", "false", "0", "")
 #: The command line has no None.
 _NONE = (None, "", "None")
 
@@ -98,17 +97,14 @@ def number(
 
 def number_of_bytes(given: Any) -> int:
     """A number of bytes; True for the default, False for none."""
-    if given in (True, *_TRUE):
+    if given in (True, "True", "true", "1"):
         return _QUARANTINE
-    if given in (False, None, *_FALSE):
+    if given in (False, None, "False", "false", "0", ""):
         return 0
     try:
-        size = int(given)
-    except (TypeError, ValueError, OverflowError):
-        size = -1
-    if size < 0:
-        raise ValueError("must be True, False or a number of bytes")
-    return size
+        return int(number(0, kind=int)(given))
+    except ValueError:
+        raise ValueError("must be True, False or a number of bytes") from None
 
 
 def criteria(given: Any) -> tuple[Criterion, ...]:

@@ -7,9 +7,8 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from scrapy_simhash.crawl.errors import ErrorPolicy
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
 from scrapy_simhash.crawl.tracking import Subject
 from scrapy_simhash.crawl.worker import Worker, wait
 from scrapy_simhash.index.verdict import Document, Verdict

@@ -21,14 +21,13 @@ from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.connection import connect
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.end import CrawlEnd
-from scrapy_simhash.crawl.errors import ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.fields import ItemField, UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import TooLarge, pack
 from scrapy_simhash.crawl.scrapy_internals import counted_as_load, is_lazy, watch_closing
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.start import CrawlStart, settings_of
-from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.tracking import Page, Subject, Tracker, is_item
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
@@ -53,7 +52,7 @@ class Deduplicator:
         self._settings = settings
         self._stats = CrawlStats(crawler.stats)
         closes = settings.on_error == "close"
-        self._errors = ErrorPolicy(crawler, self._stats.count_error, closes)
+        self._errors = ErrorPolicy(crawler, self._stats, closes)
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._errors)
         self._groups = ItemField("SIMHASH_GROUP_FIELD", settings.group_field)

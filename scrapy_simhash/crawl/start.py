@@ -17,10 +17,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from scrapy_simhash import native
-from scrapy_simhash.crawl.errors import ErrorPolicy
 from scrapy_simhash.crawl.scrapy_internals import is_crawl, keep_old_feeds, refuse
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.values import check_name
 from scrapy_simhash.exceptions import (

@@ -49,23 +49,8 @@ class Subject:
     item: Any = None  # as the callback yielded it
     document: Document | None = None
     verdict: Verdict | None = None
-    is_stored: bool | None = None
-    _outcome: Future[bool] | None = field(default=None, init=False)
-
-    @property
-    def outcome(self) -> Future[bool]:
-        """Resolved with whether the item is stored, for in-flight duplicates that wait."""
-        if self._outcome is None:
-            self._outcome = Future()
-            if self.is_stored is not None:
-                self._outcome.set_result(self.is_stored)
-        return self._outcome
-
-    def end(self, *, stored: bool) -> None:
-        """Set whether the item is stored."""
-        self.is_stored = stored
-        if self._outcome is not None:
-            self._outcome.set_result(stored)
+    #: Whether the item is stored, for in-flight duplicates that wait.
+    outcome: Future[bool] = field(default_factory=Future)
 
 
 # Scrapy sends the signals of an item's outcome in the task that ran process_item, so their handlers
@@ -198,9 +183,9 @@ class Tracker:
 
     def _finish(self, subject: Subject, *, stored: bool = False) -> None:
         _current.set(None)
-        if subject.is_stored is None:
+        if not subject.outcome.done():
             self.settle(subject, stored)
-            subject.end(stored=stored)
+            subject.outcome.set_result(stored)
 
     def _pop(self, item: Any) -> Subject | None:
         waiting = self._in_flight.get(id(item))

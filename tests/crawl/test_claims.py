@@ -88,7 +88,7 @@ class Crawl:
 
     def settle(self, subject, stored):
         self.claims.settle(subject, stored)
-        subject.end(stored=stored)
+        subject.outcome.set_result(stored)
 
 
 def document():
