@@ -68,7 +68,7 @@ compared like any other page. 50,000 documents take about 20 seconds.
     scrapy simhash compare a.html b.html
 
 What a crawl would decide on B if it had stored A: "near-duplicates", "different", "different
-things" (the texts are similar, a fact differs), or why they are not compared. Below are the exact
+things" (the texts are similar, a fact differs) or "not compared". Below are the exact
 similarity, the distance of the fingerprints and the facts of both pages. Files count as pages of
 one site. A file that does not begin with `<` is a text.
 """,

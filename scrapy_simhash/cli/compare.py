@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -20,23 +22,24 @@ from scrapy_simhash.cli.output import (
     text_changes,
 )
 from scrapy_simhash.cli.printing import print_json
-from scrapy_simhash.cli.project import Project
-from scrapy_simhash.cli.sources import Source, read_sources
-from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.cli.project import CommandError, Project
+from scrapy_simhash.feed.documents import PageReader
+from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.batch import document_row
 from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Claimant, Document
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
-from scrapy_simhash.simhash.scheme import Scheme
+from scrapy_simhash.text.html import decode, parse_html
 from scrapy_simhash.text.page import containment
+from scrapy_simhash.text.page_facts import page_facts
 from scrapy_simhash.visible import plural, shortened
+
+# The largest file that is read.
+_MOST = 64 << 20
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -48,85 +51,105 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    sources = read_sources(project, (options.a, options.b))
-    figures = _figures(project, sources)
-    texts = [source.text for source in sources]
-    changes = text_changes(*texts) or []
+    settings, names = project.settings, (options.a, options.b)
+    limits = (settings.min_features, settings.max_text)
+    reader = PageReader(settings.scheme, b"", settings.extractor, *limits)
+    pages = list(_pages(project, names))
+    a, b = documents = [reader.document(page, number) for number, page in enumerate(pages)]
+    for page, document in zip(pages, documents, strict=True):
+        if document is not None and page.html is None:
+            document.facts = None  # of a text, the text alone is compared
+    figures = {
+        "scheme": settings.scheme.id,
+        "texts": [
+            {"source": name, **_of_page(page, document, settings.scheme.bits)}
+            for name, page, document in zip(names, pages, documents, strict=True)
+        ],
+        **_compared(a, b, settings.rule, settings.scheme.bits),
+    }
+    changes = None if a is None or b is None else text_changes(a.text, b.text)
     if options.json:
-        print_json({**figures, "difference": changes})
+        print_json({**figures, "difference": changes or []})
         return
-    _print_figures(figures, project.settings.scheme.bits)
-    open_console().print(marked_difference(texts[0], changes))
+    _print_figures(figures, settings.scheme.bits)
+    if a is not None and changes is not None:
+        open_console().print(marked_difference(a.text, changes))
 
 
-def _figures(project: Project, sources: Sequence[Source]) -> dict[str, Any]:
-    scheme, rule = project.settings.scheme, project.settings.rule
-    a, b = documents = [
-        _document(scheme, source, name) for source, name in zip(sources, "AB", strict=True)
-    ]
-    verdict = _not_compared(project.settings, sources, documents)
+def _pages(project: Project, names: Sequence[str]) -> Iterable[WarcPage]:
+    """Read URLs and files. Content that begins with "<" is a page, all other a text."""
+    urls = [name for name in names if name.startswith(("http://", "https://"))]
+    if urls and isinstance(project.scrapy, dict):
+        raise CommandError(f"{urls[0]}: to download pages, call scrapy simhash")
+    bodies: Mapping[str, bytes] = {}
+    if urls:
+        from scrapy_simhash.cli.downloads import download  # noqa: PLC0415 - imports Scrapy
+
+        bodies = download(project.scrapy, urls)
+    for name in names:
+        if name in bodies:
+            yield WarcPage(name, bodies[name], None)
+            continue
+        with Path(name).open("rb") as stream:
+            content = stream.read(_MOST + 1)
+        if len(content) > _MOST:
+            raise CommandError(f"{name}: larger than 64 MiB")
+        if content.removeprefix(BOM_UTF8).lstrip()[:1] == b"<":
+            yield WarcPage("", content, None)
+        else:
+            yield WarcPage("", None, content.decode("utf-8-sig", "replace"))
+
+
+def _of_page(page: WarcPage, document: Document | None, bits: int) -> dict[str, Any]:
+    root = None if document is None or page.html is None else parse_html(decode(page.html))
+    facts = None if root is None else page_facts(root)
+    if document is None or document.sketch.fingerprint is None:
+        return {"characters": None, "features": None, "fingerprint": None, "facts": facts}
+    return {
+        "characters": len(document.text or ""),
+        "features": document.sketch.size,
+        "fingerprint": f"{document.sketch.fingerprint:0{-(-bits // 4)}x}",
+        "facts": facts,
+    }
+
+
+def _compared(a: Document | None, b: Document | None, rule: Rule, bits: int) -> dict[str, Any]:
     similarity = apart = shared = None
-    if a.sketch.fingerprint is not None and b.sketch.fingerprint is not None:
+    if a is None or b is None:
+        verdict = (
+            f"not compared: the main text of {'A' if a is None else 'B'} is missing, too short, "
+            "too long or a footer"
+        )
+    else:
+        apart = distance(*(one.sketch.fingerprint or 0 for one in (a, b)))
         if a.sketch.shingles is not None and b.sketch.shingles is not None:
             similarity = jaccard(a.sketch.shingles, b.sketch.shingles)
-        apart = distance(a.sketch.fingerprint, b.sketch.fingerprint)
-        verdict = verdict or _verdict(scheme, rule, documents, apart, similarity)
-    if a.page_sketch is not None and b.page_sketch is not None and same_site(a.url, b.url):
-        shared = containment(a.page_sketch, b.page_sketch)
+        if a.page_sketch is not None and b.page_sketch is not None and same_site(a.url, b.url):
+            shared = containment(a.page_sketch, b.page_sketch)
+        verdict = _verdict(rule, (a, b), similarity, -(-bits // 8))
     return {
-        "scheme": scheme.id,
-        "texts": [
-            {
-                "source": source.name,
-                "characters": len(source.text),
-                "features": document.sketch.size,
-                "fingerprint": _hexadecimal(document.sketch.fingerprint, scheme.bits),
-                "facts": source.facts,
-            }
-            for source, document in zip(sources, documents, strict=True)
-        ],
         "similarity": similarity,
         "threshold": rule.similarity,
         "distance": apart,
-        "estimate": None if apart is None else similarity_at(apart, scheme.bits),
+        "estimate": None if apart is None else similarity_at(apart, bits),
         "limit": rule.limit,
         "page_sketch": shared,
         "verdict": verdict,
     }
 
 
-def _document(scheme: Scheme, source: Source, key: str) -> Document:
-    """A page as a crawl without items compares it; of a text, the text alone."""
-    facts = None
-    if source.facts is not None:
-        found = {name: fold(name_of(name), value) for name, value in source.facts.items()}
-        known = {name: folded for name, folded in found.items() if folded is not None}
-        facts = Facts.of(known).with_numbers(source.text)
-    return Document(
-        scheme.sketch(source.text),
-        key,
-        source.url,
-        text=source.text,
-        facts=facts,
-        page_sketch=source.page_sketch,
-    )
-
-
-def _hexadecimal(fingerprint: int | None, bits: int) -> str | None:
-    return None if fingerprint is None else f"{fingerprint:0{-(-bits // 4)}x}"
-
-
 def _verdict(
-    scheme: Scheme, rule: Rule, documents: Sequence[Document], apart: int, similarity: float | None
+    rule: Rule, documents: Sequence[Document], similarity: float | None, width: int
 ) -> str:
     """What a crawl decides on the second document after storing the first."""
     rows = [
-        document_row(
-            document, namespace=0, claimant=Claimant(0, 0), now=0.0, width=-(-scheme.bits // 8)
-        )._replace(id=number)
+        document_row(document, namespace=0, claimant=Claimant(0, 0), now=0.0, width=width)._replace(
+            id=number
+        )
         for number, document in enumerate(documents, 1)
     ]
-    new, old = reversed(documents)
+    old, new = documents
+    apart = distance(*(one.sketch.fingerprint or 0 for one in documents))
     changes = partial(changes_of, new.text or "", old.text or "")
     met = [(), [Met(apart, similarity, False, rows[0], changes)]]
     facts = [document.facts for document in documents]
@@ -136,39 +159,13 @@ def _verdict(
     return "different" if decision.kind == "unique" else "near-duplicates"
 
 
-def _not_compared(
-    settings: Settings, sources: Sequence[Source], documents: Sequence[Document]
-) -> str | None:
-    """Why a crawl would not compare these texts; None where it would."""
-    for name, source, document in zip("AB", sources, documents, strict=True):
-        sketch = document.sketch
-        if source.excess:
-            return f"not compared: {name} has more {source.excess} than a crawl accepts"
-        if len(source.text) > settings.max_text:
-            return (
-                f"not compared: {name} has {len(source.text):,} characters, more than "
-                f"SIMHASH_MAX_TEXT = {settings.max_text:,}"
-            )
-        if sketch.fingerprint is None:
-            return f"not compared: {name} has too little text for a fingerprint"
-        if sketch.size < settings.min_features:
-            features = plural(sketch.size, "feature")
-            return (
-                f"not compared: {name} has {sketch.size:,} {features}, fewer than "
-                f"SIMHASH_MIN_FEATURES = {settings.min_features:,}"
-            )
-        if not source.is_representative:
-            return f"not compared: the main text of {name} is a footer"
-    return None
-
-
 def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
     console = open_console()
     table = Table("", "A", "B")
     texts = figures["texts"]
     for name in ("source", "characters", "features", "fingerprint"):
         values = [text[name] for text in texts]
-        shown = (f"{one:,}" if isinstance(one, int) else str(one) for one in values)
+        shown = (f"{one:,}" if isinstance(one, int) else str(one or "-") for one in values)
         table.add_row(name, *(Text(shortened(one)) for one in shown))
     known = [text["facts"] or {} for text in texts]
     for name in sorted({name for facts in known for name in facts}):

@@ -38,7 +38,7 @@ def folder(tmp_path):
     items, kept = feed_of(9)
     (tmp_path / "in.jsonl").write_bytes(jsonl(items))
     (tmp_path / "expected.jsonl").write_bytes(jsonl([items[number] for number in kept]))
-    (tmp_path / "a.txt").write_text("some words of a text")
+    (tmp_path / "a.txt").write_text("some words of a text that is just long enough for two")
     return tmp_path
 
 
