@@ -15,7 +15,7 @@ Needs `pip install 'scrapy-simhash[spark]'` and Java.
 
 from __future__ import annotations
 
-import json
+import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -30,7 +30,7 @@ from pyspark.sql import functions as f
 from scrapy_simhash.corpus.candidates import FEW
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import Part, Sketches, make_part, row_type
+from scrapy_simhash.corpus.sketches import Sketches, make_part
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.index.batch import KeyRow, identity_hash, keys_of, slotted
@@ -39,14 +39,15 @@ from scrapy_simhash.item.quality import Criterion, criteria_of
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import load_scheme
 
-_BINARY = ("fingerprint", "row", "keys", "shingles", "details", "texts")
+_SKETCH = "number long, lookups array<long>, fingerprint binary, document binary"
 _SCHEMA = pa.schema(
-    [("number", pa.int64()), ("names", pa.string()), ("lookups", pa.list_(pa.int64()))]
-    + [(name, pa.binary()) for name in _BINARY]
+    {
+        "number": pa.int64(),
+        "lookups": pa.list_(pa.int64()),
+        "fingerprint": pa.binary(),
+        "document": pa.binary(),
+    }
 )
-# The same for Spark.
-_SKETCH = "number long, names string, lookups array<long>"
-_SKETCH += "".join(f", {name} binary" for name in _BINARY)
 _DECIDED = "number long, kept boolean, match long, similarity float, differs string"
 _NEW = ("group", "kept", "similarity", "match", "differs")
 
@@ -110,22 +111,22 @@ def deduplicate(
     compared = ComparedFields(fields, ignore, key)
     reader = ItemReader(plan.scheme, plan.secret, compared, min_features, max_text)
     criteria = criteria_of(prefer.split(",")) if prefer else ()
-    return _decided(df, _Sketching(plan, reader, criteria, order, url))
+    sketching = _Sketching(plan, reader, order, url)
+    return _joined(df, _decided(df, sketching, criteria), order)
 
 
-def _decided(df: Any, sketching: _Sketching) -> Any:
-    plan, order = sketching.plan, sketching.order
-    deciding = _Deciding(plan, len(sketching.criteria))
+def _decided(df: Any, sketching: _Sketching, criteria: Sequence[Criterion]) -> Any:
+    deciding = _Deciding(sketching.plan, criteria)
     sketches = df.mapInArrow(sketching, _SKETCH).persist()
     try:
         rows, distinct = sketches.agg(f.count("*"), f.countDistinct("number")).first()
         if distinct < rows:
             raise ValueError(
-                f"order {order!r}: null and repeated numbers are not allowed "
+                f"order {sketching.order!r}: null and repeated numbers are not allowed "
                 f"(rows: {rows:,}, distinct numbers: {distinct:,})"
             )
-        decided = (
-            sketches.join(_linked(sketches, plan), "number")
+        return (
+            sketches.join(_linked(sketches, sketching.plan), "number")
             .groupBy("bucket")
             # Spark inspects the number of parameters, and would count self.
             .applyInArrow(lambda table: deciding.decide(table), _DECIDED)  # noqa: PLW0108
@@ -134,7 +135,6 @@ def _decided(df: Any, sketching: _Sketching) -> Any:
         )
     finally:
         sketches.unpersist()
-    return _joined(df, decided, order)
 
 
 def _check_columns(df: Any, order: str, fields: Sequence[str] | None) -> None:
@@ -194,7 +194,6 @@ class _Sketching:
 
     plan: Plan
     reader: ItemReader
-    criteria: Sequence[Criterion]
     order: str
     url: str
 
@@ -207,17 +206,12 @@ class _Sketching:
         if self.url in row:
             row["url"] = row.pop(self.url)
         document = self.reader.document(row, number)
-        part = make_part([document], self.plan, self.criteria)
+        fingerprint = (document and document.sketch.fingerprint) or 0
         return {
             "number": number,
-            "fingerprint": part.rows["fingerprint"].tobytes(),
-            "row": part.rows.tobytes(),
-            "keys": part.keys.tobytes(),
-            "shingles": part.shingles.tobytes(),
-            "details": part.details,
-            "texts": part.texts,
-            "names": json.dumps(part.names),
             "lookups": [] if document is None else self._lookups(document),
+            "fingerprint": fingerprint.to_bytes(self.plan.width, "big"),
+            "document": pickle.dumps(document),
         }
 
     def _lookups(self, document: Document) -> list[int]:
@@ -255,13 +249,15 @@ class _Deciding:
     """Decides on whole components, each as a corpus."""
 
     plan: Plan
-    criteria: int
+    criteria: Sequence[Criterion]
 
     def decide(self, table: Any) -> Any:
         """The decisions on the documents of a bucket."""
         table = table.sort_by("number")
         numbers = np.asarray(table["number"])
-        sketches = self._sketches(table)
+        # They were pickled by another task of the same job.
+        documents = [pickle.loads(packed) for packed in table["document"].to_pylist()]  # noqa: S301
+        sketches = Sketches.of(make_part(documents, self.plan, self.criteria))
         made = decide_corpus(sketches, self.plan, sketches.order())
         has_none = made.matches < 0
         differs = [made.reasons[reason] or None for reason in made.differs]
@@ -269,23 +265,3 @@ class _Deciding:
         similarity = pa.array(made.similarities, mask=has_none)
         columns = [numbers, made.kept, match, similarity, pa.array(differs, pa.string())]
         return pa.table(columns, [name.split()[0] for name in _DECIDED.split(", ")])
-
-    def _sketches(self, table: Any) -> Sketches:
-        columns = ("row", "keys", "shingles", "details", "texts")
-        packed = {name: table[name].to_pylist() for name in columns}
-        kind = row_type(self.plan.width, self.criteria)
-        rows = np.frombuffer(b"".join(packed["row"]), kind).copy()
-        # Until here each document was a part of its own.
-        rows["shingles"] = np.cumsum(rows["hashes"]) - rows["hashes"]
-        blobs = [np.maximum(rows[name], 0) for name in ("facts", "page_sketch", "url")]
-        sizes = np.sum(blobs, axis=0, dtype=np.int64)
-        rows["details"] = np.cumsum(sizes) - sizes
-        rows["text"] = np.cumsum(rows["length"].astype(np.int64)) - rows["length"]
-        names: dict[int, str] = {}
-        for packed_names in set(table["names"].to_pylist()):
-            names.update({int(key): name for key, name in json.loads(packed_names).items()})
-        keys = np.frombuffer(b"".join(packed["keys"]), np.int32)
-        shingles = np.frombuffer(b"".join(packed["shingles"]), np.uint64)
-        details, texts = b"".join(packed["details"]), b"".join(packed["texts"])
-        part = Part(rows, keys.reshape(len(rows), -1), shingles, details, texts, names, [])
-        return Sketches.of(part)
