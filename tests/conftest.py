@@ -101,7 +101,7 @@ def drawn_secrets(request, monkeypatch):
     chance. Other processes draw their own secrets; so does a test that overrides this fixture.
     """
     draw = random.Random(request.node.nodeid).randbytes
-    monkeypatch.setattr("scrapy_simhash.db.secret.token_bytes", draw)
+    monkeypatch.setattr("scrapy_simhash.db.transactions.token_bytes", draw)
 
 
 @pytest.fixture

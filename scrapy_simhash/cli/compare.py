@@ -143,9 +143,7 @@ def _verdict(
 ) -> str:
     """What a crawl decides on the second document after storing the first."""
     rows = [
-        document_row(document, namespace=0, claimant=Claimant(0, 0), now=0.0, width=width)._replace(
-            id=number
-        )
+        document_row(document, Claimant(0, 0), width)._replace(id=number)
         for number, document in enumerate(documents, 1)
     ]
     old, new = documents

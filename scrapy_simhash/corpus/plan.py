@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import FactsMode
 from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.keys.plan import Blocks, choose_keys, choose_limits
+from scrapy_simhash.keys.plan import Blocks, choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, keyed
 
 
@@ -54,7 +54,7 @@ class Plan:
         keys = choose_keys(scheme, similarity, distance, candidates, expected_size=expected_size)
         flips: Sequence[NDArray[np.int32]] = [np.zeros(1, np.int32)] * keys.slots
         if isinstance(keys, Blocks):
-            flips = keys.flips(choose_limits(scheme, similarity, distance)[0])
+            flips = keys.flips(rule.radius)
         return cls(keyed(scheme, secret), secret, rule, keys, flips)
 
     @property

@@ -29,11 +29,10 @@ from scrapy_simhash.exceptions import (
     SchemeMismatch,
 )
 from scrapy_simhash.index import upkeep
-from scrapy_simhash.index.epochs import is_complete
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.index.journal import Gone, find_removed
-from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.journal import find_removed
+from scrapy_simhash.index.runs import Run, is_complete
 from scrapy_simhash.index.verdict import Claim
 
 logger = logging.getLogger(__name__)
@@ -213,7 +212,8 @@ class CrawlDatabase:
                 for index in self._indexes.values():
                     upkeep.delete_outdated(index)
                 is_whole = self._database.read(partial(is_complete, run=run.id))
-                missing = Gone(run, is_whole, gone)
                 for index in self._indexes.values():
-                    removed += find_removed(self._database, index.id, missing)
+                    removed += find_removed(
+                        self._database, index.id, run, set(gone), everything=is_whole
+                    )
         return removed

@@ -1,4 +1,4 @@
-"""Database URLs and the engine options of each kind of server."""
+"""Database URLs, and the options and connections of each kind of server."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import StaticPool
+from sqlalchemy import Connection, Engine, StaticPool, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
 from scrapy_simhash.db.lock_wait import SLICES
 from scrapy_simhash.db.passwords import shown_url
+from scrapy_simhash.db.statements import execute
 from scrapy_simhash.exceptions import IndexUnusable
+
+#: The bytes of a row in a statement, at most, and of all items in one transaction.
+LARGEST_ROW = 128 << 20
 
 
 def check_url(url: str | URL) -> URL:
@@ -107,3 +111,85 @@ def _libpq(timeout: float) -> dict[str, Any]:
         "keepalives_count": 3,
         "tcp_user_timeout": 1000 * seconds,
     }
+
+
+class Connections:
+    """Sets up the connections of an engine; the other arguments are those of the database."""
+
+    def __init__(self, engine: Engine, name: str, timeout: float, makes_tables: bool) -> None:
+        self._engine, self._name, self._timeout = engine, name, timeout
+        self._makes_tables = makes_tables
+        #: Whether a pooler gives each transaction another connection of PostgreSQL.
+        self.is_pooled = False
+        #: The bytes that a row may take in a statement.
+        self.largest_row = LARGEST_ROW
+        # Before SQLAlchemy's own, which fails in a database without an encoding.
+        event.listen(engine, "connect", self._on_connect, insert=True)
+        event.listen(engine, "begin", self._on_begin)
+
+    def _on_connect(self, connection: Any, _record: object) -> None:
+        driver = self._engine.dialect.driver
+        cursor = connection.cursor()
+        if driver in {"psycopg", "psycopg2"}:
+            if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+                connection.close()
+                raise IndexUnusable(
+                    f"{self._name}: the database's encoding is SQL_ASCII, and must be UTF8: create "
+                    "another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+                )
+            # A pooler, such as pgbouncer, makes up a process number, as it uses other processes of
+            # the server in turn.
+            cursor.execute("SELECT pg_backend_pid()")
+            self.is_pooled |= cursor.fetchone()[0] != connection.info.backend_pid
+            connection.rollback()
+        if self.is_pooled:
+            if driver == "psycopg":
+                # Statements that are prepared on one connection are missing on the others.
+                connection.prepare_threshold = None
+            return
+        if driver == "pymysql":
+            # What a statement may have, less what one row needs.
+            cursor.execute("SELECT @@max_allowed_packet")
+            packet = int(cursor.fetchone()[0])
+            self.largest_row = min(LARGEST_ROW, packet - packet // 16)
+        for statement in self._settings():
+            cursor.execute(statement)
+        cursor.close()
+
+    def _on_begin(self, connection: Connection) -> None:
+        if self.is_pooled:
+            # Settings of a session would stay on the server's connection, which others use.
+            limits = {"statement_timeout": self._timeout, "lock_timeout": self._timeout / SLICES}
+            settings = (
+                f"set_config('{name}', '{max(1, int(seconds * 1000))}', true)"
+                for name, seconds in limits.items()
+            )
+            execute(connection, f"SELECT {', '.join(settings)}", None, replans=True)
+
+    def _settings(self) -> list[str]:
+        """The statements to execute on each new connection."""
+        lock_timeout = self._timeout / SLICES
+        # In local time, the hour at the end of summer time comes twice.
+        mysql = [
+            f"SET SESSION innodb_lock_wait_timeout = {max(1, int(lock_timeout))}",
+            "SET time_zone = '+00:00'",
+        ]
+        settings = {
+            "sqlite": [
+                # Stored in the file: set only in those we make.
+                *(["PRAGMA journal_mode=WAL"] if self._makes_tables else []),
+                "PRAGMA synchronous=NORMAL",
+                "PRAGMA cache_size=-4096",
+                "PRAGMA wal_autocheckpoint=16000",
+                "PRAGMA temp_store=MEMORY",
+            ],
+            "postgresql": [
+                f"SET statement_timeout = {int(self._timeout * 1000)}",
+                f"SET lock_timeout = {max(1, int(lock_timeout * 1000))}",
+                "COMMIT",
+            ],
+            "mysql": mysql,
+            # Otherwise long IN lists are joined as a table, which is slower than look-ups.
+            "mariadb": [*mysql, "SET SESSION in_predicate_conversion_threshold = 0"],
+        }
+        return settings.get(self._engine.dialect.name, [])

@@ -15,17 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    bindparam,
-    delete,
-    func,
-    insert,
-    select,
-    text,
-    update,
-)
+import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement
@@ -60,59 +50,63 @@ class LockedNamespace(NamedTuple):
 _row, _usage = schema.namespaces.c, schema.usage.c
 _COUNTERS = ("counter", "size", "text_bytes", "item_bytes")
 _held = (*(_row[name] for name in _COUNTERS), _row.plan)
-_here = _row.id == bindparam("here")
-_update = update(schema.namespaces).where(_here).values(counter=_row.counter + bindparam("more"))
+_here = _row.id == sa.bindparam("here")
+_update = (
+    sa.update(schema.namespaces).where(_here).values(counter=_row.counter + sa.bindparam("more"))
+)
 _take = CompiledStatement(_update)
 _take_and_read = CompiledStatement(_update.returning(*_held))
-_read = CompiledStatement(select(*_held).where(_here))
-_hold = CompiledStatement(select(*_held).where(_here).with_for_update())
+_read = CompiledStatement(sa.select(*_held).where(_here))
+_hold = CompiledStatement(sa.select(*_held).where(_here).with_for_update())
 # Newest row by index order; it may belong to a lower namespace. Filtering on namespace makes
 # PostgreSQL cache a sequential-scan plan, so this statement is never prepared.
 _newest = CompiledStatement(
-    select(_usage.namespace, *(_usage[name] for name in _COUNTERS))
-    .where(_usage.namespace <= bindparam("here"))
+    sa.select(_usage.namespace, *(_usage[name] for name in _COUNTERS))
+    .where(_usage.namespace <= sa.bindparam("here"))
     .order_by(_usage.namespace.desc(), _usage.counter.desc())
     .limit(1),
     replans=True,
 )
 _add = CompiledStatement(
-    update(schema.namespaces)
+    sa.update(schema.namespaces)
     .where(_here)
-    .values({name: _row[name] + bindparam(f"more_{name}") for name in _COUNTERS[1:]})
+    .values({name: _row[name] + sa.bindparam(f"more_{name}") for name in _COUNTERS[1:]})
 )
-_insert_usage = CompiledStatement(insert(schema.usage))
+_insert_usage = CompiledStatement(sa.insert(schema.usage))
 _delete_usage = CompiledStatement(
-    delete(schema.usage).where(
-        _usage.namespace == bindparam("here"),
+    sa.delete(schema.usage).where(
+        _usage.namespace == sa.bindparam("here"),
         # Starts where the last deletion stopped, to skip the dead rows before it.
-        _usage.counter >= bindparam("start"),
-        _usage.counter < bindparam("stop"),
+        _usage.counter >= sa.bindparam("start"),
+        _usage.counter < sa.bindparam("stop"),
     )
 )
 _tables = (schema.claims, schema.keys, schema.texts, schema.duplicates, schema.usage)
 # What another process analyzes, or what belongs to another user, is skipped.
 _analyze = CompiledStatement(
-    text(f"ANALYZE (SKIP_LOCKED) {', '.join(table.name for table in _tables)}")
+    sa.text(f"ANALYZE (SKIP_LOCKED) {', '.join(table.name for table in _tables)}")
 )
 # Large tables have statistics, and new ones would take long.
 _is_small = CompiledStatement(
-    text("SELECT 1 FROM pg_class WHERE oid = to_regclass('simhash_keys') AND reltuples < 1000000")
+    sa.text(
+        "SELECT 1 FROM pg_class WHERE oid = to_regclass('simhash_keys') AND reltuples < 1000000"
+    )
 )
 
 
-def current_usage(name: str) -> ColumnElement[int]:
+def current_usage(name: str) -> sa.ColumnElement[int]:
     """A counter of a namespace, given by its column, for a query of its row on every engine."""
     newest = (
-        select(_usage[name])
+        sa.select(_usage[name])
         .where(_usage.namespace == _row.id)
         .order_by(_usage.counter.desc())
         .limit(1)
         .scalar_subquery()
     )
-    return func.coalesce(newest, _row[name])
+    return sa.func.coalesce(newest, _row[name])
 
 
-def lock(connection: Connection, namespace: int, new_claims: int = 0) -> LockedNamespace:
+def lock(connection: sa.Connection, namespace: int, new_claims: int = 0) -> LockedNamespace:
     """Lock a namespace and reserve numbers for new claims; raises NamespaceGone.
 
     The caller must call :func:`record_usage` before the commit.
@@ -121,7 +115,7 @@ def lock(connection: Connection, namespace: int, new_claims: int = 0) -> LockedN
 
 
 def ask_lock(
-    connection: Connection, namespace: int, new_claims: int = 0
+    connection: sa.Connection, namespace: int, new_claims: int = 0
 ) -> Callable[[], LockedNamespace]:
     """Like :func:`lock`, but in a pipeline the returned function waits for the answer.
 
@@ -159,7 +153,7 @@ def ask_lock(
 
 
 def record_usage(
-    connection: Connection,
+    connection: sa.Connection,
     namespace: int,
     held: LockedNamespace,
     *,
@@ -193,5 +187,5 @@ def record_usage(
         _add.ask(connection, {"here": namespace, **added})
 
 
-def _has_usage_rows(connection: Connection) -> bool:
+def _has_usage_rows(connection: sa.Connection) -> bool:
     return connection.dialect.name == "postgresql"

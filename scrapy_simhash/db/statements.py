@@ -1,36 +1,145 @@
-"""Statements that are compiled once, and their parameters."""
+"""Statements that are compiled once, and executed past SQLAlchemy's overhead.
+
+Under a lock, every answer that is waited for costs the next writer a round trip. PostgreSQL is
+sent all statements that do not depend on an answer at once and executes them in order, so a
+statement that follows the one that takes the lock sees everything committed before.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from typing import Any, NamedTuple, Self, cast
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    Boolean,
-    Connection,
-    Executable,
-    FromClause,
-    Insert,
-    Integer,
-    Table,
-    bindparam,
-    func,
-    insert,
-    select,
-)
+import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ClauseElement, ColumnElement
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import UserDefinedType
 
-from scrapy_simhash.db.pipeline import Answer, Result, execute
+from scrapy_simhash.db.errors import needs_another_connection
+
+# The key in `Connection.info` of the pipeline that a connection is in.
+_PIPELINE = "simhash_pipeline"
+
+
+class Result(NamedTuple):
+    """An answer that has been received: the rows of a query, and how many rows were changed."""
+
+    rows: Sequence[tuple[Any, ...]]
+    changed: int
+
+
+class _Pending:
+    """An answer that may not have been received yet."""
+
+    __slots__ = ("_connection", "_cursor", "_statement")
+
+    def __init__(self, connection: sa.Connection, cursor: Any, statement: str) -> None:
+        self._connection, self._cursor, self._statement = connection, cursor, statement
+
+    @property
+    def rows(self) -> Sequence[tuple[Any, ...]]:
+        self._wait()
+        rows: Sequence[tuple[Any, ...]] = self._cursor.fetchall()
+        return rows
+
+    @property
+    def changed(self) -> int:
+        self._wait()
+        return int(self._cursor.rowcount)
+
+    def _wait(self) -> None:
+        if self._cursor.pgresult is None:
+            try:
+                self._connection.info[_PIPELINE].sync()
+            except self._connection.dialect.loaded_dbapi.Error as error:
+                raise _wrapped(self._connection, self._statement, error) from error
+
+
+Answer = Result | _Pending
+
+
+def execute(
+    connection: sa.Connection, statement: str, parameters: Any, *, replans: bool = False
+) -> Answer:
+    """Execute a statement in the driver's own form, or once for each of a list of parameters.
+
+    SQLite and PostgreSQL are called directly: SQLAlchemy's overhead is several times the time of
+    most statements, and it does not support pipelines. With `replans`, PostgreSQL plans it each
+    time, as the table may have grown since it was prepared. Errors are SQLAlchemy's.
+    """
+    dialect = connection.dialect
+    if dialect.driver not in {"pysqlite", "psycopg"}:
+        result = connection.exec_driver_sql(statement, parameters)
+        return Result(result.fetchall() if result.returns_rows else (), result.rowcount)
+    driver: Any = connection.connection.dbapi_connection
+    cursor = driver.cursor()
+    try:
+        if isinstance(parameters, list):
+            cursor.executemany(statement, parameters)
+        else:
+            how = {"prepare": False} if replans and dialect.driver == "psycopg" else {}
+            cursor.execute(statement, parameters, **how)
+        if dialect.driver == "psycopg":
+            return _Pending(connection, cursor, statement)
+        return Result(cursor.fetchall(), cursor.rowcount)
+    except dialect.loaded_dbapi.Error as error:
+        raise _wrapped(connection, statement, error) from error
+
+
+@contextmanager
+def pipelined(connection: sa.Connection) -> Iterator[None]:
+    """Within this context, psycopg sends statements without waiting for earlier answers.
+
+    Only :sa.func:`execute`, commit and rollback may be used inside. Other drivers are not affected.
+    """
+    if connection.dialect.driver != "psycopg":
+        yield
+        return
+    driver: Any = connection.connection.dbapi_connection
+    driver_error, info = connection.dialect.loaded_dbapi.Error, connection.info
+    failed: BaseException | None = None
+    # At its end everything is committed or the error is known; psycopg would log it once more.
+    with suppress(driver_error), ExitStack() as stack:
+        try:
+            info[_PIPELINE] = stack.enter_context(driver.pipeline())
+        except driver_error as error:
+            raise _wrapped(connection, "BEGIN", error) from error
+        try:
+            yield
+        except BaseException as error:  # noqa: BLE001 - it is raised again below
+            failed = error
+        finally:
+            del info[_PIPELINE]
+    if failed is not None:
+        raise failed
+
+
+def _wrapped(connection: sa.Connection, statement: str, error: Any) -> DBAPIError:
+    """A driver's error as SQLAlchemy would raise it."""
+    dialect = connection.dialect
+    driver = connection.connection.dbapi_connection
+    is_lost = needs_another_connection(error) or dialect.is_disconnect(error, driver, None)
+    wrapped = DBAPIError.instance(
+        statement,
+        None,
+        error,
+        dialect.loaded_dbapi.Error,
+        hide_parameters=connection.engine.hide_parameters,
+        connection_invalidated=is_lost,
+        dialect=dialect,
+    )
+    if is_lost:
+        connection.invalidate(error)
+    return cast("DBAPIError", wrapped)
+
 
 # Drivers whose parameters and results need no conversion for the types of these tables.
 _DIRECT = frozenset({"pysqlite", "psycopg", "pymysql"})
@@ -46,9 +155,9 @@ class _Numbers(UserDefinedType[Any]):
         return lambda numbers: str(list(numbers)) if dialect.name == "sqlite" else list(numbers)
 
 
-def numbers_parameter(name: str) -> FromClause:
+def numbers_parameter(name: str) -> sa.FromClause:
     """The rows, with one column "value", of a list of integers; for SQLite only."""
-    return func.json_each(bindparam(name, type_=_Numbers())).table_valued("value")
+    return sa.func.json_each(sa.bindparam(name, type_=_Numbers())).table_valued("value")
 
 
 class is_in(FunctionElement[bool]):  # noqa: N801 - used as a function
@@ -59,10 +168,10 @@ class is_in(FunctionElement[bool]):  # noqa: N801 - used as a function
     """
 
     inherit_cache = True
-    type = Boolean()
+    type = sa.Boolean()
 
     def __init__(self, column: ColumnElement[int], name: str) -> None:
-        super().__init__(column, bindparam(name, type_=_Numbers()))
+        super().__init__(column, sa.bindparam(name, type_=_Numbers()))
 
     def self_group(self, against: Any = None) -> Self:
         """Never compared with 1, as SQLAlchemy does on SQLite, which uses no index then."""
@@ -72,22 +181,22 @@ class is_in(FunctionElement[bool]):  # noqa: N801 - used as a function
 @compiles(is_in)
 def _expanding(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
     column, numbers = element.clauses
-    return compiler.process(column.in_(bindparam(_name(numbers), expanding=True)), **kwargs)
+    return compiler.process(column.in_(sa.bindparam(_name(numbers), expanding=True)), **kwargs)
 
 
 @compiles(is_in, "sqlite")
 def _from_json(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
     column, numbers = element.clauses
     listed = numbers_parameter(_name(numbers))
-    return compiler.process(column.in_(select(listed.c.value)), **kwargs)
+    return compiler.process(column.in_(sa.select(listed.c.value)), **kwargs)
 
 
 @compiles(is_in, "postgresql")
 def _from_array(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
     column, numbers = element.clauses
-    kind = BigInteger() if isinstance(column.type, BigInteger) else Integer()
-    array = bindparam(_name(numbers), type_=ARRAY(kind))
-    return compiler.process(column == func.any(array), **kwargs)
+    kind = sa.BigInteger() if isinstance(column.type, sa.BigInteger) else sa.Integer()
+    array = sa.bindparam(_name(numbers), type_=sa.ARRAY(kind))
+    return compiler.process(column == sa.func.any(array), **kwargs)
 
 
 def _name(parameter: Any) -> str:
@@ -99,16 +208,16 @@ class CompiledStatement:
     """A statement that is compiled once per engine, since compiling costs more than executing.
 
     SQLAlchemy must not have to convert its parameters or its result. `replans` is that of
-    :func:`~scrapy_simhash.db.pipeline.execute`.
+    :sa.func:`~scrapy_simhash.db.pipeline.execute`.
     """
 
-    def __init__(self, statement: Executable, *, replans: bool = False) -> None:
+    def __init__(self, statement: sa.Executable, *, replans: bool = False) -> None:
         self._statement = statement
         self._replans = replans
         self._forms: dict[str, _Form | None] = {}
 
     def ask(
-        self, connection: Connection, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+        self, connection: sa.Connection, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]]
     ) -> Answer:
         """Execute it, once or with many sets of parameters.
 
@@ -127,7 +236,7 @@ class CompiledStatement:
             return execute(connection, form.sql, form.bind(parameters), replans=self._replans)
         return execute(connection, form.sql, list(map(form.bind, parameters)))
 
-    def form(self, connection: Connection) -> _Form | None:
+    def form(self, connection: sa.Connection) -> _Form | None:
         """The driver's own form; None if SQLAlchemy has to process each execution."""
         dialect = connection.dialect
         if dialect.driver not in self._forms:
@@ -143,14 +252,14 @@ class Insertion:
     take 5 ms.
     """
 
-    def __init__(self, dialect: str, table: Table) -> None:
+    def __init__(self, dialect: str, table: sa.Table) -> None:
         self._dialect = dialect
         self._names = table.columns.keys()
         self._statement = CompiledStatement(
-            _insert_lists(table) if dialect == "postgresql" else insert(table)
+            _insert_lists(table) if dialect == "postgresql" else sa.insert(table)
         )
 
-    def rows(self, connection: Connection, rows: Sequence[Sequence[Any]]) -> None:
+    def rows(self, connection: sa.Connection, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, each with all columns in the order of the table."""
         if not rows:
             return
@@ -165,7 +274,7 @@ class Insertion:
             self._statement.ask(connection, named)
 
     def _insert_at_once(
-        self, connection: Connection, sql: str, rows: Sequence[Sequence[Any]]
+        self, connection: sa.Connection, sql: str, rows: Sequence[Sequence[Any]]
     ) -> None:
         driver = cast("sqlite3.Connection", connection.connection.dbapi_connection)
         variables = driver.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)
@@ -177,11 +286,11 @@ class Insertion:
             execute(connection, f"{head} VALUES {', '.join([row] * len(some))}", values)
 
 
-def _insert_lists(table: Table) -> Insert:
+def _insert_lists(table: sa.Table) -> sa.Insert:
     names = table.columns.keys()
-    lists = (bindparam(column.name, type_=ARRAY(column.type)) for column in table.columns)
-    rows = func.unnest(*lists).table_valued(*names).render_derived()
-    return insert(table).from_select(names, select(*rows.c))
+    lists = (sa.bindparam(column.name, type_=sa.ARRAY(column.type)) for column in table.columns)
+    rows = sa.func.unnest(*lists).table_valued(*names).render_derived()
+    return sa.insert(table).from_select(names, sa.select(*rows.c))
 
 
 class _Form(NamedTuple):
@@ -200,7 +309,7 @@ class _Form(NamedTuple):
         return parameters if self.names is None else tuple(map(parameters.__getitem__, self.names))
 
 
-def _form(statement: Executable, dialect: Dialect) -> _Form | None:
+def _form(statement: sa.Executable, dialect: Dialect) -> _Form | None:
     """The driver's own form; None if SQLAlchemy has to process each execution."""
     compiled: Any = cast("ClauseElement", statement).compile(dialect=dialect)
     # Expanding lists are rendered for each execution; other drivers may need conversions.
@@ -211,6 +320,6 @@ def _form(statement: Executable, dialect: Dialect) -> _Form | None:
     lists = {
         name: convert
         for name, one in compiled.binds.items()
-        if isinstance(one.type, (_Numbers, ARRAY))
+        if isinstance(one.type, (_Numbers, sa.ARRAY))
     }
     return _Form(compiled.string, compiled.positiontup, constants, lists)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import count
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, create_engine, event, insert, inspect, select, text
@@ -19,8 +20,8 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.connections import Connections
 from scrapy_simhash.db.engine import (
+    Connections,
     check_url,
     engine_options,
     file_id,
@@ -31,9 +32,8 @@ from scrapy_simhash.db.errors import is_creation_race, is_too_large, note_end, u
 from scrapy_simhash.db.lock import ON_LOCK
 from scrapy_simhash.db.lock_wait import Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords, shown_url
-from scrapy_simhash.db.pipeline import pipelined
-from scrapy_simhash.db.secret import read_secret
-from scrapy_simhash.db.values import secret_of
+from scrapy_simhash.db.statements import pipelined
+from scrapy_simhash.db.values import SECRET_BYTES, secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (
     IndexUnavailable,
@@ -46,7 +46,9 @@ from scrapy_simhash.text.packed import TooLarge
 if TYPE_CHECKING:
     T = TypeVar("T")
 
-_version = select(schema.meta.c.value).where(schema.meta.c.name == "version")
+_version, _secret = (
+    select(schema.meta.c.value).where(schema.meta.c.name == name) for name in ("version", "secret")
+)
 
 _CLOCKS = {
     "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
@@ -263,6 +265,19 @@ class Database:
         # The version is written last: if it exists, all tables exist.
         schema.metadata.create_all(connection)
         connection.execute(insert(schema.meta).values(name="version", value=str(schema.VERSION)))
+
+
+def read_secret(connection: Connection, given: bytes | None = None) -> bytes:
+    """The secret of a database; a database without one gets the given or a random one.
+
+    If another process stores one at the same moment, an IntegrityError is raised; the next attempt
+    finds it.
+    """
+    if (found := connection.scalar(_secret)) is not None:
+        return bytes.fromhex(found)
+    made = token_bytes(SECRET_BYTES) if given is None else given
+    connection.execute(insert(schema.meta).values(name="secret", value=made.hex()))
+    return made
 
 
 def _other_version(name: str, found: str) -> str:

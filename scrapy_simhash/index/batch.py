@@ -54,15 +54,13 @@ class Batch:
 
 def make_batch(
     documents: Sequence[Document],
-    *,
-    namespace: int,
     claimant: Claimant,
-    now: float,
     keys: Bands | Blocks,
+    *,
     flips: Sequence[NDArray[np.int32]],
     width: int,
     limit: int,
-    keep_texts: bool,
+    keep_texts: bool = False,
 ) -> Batch:
     """Prepare documents that have a fingerprint: at most 64, as each is compared with each.
 
@@ -71,19 +69,13 @@ def make_batch(
     is at most `limit`.
     """
     stored = [keys_of(document, keys) for document in documents]
-    # The keys of bands can't be computed from the fingerprint, and are stored in the row.
-    packs = keys.needs_shingles
-    rows = [
-        document_row(
-            document,
-            namespace=namespace,
-            claimant=claimant,
-            now=now,
-            width=width,
-            packed_keys=pack_keys(mine[: keys.slots]) if packs and not document.exact else None,
-        )
-        for document, mine in zip(documents, stored, strict=True)
-    ]
+    rows = [document_row(document, claimant, width) for document in documents]
+    if keys.needs_shingles:
+        # The keys of bands can't be computed from the fingerprint, and are stored in the row.
+        rows = [
+            row if document.exact else row._replace(packed_keys=pack_keys(mine[: keys.slots]))
+            for row, document, mine in zip(rows, documents, stored, strict=True)
+        ]
     packed = b"".join(row.fingerprint for row in rows)
     fingerprints = np.frombuffer(packed, np.uint8).reshape(-1, width)
     texts = [packed_text(document) if keep_texts else None for document in documents]
@@ -124,18 +116,10 @@ def whole_key(document: Document) -> int | None:
     return exact_key(document.digest) if document.digest else None
 
 
-def document_row(
-    document: Document,
-    *,
-    namespace: int,
-    claimant: Claimant,
-    now: float,
-    width: int,
-    packed_keys: bytes | None = None,
-) -> Row:
-    """The row of the claim of a document, not yet numbered."""
+def document_row(document: Document, claimant: Claimant, width: int) -> Row:
+    """The row of the claim of a document, not yet numbered, without its keys."""
     shingles = document.sketch.shingles
-    run, epoch = claimant
+    run, epoch, namespace, now = claimant
     return Row(
         namespace=namespace,
         identity=identity_hash(document.key),
@@ -151,7 +135,6 @@ def document_row(
         seen=now,
         key=storable(document.key),
         url=storable(document.url),
-        packed_keys=packed_keys,
         digest=digest_of(document),
         facts=None if document.facts is None else document.facts.packed(),
         minhash=None if shingles is None or not shingles.size else minhash(shingles),
@@ -229,14 +212,9 @@ def _shared() -> list[str]:
     return [name for name in Row._fields if name in duplicates.c]
 
 
-def duplicate_row(
-    duplicate: Duplicate, *, namespace: int, claimant: Claimant, width: int, now: float
-) -> dict[str, Any]:
+def duplicate_row(duplicate: Duplicate, claimant: Claimant, width: int) -> dict[str, Any]:
     """The row of a near-duplicate, but for what depends on the present state of its claim."""
-    match = duplicate.match
-    mine = document_row(
-        duplicate.document, namespace=namespace, claimant=claimant, now=now, width=width
-    )
+    match, mine = duplicate.match, document_row(duplicate.document, claimant, width)
     return {
         **{name: getattr(mine, name) for name in _shared()},
         "url": None if mine.url == mine.key else mine.url,

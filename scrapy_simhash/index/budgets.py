@@ -7,26 +7,11 @@ flooding site can't push out others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    Connection,
-    and_,
-    bindparam,
-    delete,
-    exists,
-    false,
-    func,
-    null,
-    or_,
-    select,
-    true,
-    update,
-)
+import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, record_usage
@@ -59,38 +44,30 @@ class UsageCounters:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: sa.Connection,
         namespace: int,
         held: LockedNamespace,
-        text_budget: float,
-        item_budget: float,
+        budgets: tuple[float, float],
     ) -> None:
-        self._connection = connection
-        self._namespace = namespace
-        self._held = held
-        self._text_budget = text_budget
-        self._item_budget = item_budget
-        self.largest_text = largest(text_budget)
+        self._connection, self._namespace, self._held = connection, namespace, held
+        self._budgets = budgets
+        self.largest_text = largest(budgets[0])
         self.claims = self.text_bytes = self.item_bytes = 0
         self.texts = self.items = self.orphans = 0
 
     def record(self) -> None:
         """Remove what exceeds the budgets, and record the usage."""
-        texts = self._held.text_bytes + self.text_bytes
-        items = self._held.item_bytes + self.item_bytes
-        # A tenth more than necessary, so that the next batches need not make room.
-        if self.text_bytes > 0 and texts > self._text_budget:
+        text_budget, item_budget = self._budgets
+        if self.text_bytes > 0:
             # Texts of claims without duplicates go first: they explain no verdict.
-            kinds = [_unexplaining, _explaining]
-            wanted = texts - self._text_budget * 0.9
-            removed, freed = self._make_room(kinds, wanted, self._drop_texts)
+            total = self._held.text_bytes + self.text_bytes
+            removed, freed = self._make_room([_unexplaining, _explaining], total, text_budget)
             self.text_bytes -= freed
             self.texts = sum(removed)
-        if self.item_bytes > 0 and items > self._item_budget:
+        if self.item_bytes > 0:
             # Exact copies of stored items go first; items that may be stored nowhere go last.
-            kinds = [_repeating, _others, _orphans]
-            wanted = items - self._item_budget * 0.9
-            removed, freed = self._make_room(kinds, wanted, self._drop_items)
+            total = self._held.item_bytes + self.item_bytes
+            removed, freed = self._make_room([_repeating, _others, _orphans], total, item_budget)
             self.item_bytes -= freed
             self.items, self.orphans = sum(removed), removed[-1]
         record_usage(
@@ -103,57 +80,52 @@ class UsageCounters:
         )
 
     def _make_room(
-        self, kinds: Sequence[_Kind], wanted: float, drop: Callable[[Sequence[_Held]], None]
+        self, kinds: Sequence[_Kind], total: float, budget: float
     ) -> tuple[list[int], int]:
-        """Remove `wanted` bytes, of earlier kinds first; returns rows of each kind, and bytes."""
-        removed, total = [], 0
-        for kind in kinds:
-            count, freed = self._push_out(kind, wanted - total, drop)
-            removed.append(count)
-            total += freed
-        return removed, total
+        """Remove what exceeds a budget, of earlier kinds first; returns how many, and the bytes."""
+        removed, freed = [0] * len(kinds), 0
+        if total <= budget:
+            return removed, freed
+        # A tenth more than necessary, so that the next batches need not make room.
+        wanted = total - budget * 0.9
+        for place, kind in enumerate(kinds):
+            for rows in self._excess(kind, wanted - freed):
+                self._drop(kind, rows)
+                removed[place] += len(rows)
+                freed += sum(row.size for row in rows)
+        return removed, freed
 
-    def _push_out(
-        self, kind: _Kind, wanted: float, drop: Callable[[Sequence[_Held]], None]
-    ) -> tuple[int, int]:
-        """Remove `wanted` bytes, if there are as many; returns the numbers of rows and bytes."""
-        count = freed = 0
+    def _drop(self, kind: _Kind, rows: Sequence[_Held]) -> None:
+        # The claims' own texts, of number 0, and others, whose numbers are unique.
+        for some in ([row for row in rows if not row.number], [row for row in rows if row.number]):
+            here: dict[str, Any] = {"numbers": {row.number for row in some}}
+            if kind.drop is _drop_texts:
+                here["claims"] = {row.claim for row in some}
+            if some:
+                kind.drop.ask(self._connection, {"here": self._namespace, **here})
+
+    def _excess(self, kind: _Kind, wanted: float) -> Iterator[list[_Held]]:
+        """The oldest entries of the sites that use most, of `wanted` bytes if there are as many."""
         if wanted <= 0:
-            return 0, 0
+            return
         shares = kind.shares.ask(self._connection, {"here": self._namespace}).rows
-        held: dict[int, int] = {site_: int(total) for site_, total in shares}
+        held = {site: int(total) for site, total in shares}
         level = _level(held, wanted)
         last = {"claim": 0, "number": 0}
-        while held and freed < wanted:
+        while held and wanted > 0:
             here = {"here": self._namespace, **last}
             rows = [_Held._make(row) for row in kind.oldest.ask(self._connection, here).rows]
             gone = []
             for row in rows:
-                if freed < wanted and held.get(row.site, 0) > level:
+                if wanted > 0 and held.get(row.site, 0) > level:
                     gone.append(row)
                     held[row.site] -= row.size
-                    freed += row.size
+                    wanted -= row.size
             if gone:
-                drop(gone)
-                count += len(gone)
+                yield gone
             if len(rows) < _ROOM:
                 break
             last = {"claim": rows[-1].claim, "number": rows[-1].number}
-        return count, freed
-
-    def _drop_items(self, rows: Sequence[_Held]) -> None:
-        _drop_items.ask(self._connection, self._here(row.number for row in rows))
-
-    def _drop_texts(self, rows: Sequence[_Held]) -> None:
-        if own := [row.claim for row in rows if not row.number]:
-            _drop_own_texts.ask(self._connection, self._here(own))
-        if others := [row for row in rows if row.number]:
-            duplicates = [row.number for row in others]
-            here = self._here({row.claim for row in others})
-            _drop_other_texts.ask(self._connection, {**here, "duplicates": duplicates})
-
-    def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
-        return {"here": self._namespace, "numbers": list(numbers)}
 
 
 def _level(held: dict[int, int], wanted: float) -> float:
@@ -176,74 +148,68 @@ class _Held(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """The queries for one kind of entries that may be removed.
+    """The statements for one kind of items or texts.
 
     Attributes:
-        shares: the bytes of each site.
-        oldest: the next entries, as rows of :class:`_Held`.
+        shares: selects the bytes of each site.
+        oldest: selects the next entries, as rows of :class:`_Held`.
+        drop: removes entries, given by claims and numbers.
     """
 
     shares: CompiledStatement
     oldest: CompiledStatement
+    drop: CompiledStatement
 
 
-def _items(condition: ColumnElement[bool]) -> _Kind:
-    row = schema.duplicates.c
-    oldest = (
-        select(row.claim, row.id.label("number"), row.item_bytes.label("size"), row.site)
-        .where(condition, row.id > bindparam("number"))
-        .order_by(row.id)
-    )
-    return _kind(row.site, row.item_bytes, condition, oldest)
+_row, _text = schema.duplicates.c, schema.texts.c
+_of_items, _of_texts = (table.namespace == sa.bindparam("here") for table in (_row, _text))
 
 
-def _texts_of(condition: ColumnElement[bool]) -> _Kind:
-    row = schema.texts.c
-    last: BindParameter[int] = bindparam("claim")
-    oldest = (
-        select(row.claim, row.duplicate.label("number"), row.bytes.label("size"), row.site)
-        .where(
-            condition,
-            row.claim >= last,
-            or_(row.claim > last, row.duplicate > bindparam("number")),
-        )
-        .order_by(row.claim, row.duplicate)
-    )
-    return _kind(row.site, row.bytes, condition, oldest)
+def _kind(columns: Sequence[Any], condition: Any, after: Any, drop: Any) -> _Kind:
+    claim, number, size, site = columns
+    shares = sa.select(site, sa.func.sum(size)).where(condition).group_by(site)
+    order = (number,) if number is _row.id else (claim, number)
+    oldest = sa.select(*columns).where(condition, after).order_by(*order).limit(_ROOM)
+    return _Kind(CompiledStatement(shares), CompiledStatement(oldest), drop)
 
 
-def _kind(site_: Any, size: Any, condition: ColumnElement[bool], oldest: Any) -> _Kind:
-    shares = select(site_, func.sum(size).label("total")).where(condition).group_by(site_)
-    return _Kind(CompiledStatement(shares), CompiledStatement(oldest.limit(_ROOM)))
-
-
-_duplicates, _texts = schema.duplicates, schema.texts
-_here: BindParameter[int] = bindparam("here")
 _drop_items = CompiledStatement(
-    update(_duplicates)
-    .where(_duplicates.c.namespace == _here, is_in(_duplicates.c.id, "numbers"))
-    .values(item=null(), item_bytes=0)
+    sa.update(schema.duplicates)
+    .where(_of_items, is_in(_row.id, "numbers"))
+    .values(item=sa.null(), item_bytes=0)
 )
-_of_claims = (_texts.c.namespace == _here, is_in(_texts.c.claim, "numbers"))
-_drop_own_texts = CompiledStatement(delete(_texts).where(*_of_claims, _texts.c.duplicate == 0))
-_drop_other_texts = CompiledStatement(
-    delete(_texts).where(*_of_claims, is_in(_texts.c.duplicate, "duplicates"))
-)
-_has_item = and_(_duplicates.c.namespace == _here, _duplicates.c.item_bytes > 0)
 # Exact copies of stored items, other copies, items that may be stored nowhere.
 _repeating, _others, _orphans = (
-    _items(and_(_has_item, *conditions))
+    _kind(
+        (_row.claim, _row.id, _row.item_bytes, _row.site),
+        sa.and_(_of_items, _row.item_bytes > 0, *conditions),
+        _row.id > sa.bindparam("number"),
+        _drop_items,
+    )
     for conditions in (
-        (_duplicates.c.repeats == true(), ~is_orphan()),
-        (_duplicates.c.repeats == false(), ~is_orphan()),
+        (_row.repeats == sa.true(), ~is_orphan()),
+        (_row.repeats == sa.false(), ~is_orphan()),
         (is_orphan(),),
     )
 )
-_explains = exists(
-    select(_duplicates.c.id).where(
-        _duplicates.c.namespace == _texts.c.namespace, _duplicates.c.claim == _texts.c.claim
+_drop_texts = CompiledStatement(
+    sa.delete(schema.texts).where(
+        _of_texts, is_in(_text.claim, "claims"), is_in(_text.duplicate, "numbers")
     )
 )
+_last: sa.BindParameter[int] = sa.bindparam("claim")
+_explains = sa.exists(
+    sa.select(_row.id).where(_row.namespace == _text.namespace, _row.claim == _text.claim)
+)
 _unexplaining, _explaining = (
-    _texts_of(and_(_texts.c.namespace == _here, one)) for one in (~_explains, _explains)
+    _kind(
+        (_text.claim, _text.duplicate, _text.bytes, _text.site),
+        sa.and_(_of_texts, condition),
+        sa.and_(
+            _text.claim >= _last,
+            sa.or_(_text.claim > _last, _text.duplicate > sa.bindparam("number")),
+        ),
+        _drop_texts,
+    )
+    for condition in (~_explains, _explains)
 )

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from sqlalchemy import Connection
 
-from scrapy_simhash.db.connections import LARGEST_ROW
+from scrapy_simhash.db.engine import LARGEST_ROW
 from scrapy_simhash.db.lock import ask_lock
-from scrapy_simhash.db.pipeline import Answer
+from scrapy_simhash.db.statements import Answer
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
 from scrapy_simhash.exceptions import IndexUnavailable
@@ -27,17 +26,16 @@ from scrapy_simhash.index.batch import (
     statement_size,
     with_aliases,
 )
-from scrapy_simhash.index.budgets import UsageCounters
-from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of
+from scrapy_simhash.index.changes import changes_of_batch
+from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of, places_of
 from scrapy_simhash.index.decide import decide, of_group, stands_for
 from scrapy_simhash.index.journal import entries, forget, record
-from scrapy_simhash.index.lookup import Lookup, Outdated, ask_rows, prefetch
-from scrapy_simhash.index.past import changes_of_batch, places_of
-from scrapy_simhash.index.queries import NOT_PREFETCHED, Found, Prefetched
+from scrapy_simhash.index.lookup import Ahead, Lookup, Outdated, ask_rows, prefetch
+from scrapy_simhash.index.queries import Found
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Change, Claim, Document, Duplicate, Row, Verdict
-from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits
-from scrapy_simhash.index.writer import Writer, ask_to_confirm, deletion_row
+from scrapy_simhash.index.visits import NO_VISITS, Decision
+from scrapy_simhash.index.writer import Writer, ask_to_confirm
 from scrapy_simhash.text.packed import TooLarge
 
 
@@ -46,81 +44,121 @@ class _Asked(NamedTuple):
 
     confirmed: Answer | None
     hits: Answer | None
-    #: What was looked up before the lock.
-    ahead: Prefetched
+    ahead: Ahead
     #: Which claims of the duplicates exist, and what earlier visits recorded of their identities.
     present: Answer | None
     earlier: Answer | None
 
 
-class _Done(NamedTuple):
-    """What a transaction did, and when it got the lock, after how many seconds."""
-
-    verdicts: list[Verdict]
-    usage: UsageCounters
-    outdated: dict[int, Outdated]
-    waited: float
-    locked_at: float
-
-
-@dataclass(frozen=True, slots=True)
 class Work:
-    """The work of one transaction, prepared before the lock is taken."""
+    """The work of one transaction, prepared before the lock is taken; see :meth:`Index.execute`.
 
-    lookup: Lookup
-    #: Bytes of texts and of items that the namespace may store.
-    budgets: tuple[float, float]
-    largest_row: int
-    run: Run
-    #: The same for each attempt.
-    now: float
-    batch: Batch | None
-    confirm: Sequence[Row]
-    release: Sequence[Row]
-    #: Claims of unchanged items that were not stored after all.
-    restore: Sequence[Claim]
-    #: Rows, each with its compressed text.
-    duplicates: Sequence[tuple[dict[str, Any], bytes | None]]
+    `budgets` are the bytes of texts and of items that the namespace may store.
+    """
 
-    @property
-    def visits(self) -> Visits:
-        """Which claims are current."""
-        return self.run.visits if self.lookup.rule.known else NO_VISITS
-
-    def execute(self, connection: Connection, retried: bool) -> _Done:
-        """Take the lock and do the work; `retried` if an earlier attempt may be committed."""
-        namespace = self.lookup.namespace.id
-        new_claims = len(self.batch.documents) if self.batch else 0
-        ahead = prefetch(connection, self.lookup, self.batch) if self.batch else NOT_PREFETCHED
-        asked_at = time.monotonic()
-        locking = ask_lock(connection, namespace, new_claims)
-        # Releasing comes first, and depends on the answer to the lock.
-        asked = None if self.release or self.restore else self._ask(connection, ahead)
-        held, locked_at = locking(), time.monotonic()
-        writer = Writer(connection, namespace, held, self.budgets)
-        writer.usage.largest_text = min(writer.usage.largest_text, self.largest_row // 2)
-        writer.delete([deletion_row(row) for row in self.release], orphaned=True)
-        writer.restore(self.restore)
-        writer.meet(self.lookup.replaced_by(row.id for row in self.release), self.run.id)
-        forget(connection, namespace, [row.token for row in self.release])
-        forget(connection, namespace, [claim.row.token for claim in self.restore])
-        asked = asked or self._ask(connection, ahead)
-        if writer.make_again(self.confirm, asked.confirmed):
-            asked = self._ask(connection, ahead)
-        verdicts: list[Verdict] = []
-        outdated: dict[int, Outdated] = {}
-        if self.batch is not None and asked.hits is not None:
-            made = self.lookup.made_before(connection, self.batch, self.now) if retried else {}
-            outdated, verdicts = self._claim(
-                connection, writer, self.batch, asked, made, retried=retried
+    def __init__(
+        self,
+        database: Database,
+        run: Run,
+        lookup: Lookup,
+        budgets: tuple[float, float],
+        *,
+        claims: Sequence[Document],
+        confirm: Sequence[Claim],
+        release: Sequence[Claim],
+        duplicates: Sequence[Duplicate],
+    ) -> None:
+        self._database, self._run, self._lookup, self._budgets = database, run, lookup, budgets
+        self._largest_row = most = database.connections.largest_row
+        self._namespace = namespace = lookup.namespace.id
+        # The same for each attempt.
+        claimant = run.claimant._replace(namespace=namespace, now=database.now())
+        self._now = claimant.now
+        self._reasons = [_reason_to_skip(document, most) for document in claims]
+        wanted = [one for one, reason in zip(claims, self._reasons, strict=True) if not reason]
+        keeps = budgets[0] > 0
+        self._batch = lookup.batch(wanted, claimant, keep_texts=keeps) if wanted else None
+        # Without those of an earlier namespace of this name.
+        self._confirm = [claim.row for claim in confirm if claim.row.namespace == namespace]
+        release = [claim for claim in release if claim.row.namespace == namespace]
+        self._release = [claim.row for claim in release if claim.before is None]
+        #: Claims of unchanged items that were not stored after all.
+        self._restore = [claim for claim in release if claim.before]
+        #: Rows, each with its compressed text.
+        self._duplicates = [
+            (
+                duplicate_row(duplicate, claimant, lookup.width),
+                packed_text(duplicate.document) if keeps else None,
             )
+            for duplicate in duplicates
+        ]
+        for duplicate, (row, _) in zip(duplicates, self._duplicates, strict=True):
+            if duplicate.match.first_seen.timestamp() < lookup.namespace.created:
+                # The claim belonged to an earlier namespace: its number is not valid here.
+                row["claim"] = 0
+        sizes = [statement_size(row["key"], row["url"], row["item"]) for row, _ in self._duplicates]
+        if max(sizes, default=0) > most or sum(sizes) > LARGEST_ROW:
+            raise TooLarge(f"duplicates of {sum(sizes):,} bytes; a row may have {most:,}")
+
+    def do(self) -> list[Verdict]:
+        """Do it; returns the verdicts on the documents to be claimed."""
+        lookup = self._lookup
+        try:
+            verdicts = self._database.transact_once(
+                self._execute, self._namespace, in_pipeline=True
+            )
+        except TooLarge as error:
+            if self._reasons or self._duplicates:
+                raise
+            # Outcomes are small: it must be something else, and they must not be lost.
+            raise IndexUnavailable(str(error)) from error.__cause__
+        held = time.monotonic() - self._locked_at
+        # SQLite has no server that could answer while somebody else has the lock.
+        is_server = self._database.dialect != "sqlite"
+        lookup.is_contended = is_server and self._locked_at - self._asked_at > held
+        lookup.note(self._reasons.count(None), self._usage)
+        for number in lookup.replaced_by(row.id for row in self._release):
+            del lookup.outdated[number]
+        lookup.outdated |= self._outdated
+        answers = iter(verdicts)
+        return [
+            Verdict("skipped", reason=reason) if reason else next(answers)
+            for reason in self._reasons
+        ]
+
+    def _execute(self, connection: Connection, retried: bool) -> list[Verdict]:
+        """Take the lock and do the work; `retried` if an earlier attempt may be committed."""
+        lookup, batch = self._lookup, self._batch
+        known = prefetch(connection, lookup, batch)
+        self._asked_at = time.monotonic()
+        new_claims = len(batch.documents) if batch else 0
+        locking = ask_lock(connection, self._namespace, new_claims)
+        # Releasing comes first, and depends on the answer to the lock.
+        asked = None if self._release or self._restore else self._ask(connection, known)
+        held, self._locked_at = locking(), time.monotonic()
+        writer = Writer(connection, self._namespace, held, self._budgets)
+        self._usage = writer.usage
+        writer.usage.largest_text = min(writer.usage.largest_text, self._largest_row // 2)
+        writer.delete(self._release, orphaned=True)
+        writer.restore(self._restore)
+        writer.meet(lookup.replaced_by(row.id for row in self._release), self._run.id)
+        gone = [*self._release, *(claim.row for claim in self._restore)]
+        forget(connection, self._namespace, [row.token for row in gone])
+        asked = asked or self._ask(connection, known)
+        if writer.make_again(self._confirm, asked.confirmed):
+            asked = self._ask(connection, known)
+        verdicts: list[Verdict] = []
+        self._outdated: dict[int, Outdated] = {}
+        if batch is not None and asked.hits is not None:
+            made = lookup.made_before(connection, batch, self._now) if retried else {}
+            verdicts = self._claim(connection, writer, batch, asked, made, retried=retried)
         if asked.present is not None and asked.earlier is not None:
-            writer.record_duplicates(self.duplicates, asked.present, asked.earlier, retried=retried)
+            writer.record_duplicates(self._duplicates, asked.present, asked.earlier)
         writer.usage.record()
         if retried:
             # The server may have been down to be restored from a backup.
-            self.run.check(connection)
-        return _Done(verdicts, writer.usage, outdated, locked_at - asked_at, locked_at)
+            self._run.check(connection)
+        return verdicts
 
     def _claim(
         self,
@@ -131,9 +169,9 @@ class Work:
         made: dict[int, Row],
         *,
         retried: bool,
-    ) -> tuple[dict[int, Outdated], list[Verdict]]:
+    ) -> list[Verdict]:
         """Decide on the batch and write its claims; `made` are those of an earlier attempt."""
-        lookup = self.lookup
+        lookup = self._lookup
         hits = lookup.hits(cast("Answer", asked.hits))
         batch = with_aliases(batch, hits.newest)
         found = lookup.candidates(connection, batch, hits, asked.ahead)
@@ -148,7 +186,7 @@ class Work:
             compared(connection, lookup, batch, found, hits.newest),
             partial(compared_in_batch, batch),
             rule=lookup.rule,
-            visits=self.visits,
+            visits=self._run.visits if lookup.rule.known else NO_VISITS,
             places=places_of(connection, lookup, hits),
             made=made,
         )
@@ -165,40 +203,39 @@ class Work:
                 # A changed version has a claim of its own; the old claim stays as it is.
                 if decision.kind == "same" and decision.match and not decision.claims
             ],
-            self.now,
+            self._now,
         )
         changes = changes_of_batch(connection, lookup, batch.documents, wanted, decisions)
         decided = list(zip(wanted, decisions, changes, strict=True))
         new = [mine for number, mine in enumerate(decided) if number not in made]
         rows = [row for mine in new for row in entries(*mine)]
         record(connection, rows, retried=retried)
-        return _outdated(wanted, decisions), [
-            self._verdict(*mine, written.get(number)) for number, mine in enumerate(decided)
-        ]
+        self._outdated = _outdated(wanted, decisions)
+        return [self._verdict(*mine, written.get(number)) for number, mine in enumerate(decided)]
 
     def _verdict(self, mine: Row, decision: Decision, change: Change, row: Row | None) -> Verdict:
-        found = decision.match
+        found, known = decision.match, self._lookup.rule.known
         claim = Claim(row.id, row) if row else None
-        if decision.kind == "same" and claim is None and found and self.lookup.rule.known == "pass":
+        if decision.kind == "same" and claim is None and found and known == "pass":
             claim = Claim(found.claim.id, stands_for(found.claim, mine), before=found.claim)
         return Verdict(
             decision.kind,
-            match=match_of(found, self.lookup.bits) if found else None,
+            match=match_of(found, self._lookup.bits) if found else None,
             claim=claim,
             differs=decision.differs,
             change=change,
         )
 
-    def _ask(self, connection: Connection, ahead: Prefetched) -> _Asked:
+    def _ask(self, connection: Connection, known: Collection[int]) -> _Asked:
         """Confirm, and ask for everything that does not depend on another answer."""
-        namespace = self.lookup.namespace.id
-        confirmed = ask_to_confirm(connection, namespace, self.confirm)
-        hits = None if self.batch is None else self.lookup.ask(connection, self.batch)
-        ahead = ahead._replace(rows=ask_rows(connection, self.lookup, ahead.ids))
-        if not self.duplicates:
+        lookup = self._lookup
+        confirmed = ask_to_confirm(connection, self._namespace, self._confirm)
+        hits = None if self._batch is None else lookup.ask(connection, self._batch)
+        ahead = Ahead(known, ask_rows(connection, lookup, known))
+        if not self._duplicates:
             return _Asked(confirmed, hits, ahead, None, None)
         claims, identities = (
-            {"here": namespace, "numbers": {row[name] for row, _ in self.duplicates}}
+            {"here": self._namespace, "numbers": {row[name] for row, _ in self._duplicates}}
             for name in ("claim", "identity")
         )
         present = sql.present.ask(connection, claims)
@@ -206,88 +243,10 @@ class Work:
         return _Asked(confirmed, hits, ahead, present, earlier)
 
 
-def execute(
-    database: Database,
-    run: Run,
-    lookup: Lookup,
-    budgets: tuple[float, float],
-    claims: Sequence[Document],
-    **given: Any,
-) -> list[Verdict]:
-    """Do the work of one transaction; see :meth:`Index.execute`."""
-    most = database.connections.largest_row
-    reasons = [_reason_to_skip(document, most) for document in claims]
-    wanted = [document for document, reason in zip(claims, reasons, strict=True) if not reason]
-    work = _prepare(lookup, budgets, most, run, database.now(), documents=wanted, **given)
-    try:
-        done = database.transact_once(work.execute, lookup.namespace.id, in_pipeline=True)
-    except TooLarge as error:
-        if claims or given["duplicates"]:
-            raise
-        # Outcomes are small: it must be something else, and they must not be lost.
-        raise IndexUnavailable(str(error)) from error.__cause__
-    # SQLite has no server that could answer while somebody else has the lock.
-    held = time.monotonic() - done.locked_at
-    lookup.is_contended = database.dialect != "sqlite" and done.waited > held
-    lookup.note(len(wanted), done.usage)
-    for number in lookup.replaced_by(row.id for row in work.release):
-        del lookup.outdated[number]
-    lookup.outdated |= done.outdated
-    answers = iter(done.verdicts)
-    return [Verdict("skipped", reason=reason) if reason else next(answers) for reason in reasons]
-
-
 def _reason_to_skip(document: Document, largest_row: int) -> str | None:
     if document.sketch.fingerprint is None:
         return "no_text"
     return "too_large" if statement_size(document.key, document.url) > largest_row else None
-
-
-def _prepare(
-    lookup: Lookup,
-    budgets: tuple[float, float],
-    largest_row: int,
-    run: Run,
-    now: float,
-    *,
-    documents: Sequence[Document],
-    confirm: Sequence[Claim],
-    release: Sequence[Claim],
-    duplicates: Sequence[Duplicate],
-) -> Work:
-    """Prepare the work of one transaction; raises TooLarge, see :meth:`Index.execute`."""
-    keeps, claimant = budgets[0] > 0, run.claimant
-    namespace = lookup.namespace
-
-    def mine(claims: Sequence[Claim]) -> list[Row]:
-        """Without those of an earlier namespace of this name."""
-        return [claim.row for claim in claims if claim.row.namespace == namespace.id]
-
-    def recorded(duplicate: Duplicate) -> tuple[dict[str, Any], bytes | None]:
-        row = duplicate_row(
-            duplicate, namespace=namespace.id, claimant=claimant, width=lookup.width, now=now
-        )
-        if duplicate.match.first_seen.timestamp() < namespace.created:
-            # The claim belonged to an earlier namespace of this name: its number is not valid here.
-            row["claim"] = 0
-        return row, packed_text(duplicate.document) if keeps else None
-
-    rows = list(map(recorded, duplicates))
-    sizes = [statement_size(row["key"], row["url"], row["item"]) for row, _ in rows]
-    if max(sizes, default=0) > largest_row or sum(sizes) > LARGEST_ROW:
-        raise TooLarge(f"duplicates of {sum(sizes):,} bytes; a row may have {largest_row:,}")
-    return Work(
-        lookup,
-        budgets,
-        largest_row,
-        run,
-        now,
-        lookup.batch(documents, claimant, now=now, keep_texts=keeps) if documents else None,
-        mine(confirm),
-        mine([claim for claim in release if claim.before is None]),
-        [claim for claim in release if claim.before and claim.row.namespace == namespace.id],
-        rows,
-    )
 
 
 def _outdated(wanted: Sequence[Row], decisions: Sequence[Decision]) -> dict[int, Outdated]:

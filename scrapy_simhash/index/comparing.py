@@ -9,16 +9,16 @@ from functools import partial
 import numpy as np
 from sqlalchemy import Connection
 
-from scrapy_simhash.db.values import EXACT, PENDING
+from scrapy_simhash.db.values import PENDING
 from scrapy_simhash.features.changes import Changes
+from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import Batch
 from scrapy_simhash.index.decide import decide
-from scrapy_simhash.index.lookup import Lookup, read_details
-from scrapy_simhash.index.past import places_of
-from scrapy_simhash.index.queries import Found
+from scrapy_simhash.index.lookup import Lookup, read_rows
+from scrapy_simhash.index.queries import Found, Hits
 from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.similarity_cache import changes_of
-from scrapy_simhash.index.verdict import Document, Match, Row, Verdict, group_name
+from scrapy_simhash.index.verdict import Document, Match, Place, Row, Verdict, group_name
 from scrapy_simhash.index.visits import NO_VISITS, Visits
 from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.item.urls import same_site
@@ -68,77 +68,45 @@ def nearest_claims(connection: Connection, lookup: Lookup, batch: Batch, count: 
     hits = lookup.hits(lookup.ask(connection, batch))
     found = lookup.candidates(connection, batch, hits)
     order = np.argsort(found.distances, kind="stable")[:count]
-    chosen = found._replace(
-        documents=found.documents[order],
-        claims=found.claims[order],
-        distances=found.distances[order],
-    )
-    (met,) = _with_similarities(connection, lookup, batch, chosen)
+    (met,) = _with_similarities(connection, lookup, batch, found.pairs(order), found.rows)
     return [match_of(one, lookup.bits) for one in met]
 
 
 def compared(
-    connection: Connection,
-    lookup: Lookup,
-    batch: Batch,
-    found: Found,
-    newest: Mapping[int, int],
+    connection: Connection, lookup: Lookup, batch: Batch, found: Found, newest: Mapping[int, int]
 ) -> list[list[Met]]:
     """For each document the claims within the limit, and the newest version of its identity.
 
     The latter is compared even if no key matches.
     """
-    if not (found.claims.size or newest):
-        return [[] for _ in batch.rows]
     # Equal items may be on pages with other texts; these are few, so all are compared.
-    near = (found.distances <= lookup.rule.limit) | found.exactly
-    pairs = set(zip(found.documents[near].tolist(), found.claims[near].tolist(), strict=True))
-    own = [
-        (number, newest[row.identity])
-        for number, row in enumerate(batch.rows)
-        if row.identity in newest and (number, newest[row.identity]) not in pairs
-    ]
-    documents, claims = (np.array([pair[place] for pair in own], np.int64) for place in (0, 1))
-    wanted = Found(
-        np.concatenate([found.documents[near], documents]),
-        np.concatenate([found.claims[near], claims]),
-        np.concatenate([found.distances[near], np.full(len(own), -1)]),
-        np.zeros(0, np.bool_),
-        details=found.details,
-    )
-    return _with_similarities(connection, lookup, batch, wanted)
+    pairs = found.pairs((found.distances <= lookup.rule.limit) | found.exactly)
+    for number, row in enumerate(batch.rows):
+        if row.identity in newest:
+            pairs.setdefault((number, newest[row.identity]), None)
+    return _with_similarities(connection, lookup, batch, pairs, found.rows)
 
 
 def _with_similarities(
-    connection: Connection, lookup: Lookup, batch: Batch, pairs: Found
+    connection: Connection,
+    lookup: Lookup,
+    batch: Batch,
+    pairs: Mapping[tuple[int, int], int | None],
+    known: Mapping[int, Row],
 ) -> list[list[Met]]:
-    """Pairs of a document and a claim, with the similarity of their texts, by document."""
+    """Pairs of a document and a claim, with their distances, compared; by document."""
     met: list[list[Met]] = [[] for _ in batch.rows]
-    if not pairs.claims.size:
-        return met
-    rows = _rows(connection, lookup, pairs)
-    for number, claim, distance in zip(*(column.tolist() for column in pairs[:3]), strict=True):
+    missing = {claim for _, claim in pairs}.difference(known)
+    rows = {**known, **read_rows(connection, lookup, missing)} if missing else known
+    for (number, claim), distance in pairs.items():
         if (row := rows.get(claim)) is None:
             continue
-        mine = batch.rows[number]
-        known = apart(mine, row) if distance < 0 else distance
-        document = batch.documents[number]
+        mine, document = batch.rows[number], batch.documents[number]
         similarity = partial(lookup.similarities.similarity, document.sketch.shingles, mine, row)
         changes = partial(lookup.similarities.changes, document.text, claim)
-        met[number].append(met_with(mine, row, known, similarity, changes))
+        far = apart(mine, row) if distance is None else distance
+        met[number].append(met_with(mine, row, far, similarity, changes))
     return met
-
-
-def _rows(connection: Connection, lookup: Lookup, pairs: Found) -> Mapping[int, Row]:
-    """The rows of the claims of some pairs; their texts are added to the similarity cache."""
-    wanted = set(pairs.claims.tolist())
-    rows, texts = pairs.details
-    if missing := wanted.difference(rows):
-        more = read_details(connection, lookup, missing)
-        rows, texts = {**rows, **more.rows}, {**texts, **more.texts}
-    by_text = {id_ for id_ in wanted if id_ in rows and rows[id_].compared_by != EXACT}
-    lookup.similarities.add({id_: text for id_, text in texts.items() if id_ in by_text})
-    return rows
 
 
 def compared_in_batch(batch: Batch, number: int, standing: Mapping[int, Row]) -> list[Met]:
@@ -163,6 +131,21 @@ def _changes(mine: Document, other: Document) -> Changes | None:
     if mine.text is None or other.text is None or mine.sketch.shingles is None:
         return None
     return changes_of(mine.text, other.text)
+
+
+def places_of(connection: Connection, lookup: Lookup, hits: Hits) -> dict[int, Place]:
+    """What is known of the identities that were duplicates when they were last met."""
+    ids = {
+        number
+        for identity, numbers in hits.places.items()
+        if identity not in hits.newest
+        for number in numbers
+    }
+    if not ids or lookup.rule.known is None:
+        return {}
+    # The last one of an identity counts: that of the last run, which may have moved an old row.
+    rows = queries.places.ask(connection, lookup.here(ids=ids)).rows
+    return {place.identity: place for place in map(Place._make, rows)}
 
 
 def match_of(met: Met, bits: int) -> Match:

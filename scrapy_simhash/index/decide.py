@@ -14,7 +14,7 @@ from types import MappingProxyType
 from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.index.rule import Met, Rule, are_equal
 from scrapy_simhash.index.verdict import Place, Row
-from scrapy_simhash.index.visits import NO_VISITS, Decision, Near, Visits, judge
+from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits, judge
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts, conflict, equal_titles
 from scrapy_simhash.item.urls import same_site, site, view_of
 from scrapy_simhash.simhash.measure import FEW_FEATURES
@@ -74,7 +74,10 @@ def decide(
         strict = _common(counted)
         decision = judge(
             mine,
-            [Near(one, difference(mine, facts[number], one, rule, strict)) for one in near],
+            [
+                one._replace(differs=difference(mine, facts[number], one, rule, strict))
+                for one in near
+            ],
             [other for other in others if rule.known and other.claim.identity == mine.identity],
             places.get(mine.identity),
             rule=rule,

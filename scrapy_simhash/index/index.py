@@ -20,9 +20,9 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.batch import Batch, bare_sketch
-from scrapy_simhash.index.claiming import execute
+from scrapy_simhash.index.claiming import Work
 from scrapy_simhash.index.comparing import foresee, nearest_claims
-from scrapy_simhash.index.lookup import Lookup
+from scrapy_simhash.index.lookup import Lookup, LookupCounts
 from scrapy_simhash.index.namespace import open_namespace, size_of
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
@@ -111,6 +111,7 @@ class Index:
         )
         self.namespace, self._compared = namespace, compared
         self._budgets = text_budget, item_budget
+        self.counts = LookupCounts()
         self._owns_database = not isinstance(database, Database)
         self.database = (
             database
@@ -120,17 +121,11 @@ class Index:
         try:
             self.database.check_secret(None if secret is None else secret_of(secret))
             self.scheme = keyed(given, self.database.secret)
-            rule = Rule.of(
+            self._rule = Rule.of(
                 *(self.scheme, similarity, distance),
                 facts=facts,
                 known=known,
                 change_similarity=change_similarity,
-            )
-            self.lookup = Lookup(
-                *(self.database.dialect, self.scheme, rule),
-                similarity=similarity,
-                distance=distance,
-                expected_size=expected_size,
             )
             self._open()
         except BaseException:
@@ -148,7 +143,13 @@ class Index:
             compared=self._compared,
         )
         self.id = opened.id
-        self.lookup.open(self.namespace, opened, self._keys)
+        self.lookup = Lookup(
+            *(self.namespace, opened, self._keys),
+            scheme=self.scheme,
+            rule=self._rule,
+            dialect=self.database.dialect,
+            counts=self.counts,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -258,7 +259,7 @@ class Index:
 
     def _batch(self, document: Document, claimant: Claimant) -> Batch:
         """A batch of one document, to be looked up only."""
-        return self.lookup.batch([document], claimant, now=self.database.now(), keep_texts=False)
+        return self.lookup.batch([document], claimant._replace(now=self.database.now()))
 
     def execute(
         self,
@@ -276,19 +277,20 @@ class Index:
             TooLarge: nothing was done; a claim or a duplicate is too large for the database, or
                 all of them together.
         """
-        given = {"confirm": confirm, "release": release, "duplicates": duplicates}
-        if not (claims or any(given.values())):
+        given: dict[str, Any] = {"claims": claims, "confirm": confirm, "release": release}
+        given["duplicates"] = duplicates
+        if not any(given.values()):
             return []
         if self._owns_run:
             # First: if the heartbeat fails, nothing has been done.
             self.run.send_heartbeat()
             self.run.recovery.clear()
         try:
-            return self._execute(claims, **given)
+            return self._work(given)
         except NamespaceGone:
             logger.warning("Namespace %r was reset while in use: it starts empty", self.namespace)
             self._open()
-            return self._execute(claims, **given)
+            return self._work(given)
 
-    def _execute(self, claims: Sequence[Document], **given: Any) -> list[Verdict]:
-        return execute(self.database, self.run, self.lookup, self._budgets, claims, **given)
+    def _work(self, given: Mapping[str, Any]) -> list[Verdict]:
+        return Work(self.database, self.run, self.lookup, self._budgets, **given).do()

@@ -6,17 +6,7 @@ every query of claims must exclude those that are invalidated.
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    ColumnElement,
-    FromClause,
-    ScalarSelect,
-    and_,
-    exists,
-    func,
-    or_,
-    select,
-    true,
-)
+import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import NONE_INVALIDATED
@@ -24,15 +14,15 @@ from scrapy_simhash.db.schema import NONE_INVALIDATED
 _run = schema.runs.alias("claimant")
 
 
-def is_valid(claims: FromClause = schema.claims) -> ColumnElement[bool]:
+def is_valid(claims: sa.FromClause = schema.claims) -> sa.ColumnElement[bool]:
     """The condition that a claim, of the table or an alias of it, is not invalidated."""
-    return ~exists().where(_run.c.id == claims.c.run, _run.c.invalidated > claims.c.state)
+    return ~sa.exists().where(_run.c.id == claims.c.run, _run.c.invalidated > claims.c.state)
 
 
-def is_orphan() -> ColumnElement[bool]:
+def is_orphan() -> sa.ColumnElement[bool]:
     """The condition that the claim a duplicate was dropped for is deleted or invalidated."""
     claim, duplicate = schema.claims.alias("stood"), schema.duplicates.c
-    is_void = exists().where(
+    is_void = sa.exists().where(
         claim.c.namespace == duplicate.namespace,
         claim.c.id == duplicate.claim,
         _run.c.id == claim.c.run,
@@ -40,17 +30,17 @@ def is_orphan() -> ColumnElement[bool]:
     )
     any_run = schema.runs.alias("any_run")
     # Evaluated once per query, and usually false.
-    may_be_invalidated = exists(
-        select(any_run.c.id).where(any_run.c.invalidated > NONE_INVALIDATED)
+    may_be_invalidated = sa.exists(
+        sa.select(any_run.c.id).where(any_run.c.invalidated > NONE_INVALIDATED)
     )
-    return or_(duplicate.orphaned == true(), and_(may_be_invalidated, is_void))
+    return sa.or_(duplicate.orphaned == sa.true(), sa.and_(may_be_invalidated, is_void))
 
 
-def invalidated_count(namespace: ColumnElement[int]) -> ScalarSelect[int]:
+def invalidated_count(namespace: sa.ColumnElement[int]) -> sa.ScalarSelect[int]:
     """How many invalidated claims a namespace still has; costs nothing if no run has any."""
     claims = schema.claims.alias("invalidated_claims")
     return (
-        select(func.count())
+        sa.select(sa.func.count())
         .select_from(_run.join(claims, claims.c.run == _run.c.id))
         .where(
             _run.c.invalidated > NONE_INVALIDATED,

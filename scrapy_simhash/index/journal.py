@@ -5,58 +5,48 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index import queries
+from scrapy_simhash.index.changes import content_of
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import Change, Place, Row, random_number
+from scrapy_simhash.index.verdict import Change, Row, random_number
 from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.index.writer import in_parts, writing
-from scrapy_simhash.item.facts import REST_KEY, REST_OF_ITEM, Facts, changed_facts
-from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import pack_bytes
 
 
-class Gone(NamedTuple):
-    """What the end of a run finds missing."""
-
-    run: Run
-    #: Whether it met everything that the spider finds with these arguments; otherwise only what the
-    #: site itself says is gone (404, 410): pages with these hashes of their keys.
-    everything: bool
-    identities: Collection[int] = ()
-
-
-def find_removed(database: Database, namespace: int, gone: Gone) -> int:
+def find_removed(
+    database: Database, namespace: int, run: Run, pages: Collection[int] = (), *, everything: bool
+) -> int:
     """Mark the things that are gone, and note them in the journal; returns how many.
 
     A thing is gone if the spider met it last in an earlier visit with the same arguments, and this
-    visit met no member of its group: neither it, nor a copy, nor a newer version.
+    visit, which ends with a run, met no member of its group: neither it, nor a copy, nor a newer
+    version. Unless the visit met `everything` that the spider finds with these arguments, only the
+    `pages` count that the site itself says are gone (404, 410), given by the hashes of their keys.
     """
-    if not (gone.everything or gone.identities):
+    if not (everything or pages):
         return 0
-    found = database.read(partial(_missing, namespace, gone))
-    if not gone.everything:
-        wanted = set(gone.identities)
-        found = [(number, identity) for number, identity in found if identity in wanted]
-    numbers = [number for number, _ in found]
-    in_parts(database, namespace, numbers, partial(_mark, database, namespace, gone.run))
+    found = database.read(partial(_missing, namespace, run))
+    numbers = [number for number, identity in found if everything or identity in pages]
+    in_parts(database, namespace, numbers, partial(_mark, database, namespace, run))
     return len(numbers)
 
 
-def _missing(namespace: int, gone: Gone, connection: Connection) -> list[tuple[int, int]]:
+def _missing(namespace: int, mine: Run, connection: Connection) -> list[tuple[int, int]]:
     """The claims whose group was not met, with their identities; one of each group."""
-    row, run, mine = schema.claims.c, schema.runs.c, schema.runs.alias("mine")
+    row, run, this = schema.claims.c, schema.runs.c, schema.runs.alias("mine")
     duplicate = schema.duplicates.c
-    of_visit = select(run.id).where(run.epoch == gone.run.epoch)
-    alike = (run.spider == mine.c.spider, run.arguments == mine.c.arguments)
-    before = select(run.id).where(mine.c.id == gone.run.id, *alike, run.epoch != gone.run.epoch)
+    of_visit = select(run.id).where(run.epoch == mine.epoch)
+    alike = (run.spider == this.c.spider, run.arguments == this.c.arguments)
+    before = select(run.id).where(this.c.id == mine.id, *alike, run.epoch != mine.epoch)
     met = select(row.origin).where(row.namespace == namespace, row.met.in_(of_visit))
     met_as_copy = (
         select(row.origin)
@@ -81,117 +71,48 @@ def _mark(
     """Note that things are gone; all claims of their groups say so."""
     row = schema.claims.c
     here = row.namespace == namespace
-    columns = (row.id, row.identity, row.origin, row.key, schema.url_of(schema.claims))
     with writing(connection, namespace):
-        parameters = {"numbers": list(numbers)}
-        mine = select(*columns).where(here, is_in(row.id, "numbers"))
-        claims = connection.execute(mine, parameters).all()
-        origins = {"numbers": list({claim.origin for claim in claims})}
+        found = queries.details.ask(connection, {"namespace": namespace, "ids": list(numbers)})
+        claims = [Row._make(claim) for claim in found.rows]
         group = update(schema.claims).where(here, is_in(row.origin, "numbers"))
+        origins = {"numbers": list({claim.origin for claim in claims})}
         connection.execute(group.values(met=0), origins)
-        now = database.clock(connection)
+        gone = {"run": run.id, "created": database.clock(connection), "status": "removed"}
         record(
             connection,
-            [
-                entry(
-                    namespace=namespace,
-                    id=random_number(),
-                    run=run.id,
-                    created=now,
-                    status="removed",
-                    identity=claim.identity,
-                    key=claim.key,
-                    url=claim.url,
-                    before=claim.id,
-                )
-                for claim in claims
-            ],
+            [_entry(claim, id=random_number(), before=claim.id, **gone) for claim in claims],
         )
-
-
-def content_of(before: Row | Place) -> tuple[int, int]:
-    """The claim and the duplicate (0 for the claim itself) whose text and values something had."""
-    return (before.id, 0) if isinstance(before, Row) else (before.claim, before.id)
-
-
-def change_of(mine: Row, decision: Decision) -> Change:
-    """What a document is, compared with earlier visits; without the values that changed."""
-    status, before, match = decision.status, decision.before, decision.match
-    since = mine.created if status != "unchanged" or before is None else before.created
-    if not isinstance(before, Row):
-        return Change(status, since)
-    is_equal = mine.digest is not None and mine.digest == before.digest
-    old, new = (address_of(row.key, row.url) for row in (before, mine))
-    # An item may be known by its page, and later by its own address.
-    is_elsewhere = old != new and (before.identity != mine.identity or before.url != mine.url)
-    is_revised = status == "changed" and match is not None and match.claim is before
-    return Change(
-        status,
-        since,
-        origin=old if is_elsewhere and status != "unchanged" else None,
-        similarity=match.similarity if match is not None and is_revised else None,
-        is_back=before.met == 0,
-        is_equal=is_equal,
-    )
-
-
-def changed_values(
-    mine: Row, before: Row | Place | None, new: Mapping[str, str], old: Mapping[str, str]
-) -> dict[str, tuple[str | None, str | None]]:
-    """The short values that changed, by field: the old one and the new one."""
-    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    if before is not None and mine.facts and before.facts:
-        # Other notations of one value are no change.
-        changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(before.facts))
-        names = [name for name in names if name_of(name).key in changed]
-        if REST_KEY in changed:
-            names.append(REST_OF_ITEM)
-    return {name: (old.get(name), new.get(name)) for name in sorted(names)}
 
 
 def entries(mine: Row, decision: Decision, change: Change) -> Iterable[dict[str, Any]]:
     """The rows of the journal for a document: that it changed or moved, and that it is back."""
-    before = decision.before
-    if change.status not in {"changed", "moved"} and not change.is_back:
-        return
-    claim, duplicate = (0, 0) if before is None else content_of(before)
-    row = entry(
-        namespace=mine.namespace,
-        id=mine.token,
-        run=mine.run,
-        created=mine.created,
-        status=change.status,
-        identity=mine.identity,
-        key=mine.key,
-        url=mine.url,
-        moved_from=change.origin,
-        claim=mine.id if decision.claims else 0,
-        before=claim,
-        duplicate=duplicate,
-        similarity=change.similarity,
-        fields=change.fields,
-    )
-    if change.is_back:
-        yield {**row, "id": mine.token ^ 1, "status": "back"}
-    if change.status in {"changed", "moved"}:
-        yield row
+    claim, duplicate = (0, 0) if decision.before is None else content_of(decision.before)
+    statuses = {change.status} & {"changed", "moved"} | ({"back"} if change.is_back else set())
+    for status in statuses:
+        yield _entry(
+            mine,
+            id=mine.token ^ (status == "back"),
+            run=mine.run,
+            created=mine.created,
+            status=status,
+            moved_from=change.origin,
+            claim=mine.id if decision.claims else 0,
+            before=claim,
+            duplicate=duplicate,
+            similarity=change.similarity,
+            fields=pack_bytes(json.dumps(change.fields).encode(), 1) if change.fields else None,
+        )
 
 
-def entry(
-    *,
-    key: str,
-    url: str,
-    fields: Mapping[str, Sequence[str | None]] | None = None,
-    **columns: Any,
-) -> dict[str, Any]:
-    """A row of the journal."""
-    packed = pack_bytes(json.dumps(fields).encode(), 1) if fields else None
-    empty = {"moved_from": None, "claim": 0, "before": 0, "duplicate": 0, "similarity": None}
+def _entry(of: Row, **columns: Any) -> dict[str, Any]:
+    """A row of the journal about a document or a claim."""
     return {
-        **empty,
-        "key": key,
-        "url": None if url == key else url,
-        "fields": packed,
+        **dict.fromkeys(("moved_from", "similarity", "fields")),
+        **dict.fromkeys(("claim", "duplicate"), 0),
+        "namespace": of.namespace,
+        "identity": of.identity,
+        "key": of.key,
+        "url": None if of.url == of.key else of.url,
         **columns,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from scrapy_simhash.db.pipeline import Answer
+from scrapy_simhash.db.statements import Answer
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.features.hashes import among
 from scrapy_simhash.index import queries
@@ -28,32 +28,16 @@ from scrapy_simhash.index.batch import (
 )
 from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.namespace import OpenNamespace
-from scrapy_simhash.index.queries import (
-    BY_IDENTITY,
-    NOT_PREFETCHED,
-    Details,
-    Found,
-    Hits,
-    Prefetched,
-    joined,
-    nothing_found,
-    shared,
-)
+from scrapy_simhash.index.queries import BY_IDENTITY, NOTHING_FOUND, Found, Hits, joined, shared
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import Claimant, Document, Row
 from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.keys.plan import HOT_KEY, Blocks, choose_limits, load_keys
+from scrapy_simhash.keys.plan import HOT_KEY, Blocks, load_keys
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import Scheme
 
 logger = logging.getLogger(__name__)
-
-# Warn after this many claims, if there were this many times as many candidates as planned.
-_ENOUGH_CLAIMS, _TOO_MANY = 1000, 3.0
-
-# Fewer candidates than this cost next to nothing.
-_FEW_CANDIDATES = 100.0
 
 # Bands that find a smaller share of the documents asked for are worth a warning.
 _LEAST_RECALL = 0.95
@@ -90,54 +74,51 @@ class Outdated(NamedTuple):
 
 
 class Lookup:
-    """Finds the claims near a document; the arguments are those of the index."""
+    """Finds the claims near a document in a namespace, by the keys that it was made with.
 
-    # Set by `open`.
-    namespace: OpenNamespace
-    similarities: SimilarityCache
-    keys: Bands | Blocks
-    #: The claims that this run has replaced.
-    outdated: dict[int, Outdated]
-    #: Whether other writers were waited for.
-    is_contended: bool
+    Args:
+        name: the name of the namespace.
+        namespace: the namespace.
+        wanted: the keys that a new namespace would get.
+        scheme, rule, dialect: those of the index and its database.
+        counts: what to add to.
+
+    Attributes:
+        outdated: the claims that this run has replaced.
+        is_contended: whether other writers were waited for.
+
+    Raises:
+        SchemeMismatch: its keys do not serve these settings.
+    """
 
     def __init__(
         self,
-        dialect: str,
+        name: str,
+        namespace: OpenNamespace,
+        wanted: Bands | Blocks,
+        *,
         scheme: Scheme,
         rule: Rule,
-        *,
-        similarity: float,
-        distance: int | None,
-        expected_size: int,
+        dialect: str,
+        counts: LookupCounts,
     ) -> None:
-        self._limit_of_64 = choose_limits(scheme, similarity, distance)[0]
-        self.rule = rule
-        self._scheme = scheme
-        self.counts = LookupCounts()
-        self.width = -(-scheme.bits // 8)
-        self.bits = scheme.bits
-        self._dialect = dialect
-        self._similarity = similarity
-        self._expected_size = expected_size
+        self.namespace, self.rule, self.counts = namespace, rule, counts
+        self.width, self.bits = -(-scheme.bits // 8), scheme.bits
+        # It knows claims by their numbers, which start again in each namespace.
+        self.similarities = SimilarityCache(scheme)
+        self.outdated: dict[int, Outdated] = {}
         self.is_contended = False
-
-    def open(self, name: str, opened: OpenNamespace, wanted: Bands | Blocks) -> None:
-        """Use the keys that a namespace was made with; raises SchemeMismatch if that can't be."""
-        keys = load_keys(opened.plan)
+        self.keys = keys = load_keys(namespace.plan)
         if keys.needs_shingles != wanted.needs_shingles:
             raise _mismatch(name, keys, f"these settings need {wanted.id!r}")
-        self._planned = np.inf
         # Bands are looked up by the same keys that they are stored under.
         self._flips = [np.zeros(1, np.int32)] * keys.slots
         if isinstance(keys, Blocks):
-            radius = self._limit_of_64 if keys.bits <= 64 else self.rule.limit
             try:
-                self._flips = keys.flips(radius)
+                self._flips = keys.flips(rule.radius if keys.bits <= 64 else rule.limit)
             except ValueError as error:
                 raise _mismatch(name, keys, str(error)) from error
-            self._planned = max(_FEW_CANDIDATES, keys.candidates(radius, self._expected_size))
-        elif (recall := keys.recall(self._similarity)) < _LEAST_RECALL:
+        elif (recall := keys.recall(rule.similarity or 1)) < _LEAST_RECALL:
             logger.warning(
                 "Namespace %r was made for a higher similarity: its keys (%s) find only %.0f %% of "
                 "the documents of similarity %g. Reset the namespace, or use another one, to find "
@@ -145,24 +126,19 @@ class Lookup:
                 name,
                 keys.id,
                 100 * recall,
-                self._similarity,
+                rule.similarity,
             )
-        self._name, self.namespace, self.keys = name, opened, keys
-        # It knows claims by their numbers, which start again in each namespace.
-        self.similarities = SimilarityCache(self._scheme)
-        self.outdated = {}
-        self._hits = queries.hits_of(self._dialect, keys.slots)
+        self._dialect = dialect
+        self._hits = queries.hits_of(dialect, keys.slots)
 
     def batch(
-        self, documents: Sequence[Document], claimant: Claimant, *, now: float, keep_texts: bool
+        self, documents: Sequence[Document], claimant: Claimant, *, keep_texts: bool = False
     ) -> Batch:
         """Prepare documents that have a fingerprint; see :func:`make_batch`."""
         return make_batch(
             documents,
-            namespace=self.namespace.id,
-            claimant=claimant,
-            now=now,
-            keys=self.keys,
+            claimant._replace(namespace=self.namespace.id),
+            self.keys,
             flips=self._flips,
             width=self.width,
             limit=self.rule.limit,
@@ -170,25 +146,12 @@ class Lookup:
         )
 
     def note(self, claims: int, usage: UsageCounters) -> None:
-        """Count what a committed transaction did; warn of more candidates than planned."""
+        """Count what a committed transaction did."""
         counts = self.counts
         counts.claims += claims
         counts.items += usage.items
         counts.orphans += usage.orphans
         counts.texts += usage.texts
-        if not claims or counts.claims < _ENOUGH_CLAIMS:
-            return
-        mean = counts.candidates / counts.claims
-        if mean > _TOO_MANY * self._planned:
-            logger.warning(
-                "Namespace %r: each document is compared with %.0f candidates, %.0f were planned. "
-                "There are more documents than expected, or they are very similar. A new "
-                "namespace, with a larger SIMHASH_EXPECTED_SIZE, gets keys for more documents",
-                self._name,
-                mean,
-                self._planned,
-            )
-            self._planned = np.inf
 
     def replaced_by(self, claims: Iterable[int]) -> list[int]:
         """The claims that these have replaced."""
@@ -236,7 +199,7 @@ class Lookup:
         return Hits(newest, pairs[~is_whole], pairs[is_whole], places)
 
     def candidates(
-        self, connection: Connection, batch: Batch, first: Hits, ahead: Prefetched = NOT_PREFETCHED
+        self, connection: Connection, batch: Batch, first: Hits, ahead: Ahead | None = None
     ) -> Found:
         """Every claim that a key of the batch leads to, with its distance; each pair once."""
         self.similarities.trim()  # not before the texts of the last batch were compared
@@ -268,11 +231,25 @@ class Lookup:
             known = np.array([slotted(row.slot, np.array([row.key]))[0] for row in many])
             exactly = exactly[~among(exactly[:, 0], known)] if many else exactly
         if not (len(hits) or len(exactly)):
-            return nothing_found(hot_keys)
+            return NOTHING_FOUND._replace(hot_keys=hot_keys)
         pairs = joined(asked, asker, np.concatenate([hits, exactly]))
         equal = set(map(tuple, joined(asked, asker, exactly).tolist()))
-        found = self._measured(connection, batch, pairs, equal, ahead)
-        return found._replace(hot_keys=hot_keys)
+        rows: Mapping[int, Row] = {}
+        stored: Mapping[int, bytes] = {}
+        wanted = set(pairs[:, 1].tolist())
+        if self.keys.needs_shingles and len(wanted) <= HOT_KEY:
+            # Most claims that share a band are near enough to be compared: read all at once.
+            rows = read_rows(connection, self, wanted, ahead)
+            stored = {number: row.fingerprint for number, row in rows.items()}
+        elif wanted:
+            stored = dict(queries.fingerprints.ask(connection, self.here(ids=wanted)).rows)
+        # Invalidated claims were not read.
+        pairs = pairs[among(pairs[:, 1], list(stored))]
+        packed = b"".join(map(stored.__getitem__, pairs[:, 1].tolist()))
+        claimed = np.frombuffer(packed, np.uint8).reshape(-1, self.width)
+        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed).astype(np.int64)
+        exact_pairs = np.array([pair in equal for pair in map(tuple, pairs.tolist())], np.bool_)
+        return Found(pairs[:, 0], pairs[:, 1], distances, exact_pairs, hot_keys, rows)
 
     def _hot_keys(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
         """The hot keys among those that were found."""
@@ -283,32 +260,6 @@ class Lookup:
             left = dict(queries.fingerprints.ask(connection, self.here(ids=ids)).rows)
             keys = shared(hits[among(hits[:, 1], list(left))])
         return frozenset(map(key_row, keys.tolist()))
-
-    def _measured(
-        self,
-        connection: Connection,
-        batch: Batch,
-        pairs: NDArray[np.int64],
-        equal: set[tuple[int, ...]],
-        ahead: Prefetched,
-    ) -> Found:
-        """Pairs of a document and a valid claim, with their distances."""
-        details = Details({}, {})
-        wanted = set(pairs[:, 1].tolist())
-        if self.keys.needs_shingles and len(wanted) <= HOT_KEY:
-            # Most claims that share a band are near enough to be compared: read all at once.
-            details = read_details(connection, self, wanted, ahead)
-            stored = {number: row.fingerprint for number, row in details.rows.items()}
-        else:
-            stored = dict(queries.fingerprints.ask(connection, self.here(ids=wanted)).rows)
-        pairs = pairs[among(pairs[:, 1], list(stored))]
-        if not stored:
-            return nothing_found()
-        packed = b"".join(map(stored.__getitem__, pairs[:, 1].tolist()))
-        claimed = np.frombuffer(packed, np.uint8).reshape(-1, self.width)
-        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed).astype(np.int64)
-        exactly = np.array([pair in equal for pair in map(tuple, pairs.tolist())], np.bool_)
-        return Found(pairs[:, 0], pairs[:, 1], distances, exactly, details=details)
 
     def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
         """The claims of this batch that an attempt whose answer was lost has committed."""
@@ -323,18 +274,28 @@ class Lookup:
         return {"namespace": self.namespace.id, **{name: list(lists[name]) for name in lists}}
 
 
-def prefetch(connection: Connection, lookup: Lookup, batch: Batch) -> Prefetched:
+class Ahead(NamedTuple):
+    """The claims that a batch led to before the lock was taken, and their rows, asked under it."""
+
+    ids: Collection[int]
+    rows: Answer | None = None
+
+
+def prefetch(connection: Connection, lookup: Lookup, batch: Batch | None) -> Collection[int]:
     """Look a batch up before the lock is taken, so that under it only what is newer is read.
 
-    It costs more than it saves if no other writer waits.
+    It costs more than it saves if no other writer waits. Returns the claims that it leads to, whose
+    texts, which never change, are now cached.
     """
-    if not lookup.is_contended:
-        return NOT_PREFETCHED
+    if batch is None or not lookup.is_contended:
+        return ()
     hits = lookup.hits(lookup.ask(connection, batch))
     ids = {*hits.newest.values(), *hits.keys[:, 1].tolist(), *hits.exactly[:, 1].tolist()}
-    if not 0 < len(ids) <= HOT_KEY:
-        return NOT_PREFETCHED
-    return Prefetched(ids, _ask_texts(connection, lookup, ids))
+    if len(ids) > HOT_KEY:
+        return ()
+    if texts := ask_texts(connection, lookup, ids):
+        lookup.similarities.add(dict(texts.rows))
+    return ids
 
 
 def ask_rows(connection: Connection, lookup: Lookup, claims: Iterable[int]) -> Answer | None:
@@ -343,23 +304,21 @@ def ask_rows(connection: Connection, lookup: Lookup, claims: Iterable[int]) -> A
     return queries.details.ask(connection, lookup.here(ids=ids)) if ids else None
 
 
-def _ask_texts(connection: Connection, lookup: Lookup, claims: Iterable[int]) -> Answer | None:
+def ask_texts(connection: Connection, lookup: Lookup, claims: Iterable[int]) -> Answer | None:
     """Ask for the texts of claims that are not cached."""
     ids = lookup.similarities.missing(sorted(claims))
     return queries.texts.ask(connection, lookup.here(ids=ids)) if ids else None
 
 
-def read_details(
-    connection: Connection,
-    lookup: Lookup,
-    claims: Iterable[int],
-    ahead: Prefetched = NOT_PREFETCHED,
-) -> Details:
-    """The rows of valid claims, and their texts unless they are cached."""
-    newer = set(claims).difference(ahead.ids)
-    rows, texts = ask_rows(connection, lookup, newer), _ask_texts(connection, lookup, newer)
-    found, more = ahead.details(), Prefetched(newer, texts, rows).details()
-    return Details({**found.rows, **more.rows}, {**found.texts, **more.texts})
+def read_rows(
+    connection: Connection, lookup: Lookup, claims: Iterable[int], ahead: Ahead | None = None
+) -> dict[int, Row]:
+    """The rows of valid claims, and maybe of others; their texts are cached."""
+    newer = set(claims).difference(ahead.ids if ahead else ())
+    answers = [ask_rows(connection, lookup, newer), ahead and ahead.rows]
+    if texts := ask_texts(connection, lookup, newer):
+        lookup.similarities.add(dict(texts.rows))
+    return {row[1]: Row._make(row) for answer in answers if answer for row in answer.rows}
 
 
 def _mismatch(name: str, keys: Bands | Blocks, why: str) -> SchemeMismatch:

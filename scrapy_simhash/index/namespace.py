@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import current_usage
-from scrapy_simhash.db.secret import read_secret
-from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.transactions import Database, read_secret
 from scrapy_simhash.db.values import check_name, storable
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
 from scrapy_simhash.index.invalidated import invalidated_count
@@ -48,52 +46,33 @@ def open_namespace(
         "plan": plan,
         "compared": storable(compared, schema.TEXT_LENGTH),
     }
-    find_or_make = partial(_find_or_make, database, columns)
+
+    def find_or_make(connection: Connection) -> Any:
+        if read_secret(connection) != database.secret:
+            # Everything prepared so far was made with the old one.
+            raise SchemeMismatch(f"{database} was reset and has another secret now")
+        wanted = select(schema.namespaces, current_usage("size").label("claims"))
+        wanted = wanted.where(schema.namespaces.c.name == name)
+        if row := connection.execute(wanted).one_or_none():
+            return row
+        made = {**columns, "created": database.now()}
+        connection.execute(insert(schema.namespaces).values(made))
+        return connection.execute(wanted).one()
+
     try:
-        return database.transact(find_or_make)
+        row = database.transact(find_or_make)
     except IndexUnavailable as error:
         if not isinstance(error.__cause__, IntegrityError):
             raise
         # Another process has created it at the same moment.
-        return database.transact(find_or_make)
-
-
-def size_of(namespace: int, connection: Connection) -> int:
-    """The number of its claims."""
-    row = schema.namespaces.c
-    size = select(current_usage("size") - invalidated_count(row.id)).where(row.id == namespace)
-    return connection.scalar(size) or 0
-
-
-def _find_or_make(
-    database: Database, columns: dict[str, str], connection: Connection
-) -> OpenNamespace:
-    if read_secret(connection) != database.secret:
-        # Everything prepared so far was made with the old one.
-        raise SchemeMismatch(f"{database} was reset and has another secret now")
-    row = connection.execute(
-        select(schema.namespaces, current_usage("size").label("claims")).where(
-            schema.namespaces.c.name == columns["name"]
-        )
-    ).one_or_none()
-    if row is None:
-        now = database.now()
-        made = connection.execute(insert(schema.namespaces).values(created=now, **columns))
-        return OpenNamespace(int(made.inserted_primary_key[0]), columns["plan"], now)  # type: ignore[index]
-    _check(database, columns, row)
-    return OpenNamespace(int(row.id), row.plan, row.created)
-
-
-def _check(database: Database, columns: dict[str, str], row: Row[Any]) -> None:
-    """Check that documents can be compared with those of an existing namespace."""
-    name, scheme, compared = columns["name"], columns["scheme"], columns["compared"]
+        row = database.transact(find_or_make)
     if row.scheme != scheme:
         raise SchemeMismatch(
             f"namespace {name!r} of {database} holds fingerprints of the scheme {row.scheme!r}, "
             f"this one is {scheme!r}: they can't be compared. Use another namespace, the old "
             f"scheme, or start over: scrapy simhash reset --namespace {name}"
         )
-    if compared and row.claims and row.compared != compared:
+    if compared and row.claims and row.compared != columns["compared"]:
         logger.warning(
             "Namespace %r was made by crawls that compare something else (%s) than this one (%s): "
             "documents stored before may not be recognised, and are then stored once more. To "
@@ -103,3 +82,11 @@ def _check(database: Database, columns: dict[str, str], row: Row[Any]) -> None:
             compared,
             shortened(name),
         )
+    return OpenNamespace(row.id, row.plan, row.created)
+
+
+def size_of(namespace: int, connection: Connection) -> int:
+    """The number of its claims."""
+    row = schema.namespaces.c
+    size = select(current_usage("size") - invalidated_count(row.id)).where(row.id == namespace)
+    return connection.scalar(size) or 0

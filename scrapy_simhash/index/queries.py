@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy import (
-    ColumnElement,
-    Integer,
-    Select,
-    bindparam,
-    func,
-    literal_column,
-    select,
-    tuple_,
-    union_all,
-)
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.pipeline import Answer
 from scrapy_simhash.db.statements import CompiledStatement, is_in, numbers_parameter
 from scrapy_simhash.features.hashes import distinct
 from scrapy_simhash.index.invalidated import is_valid
@@ -51,49 +40,27 @@ class Hits(NamedTuple):
     places: Mapping[int, Sequence[int]] = MappingProxyType({})
 
 
-class Details(NamedTuple):
-    """The rows of claims by their numbers, and the compressed texts that are not cached."""
-
-    rows: Mapping[int, Row]
-    texts: Mapping[int, bytes]
-
-
-class Prefetched(NamedTuple):
-    """The claims that a batch led to before the lock was taken, with what was asked about them."""
-
-    ids: Collection[int] = ()
-    #: Those that are not cached; a text of a claim never changes.
-    texts: Answer | None = None
-    #: Asked for under the lock.
-    rows: Answer | None = None
-
-    def details(self) -> Details:
-        """What the answers say."""
-        rows, texts = (answer.rows if answer else () for answer in (self.rows, self.texts))
-        return Details({row.id: row for row in map(Row._make, rows)}, dict(texts))
-
-
-NOT_PREFETCHED = Prefetched()
-
-
 class Found(NamedTuple):
     """The claims that the keys of a batch led to; entry i of each array belongs to pair i."""
 
     documents: NDArray[np.intp]
     claims: NDArray[np.int64]
-    #: Of the fingerprints; -1 if not known yet.
+    #: Of the fingerprints.
     distances: NDArray[np.int64]
     #: Whether they are equal as whole items.
     exactly: NDArray[np.bool_]
     hot_keys: frozenset[KeyRow] = frozenset()
-    #: Of the claims, if they were read already.
-    details: Details = Details({}, {})
+    #: Of the claims, as far as they were read already.
+    rows: Mapping[int, Row] = MappingProxyType({})
+
+    def pairs(self, chosen: NDArray[Any]) -> dict[tuple[int, int], int | None]:
+        """The distances of some pairs of a document and a claim."""
+        columns = (column[chosen].tolist() for column in self[:3])
+        return {(number, claim): distance for number, claim, distance in zip(*columns, strict=True)}
 
 
-def nothing_found(hot_keys: frozenset[KeyRow] = frozenset()) -> Found:
-    """No pair."""
-    empty = np.empty(0, np.int64)
-    return Found(empty, empty, empty, np.empty(0, np.bool_), hot_keys)
+_NONE = np.empty(0, np.int64)
+NOTHING_FOUND = Found(_NONE, _NONE, _NONE, np.empty(0, np.bool_))
 
 
 def shared(hits: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -123,70 +90,83 @@ def joined(
 
 
 _claims, _texts, _places = schema.claims.c, schema.texts.c, schema.duplicates.c
-_here = _claims.namespace == bindparam("namespace")
-_of_duplicates = _places.namespace == bindparam("namespace")
-_of_texts = (_texts.namespace == bindparam("namespace"), is_in(_texts.claim, "ids"))
+_here = _claims.namespace == sa.bindparam("namespace")
+_of_duplicates = _places.namespace == sa.bindparam("namespace")
+_of_texts = (_texts.namespace == sa.bindparam("namespace"), is_in(_texts.claim, "ids"))
 _ids = is_in(_claims.id, "ids")
 _row = [_claims[name] if name != "url" else schema.url_of(schema.claims) for name in Row._fields]
 
 places = CompiledStatement(
-    select(*(_places[name] for name in Place._fields))
+    sa.select(*(_places[name] for name in Place._fields))
     .where(_of_duplicates, is_in(_places.id, "ids"))
     .order_by(_places.run, _places.id)
 )
 fingerprints = CompiledStatement(
-    select(_claims.id, _claims.fingerprint).where(_here, _ids, is_valid())
+    sa.select(_claims.id, _claims.fingerprint).where(_here, _ids, is_valid())
 )
-details = CompiledStatement(select(*_row).where(_here, _ids, is_valid()))
-own = CompiledStatement(select(*_row).where(_here, is_in(_claims.identity, "identities")))
+details = CompiledStatement(sa.select(*_row).where(_here, _ids, is_valid()))
+own = CompiledStatement(sa.select(*_row).where(_here, is_in(_claims.identity, "identities")))
 last_urls = CompiledStatement(
-    select(*(_places.created, _places.claim, _places.key, schema.url_of(schema.duplicates))).where(
-        _of_duplicates, is_in(_places.claim, "ids")
-    )
+    sa.select(
+        *(_places.created, _places.claim, _places.key, schema.url_of(schema.duplicates))
+    ).where(_of_duplicates, is_in(_places.claim, "ids"))
 )
 texts = CompiledStatement(
-    select(_texts.claim, _texts.text).where(*_of_texts, _texts.duplicate == 0)
+    sa.select(_texts.claim, _texts.text).where(*_of_texts, _texts.duplicate == 0)
 )
 contents = CompiledStatement(
-    select(_texts.claim, _texts.duplicate, _texts.text).where(
+    sa.select(_texts.claim, _texts.duplicate, _texts.text).where(
         *_of_texts, is_in(_texts.duplicate, "duplicates")
     )
 )
+
+
+def claims_where(
+    connection: sa.Connection,
+    namespace: int,
+    *conditions: sa.ColumnElement[bool],
+    limit: int | None = None,
+    **lists: Sequence[int],
+) -> list[Row]:
+    """Claims of a namespace under conditions, in the order of their numbers; for rare queries."""
+    wanted = sa.select(*_row).where(_claims.namespace == namespace, *conditions)
+    found = connection.execute(wanted.order_by(_claims.id).limit(limit), lists)
+    return [Row._make(row) for row in found]
 
 
 @cache
 def hits_of(dialect: str, slots: int) -> CompiledStatement:
     """The query for the newest claims and places of identities, and for key rows."""
     newest = (
-        select(
+        sa.select(
             *(_number(BY_IDENTITY).label("slot"), _claims.identity),
-            func.max(_claims.id).label("id"),
+            sa.func.max(_claims.id).label("id"),
         )
         .where(_here, is_in(_claims.identity, "identities"), is_valid())
         .group_by(_claims.identity)
     )
-    found = select(_number(BY_PLACE), _places.identity, _places.id).where(
+    found = sa.select(_number(BY_PLACE), _places.identity, _places.id).where(
         _of_duplicates, is_in(_places.identity, "identities")
     )
-    return CompiledStatement(union_all(newest, found, *_key_rows(dialect, slots)))
+    return CompiledStatement(sa.union_all(newest, found, *_key_rows(dialect, slots)))
 
 
-def _key_rows(dialect: str, slots: int) -> list[Select[Any]]:
+def _key_rows(dialect: str, slots: int) -> list[sa.Select[Any]]:
     """The queries for key rows.
 
     SQLite looks up each (slot, key) of one list, see :func:`slotted`, several times as fast as one
     list per slot. Other engines may not use the primary key for such pairs.
     """
     keys = schema.keys.c
-    here = keys.namespace == bindparam("namespace")
+    here = keys.namespace == sa.bindparam("namespace")
     if dialect == "sqlite":
         every, half = numbers_parameter("keys").c.value, _number(32)
         # A shift to the right keeps the sign.
-        pairs = select(every.op(">>")(half), every.op("<<")(half).op(">>")(half))
-        found = tuple_(keys.slot, keys.key).in_(pairs)
-        return [select(keys.slot, keys.key, keys.claim).where(here, found)]
+        pairs = sa.select(every.op(">>")(half), every.op("<<")(half).op(">>")(half))
+        found = sa.tuple_(keys.slot, keys.key).in_(pairs)
+        return [sa.select(keys.slot, keys.key, keys.claim).where(here, found)]
     return [
-        select(number.label("slot"), keys.key, keys.claim).where(
+        sa.select(number.label("slot"), keys.key, keys.claim).where(
             here, keys.slot == number, is_in(keys.key, f"keys{slot}")
         )
         for slot in range(slots + 1)
@@ -194,5 +174,5 @@ def _key_rows(dialect: str, slots: int) -> list[Select[Any]]:
     ]
 
 
-def _number(number: int) -> ColumnElement[int]:
-    return literal_column(str(number), Integer)
+def _number(number: int) -> sa.ColumnElement[int]:
+    return sa.literal_column(str(number), sa.Integer)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, and_, func, or_, select, update
+from sqlalchemy import Connection, Row, and_, func, or_, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import ALL_INVALIDATED, NONE_INVALIDATED, PENDING_INVALIDATED
@@ -17,7 +17,8 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.process import host_id, is_alive
-from scrapy_simhash.index.writer import DELETION_COLUMNS, writing
+from scrapy_simhash.index.queries import claims_where
+from scrapy_simhash.index.writer import writing
 from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
@@ -73,18 +74,13 @@ class Recovery:
         """Find the runs that have died, and invalidate their claims."""
         row = schema.runs.c
         is_open = and_(row.settled.is_(False), row.recovered.is_(None), row.id != self._me)
-        columns = (
-            *(row.id, row.spider, row.host, row.process, row.heartbeat, row.heartbeats),
-            *(row.suspected, row.on_crash, row.recovered, row.settled),
-        )
+        names = ("id", "spider", "host", "process", "heartbeat", "heartbeats", "suspected")
+        columns = (row[name] for name in (*names, "on_crash", "recovered", "settled"))
+        either = or_(is_open, row.invalidated > NONE_INVALIDATED)
+        wanted = select(*columns).where(either).order_by(row.id)
 
         def read(connection: Connection) -> tuple[list[Row[Any]], float]:
-            found = (
-                select(*columns)
-                .where(or_(is_open, row.invalidated > NONE_INVALIDATED))
-                .order_by(row.id)
-            )
-            return list(connection.execute(found)), self._database.clock(connection)
+            return list(connection.execute(wanted)), self._database.clock(connection)
 
         found, now = self._database.read(read)
         unsettled = [run for run in found if not run.settled and run.recovered is None]
@@ -149,7 +145,10 @@ class Recovery:
             started = time.monotonic()
             self.claims += self._delete(place.namespace, numbers) * (place.run != self._me)
             self._place = place._replace(last=numbers[-1])
-            self._adapt(time.monotonic() - started)
+            # Adapt the number of claims to the time that a step should take.
+            spent = max(time.monotonic() - started, 1e-9)
+            chunk = self._chunk * min(2.0, max(0.5, STEP / spent))
+            self._chunk = int(min(_MOST, max(_LEAST, chunk)))
             return
         namespace = self._database.read(partial(_next_namespace, place))
         if namespace is None:
@@ -158,25 +157,14 @@ class Recovery:
         else:
             self._place = place._replace(namespace=namespace, last=0)
 
-    def _adapt(self, spent: float) -> None:
-        """Adapt the number of claims per step to the time that a step should take."""
-        factor = min(2.0, max(0.5, STEP / max(spent, 1e-9)))
-        self._chunk = int(min(_MOST, max(_LEAST, self._chunk * factor)))
-
     def _delete(self, namespace: int, numbers: Sequence[int]) -> int:
         """Delete claims, except those that are valid again because their run revived."""
-        row = schema.claims.c
-        wanted = select(*(row[name] for name in DELETION_COLUMNS)).where(
-            row.namespace == namespace,
-            is_in(row.id, "numbers"),
-            ~is_valid(),
-        )
-        parameters = {"numbers": list(numbers)}
+        conditions = is_in(schema.claims.c.id, "numbers"), ~is_valid()
 
         def delete(connection: Connection) -> int:
             with writing(connection, namespace) as writer:
-                rows = connection.execute(wanted, parameters).all()
-                writer.delete([tuple(found) for found in rows], orphaned=True)
+                rows = claims_where(connection, namespace, *conditions, numbers=numbers)
+                writer.delete(rows, orphaned=True)
             return len(rows)
 
         try:
@@ -188,30 +176,17 @@ class Recovery:
 
 def _first(connection: Connection) -> _Place | None:
     row = schema.runs.c
-    found = connection.execute(
-        select(row.id, row.invalidated)
-        .where(row.invalidated > NONE_INVALIDATED)
-        .order_by(row.id)
-        .limit(1)
-    ).one_or_none()
-    return None if found is None else _Place(found.id, found.invalidated, 0, 0)
+    wanted = select(row.id, row.invalidated).where(row.invalidated > NONE_INVALIDATED)
+    found = connection.execute(wanted.order_by(row.id).limit(1)).one_or_none()
+    return None if found is None else _Place(*found, 0, 0)
 
 
 def _numbers(place: _Place, count: int, connection: Connection) -> list[int]:
     """The next claims of a run in a namespace that may be invalidated."""
     row = schema.claims.c
-    wanted: Select[Any] = (
-        select(row.id)
-        .where(
-            row.run == place.run,
-            row.namespace == place.namespace,
-            row.id > place.last,
-            row.state < place.invalidated,
-        )
-        .order_by(row.id)
-        .limit(count)
-    )
-    return list(connection.execute(wanted).scalars())
+    mine = (row.run == place.run, row.state < place.invalidated)
+    wanted = select(row.id).where(*mine, row.namespace == place.namespace, row.id > place.last)
+    return list(connection.execute(wanted.order_by(row.id).limit(count)).scalars())
 
 
 def _next_namespace(place: _Place, connection: Connection) -> int | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from scrapy_simhash.db.values import PAGE
 from scrapy_simhash.features.changes import Changes
@@ -25,24 +25,21 @@ class Rule:
     facts: FactsMode = "auto"
     known: Known | None = None
     change_similarity: float = 1.0
+    #: The distance within which blocks of 64 bits are searched.
+    radius: int = field(default=0, compare=False)
 
     @classmethod
     def of(
-        cls,
-        scheme: Scheme,
-        similarity: float,
-        distance: int | None,
-        *,
-        facts: FactsMode,
-        known: Known | None = None,
-        change_similarity: float = 1.0,
+        cls, scheme: Scheme, similarity: float, distance: int | None = None, **more: Any
     ) -> Rule:
-        """The rule for a similarity or a distance; raises ValueError as `choose_limits` does."""
-        limit = choose_limits(scheme, similarity, distance)[1]
+        """The rule for a similarity or a distance; raises ValueError as `choose_limits` does.
+
+        The other arguments are fields of the rule.
+        """
+        radius, limit = choose_limits(scheme, similarity, distance)
         if distance is None and own_distance(scheme) is None and has_shingles(scheme):
-            limit, least = candidate_limit(similarity), similarity
-            return cls(limit, least, facts, known, change_similarity)
-        return cls(limit, None, facts, known, change_similarity)
+            return cls(candidate_limit(similarity), similarity, radius=radius, **more)
+        return cls(limit, radius=radius, **more)
 
 
 class Met(NamedTuple):
@@ -56,6 +53,8 @@ class Met(NamedTuple):
     claim: Row
     #: Returns how the document's text differs; None where a text is not at hand.
     changes: Callable[[], Changes | None] = lambda: None
+    #: Why the document is not a duplicate of it, although the texts are similar.
+    differs: str | None = None
 
 
 def met_with(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ from scrapy_simhash.text.packed import unpack_text
 if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import Row
 
-# Shingles kept of all texts together: 32 MiB.
-_MOST = 4 << 20
+# Bytes of all texts together, with their shingles.
+_MOST = 32 << 20
 
 
 def changes_of(new: str, old: str) -> Changes:
@@ -32,38 +32,33 @@ def changes_of(new: str, old: str) -> Changes:
     return changes if rest is new and old_rest is old else Changes.of(rest, old_rest)
 
 
-class _Stored(NamedTuple):
-    shingles: NDArray[np.uint64]
-    packed: bytes
-
-
 class SimilarityCache:
-    """Compares documents with the texts of claims, and keeps their shingles: an LRU cache."""
+    """Compares documents with the texts of claims, and keeps these: an LRU cache."""
 
     def __init__(self, scheme: Scheme) -> None:
         self._scheme = scheme
-        self._stored: OrderedDict[int, _Stored] = OrderedDict()
+        #: Compressed texts, and the shingles of those that were compared.
+        self._texts: OrderedDict[int, bytes] = OrderedDict()
+        self._shingles: dict[int, NDArray[np.uint64] | None] = {}
         self._held = 0
 
     def missing(self, claims: Iterable[int]) -> list[int]:
         """The claims whose texts are not cached."""
-        return [claim for claim in claims if claim not in self._stored]
+        return [claim for claim in claims if claim not in self._texts]
 
     def add(self, texts: Mapping[int, bytes]) -> None:
         """Add the compressed texts of claims, by the claims' numbers."""
         for claim, packed in texts.items():
-            # A damaged text counts as not stored.
-            if (text := unpack_text(packed)[0]) is None:
-                continue
-            shingles = self._scheme.sketch(text).shingles
-            if shingles is not None and shingles.size < _MOST:
-                self._stored[claim] = _Stored(shingles, packed)
-                self._held += shingles.size
+            if len(packed) < _MOST:
+                self._texts[claim] = packed
+                self._held += len(packed)
 
     def trim(self) -> None:
         """Remove the least recently used texts, as far as there are too many."""
         while self._held > _MOST:
-            self._held -= self._stored.popitem(last=False)[1].shingles.size
+            claim, packed = self._texts.popitem(last=False)
+            shingles = self._shingles.pop(claim, None)
+            self._held -= len(packed) + (0 if shingles is None else shingles.nbytes)
 
     def similarity(
         self, shingles: NDArray[np.uint64] | None, mine: Row, claim: Row
@@ -72,18 +67,27 @@ class SimilarityCache:
 
         The similarity is None if it is unknown, because the scheme has no shingles.
         """
-        if shingles is None or mine.minhash is None:
+        if shingles is None or mine.minhash is None or claim.minhash is None:
             return None, False
-        if (stored := self._stored.get(claim.id)) is not None:
-            self._stored.move_to_end(claim.id)
-            return jaccard(shingles, stored.shingles), False
-        if claim.minhash is None:
-            return None, False
+        if (stored := self._shingles_of(claim.id)) is not None:
+            return jaccard(shingles, stored), False
         return similarity_of(mine.minhash, claim.minhash), True
+
+    def _shingles_of(self, claim: int) -> NDArray[np.uint64] | None:
+        if (packed := self._texts.get(claim)) is None:
+            return None
+        self._texts.move_to_end(claim)
+        if claim not in self._shingles:
+            # A damaged text counts as not stored.
+            text, _ = unpack_text(packed)
+            shingles = None if text is None else self._scheme.sketch(text).shingles
+            self._shingles[claim] = shingles
+            self._held += 0 if shingles is None else shingles.nbytes
+        return self._shingles[claim]
 
     def changes(self, text: str | None, claim: int) -> Changes | None:
         """How a text differs from that of a claim; None unless both are at hand."""
-        if text is None or (stored := self._stored.get(claim)) is None:
+        if text is None or (packed := self._texts.get(claim)) is None:
             return None
-        old, _ = unpack_text(stored.packed)
+        old, _ = unpack_text(packed)
         return None if old is None else changes_of(text, old)

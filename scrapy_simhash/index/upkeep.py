@@ -12,7 +12,8 @@ from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.index.writer import CHUNK, DELETION_COLUMNS, in_parts, writing
+from scrapy_simhash.index.queries import claims_where
+from scrapy_simhash.index.writer import CHUNK, in_parts, writing
 
 
 def reset_namespace(database: Database, name: str) -> None:
@@ -41,30 +42,23 @@ def reset_namespace(database: Database, name: str) -> None:
 
 def expire_claims(index: Index, before: float) -> int:
     """Delete the claims not made or seen again since a time (epoch seconds); returns how many."""
-    row = schema.claims.c
-    position = 0
+    claim = schema.claims.c
+    last: int | None = 0
     deleted = 0
 
     def expire(connection: Connection) -> tuple[int | None, int]:
         with writing(connection, index.id) as writer:
-            # Numbers grow with time: the first claim made since ends the search.
-            rows = connection.execute(
-                select(*(row[name] for name in DELETION_COLUMNS), row.created, row.seen)
-                .where(row.namespace == index.id, row.id > position)
-                .order_by(row.id)
-                .limit(CHUNK)
-            ).all()
-            old = [found for found in rows if found.created < before]
-            gone = [tuple(found[: len(DELETION_COLUMNS)]) for found in old if found.seen < before]
+            rows = claims_where(connection, index.id, claim.id > last, limit=CHUNK)
+            gone = [row for row in rows if row.created < before and row.seen < before]
             writer.delete(gone, orphaned=False)
-        return old[-1].id if old and len(old) == len(rows) else None, len(gone)
+        # Numbers grow with time: the first claim made since ends the search.
+        is_end = len(rows) < CHUNK or rows[-1].created >= before
+        return None if is_end else rows[-1].id, len(gone)
 
-    while True:
+    while last is not None:
         last, count = index.database.transact(expire, index.id)
         deleted += count
-        if last is None:
-            return deleted
-        position = last
+    return deleted
 
 
 def delete_outdated(index: Index) -> None:
@@ -72,27 +66,20 @@ def delete_outdated(index: Index) -> None:
 
     Claims that were found again meanwhile stay, and texts that an earlier change refers to.
     """
-    row, outdated, noted = schema.claims.c, index.lookup.outdated, schema.changes.c
+    outdated, noted = index.lookup.outdated, schema.changes.c
     if not outdated:
         return
     of_changes = select(noted.claim).where(noted.namespace == index.id, noted.claim > 0)
-    changed = set(index.database.read(lambda one: one.execute(of_changes).scalars().all()))
-    wanted = select(row.epoch, *(row[name] for name in DELETION_COLUMNS)).where(
-        row.namespace == index.id, is_in(row.id, "numbers")
-    )
+    kept = set(index.database.read(lambda one: one.execute(of_changes).scalars().all()))
+    kept |= {number for number, one in outdated.items() if one.keeps_text}
+    condition = is_in(schema.claims.c.id, "numbers")
 
     def delete_part(numbers: Sequence[int], connection: Connection) -> None:
         with writing(connection, index.id) as writer:
-            parameters = {"numbers": list(numbers)}
-            found = connection.execute(wanted, parameters)
-            gone = [tuple(claim) for epoch, *claim in found if epoch == outdated[claim[0]].epoch]
-            for keeps in (True, False):
-                some = [
-                    claim
-                    for claim in gone
-                    if (outdated[claim[0]].keeps_text or claim[0] in changed) is keeps
-                ]
-                writer.delete(some, orphaned=False, texts=not keeps)
+            found = claims_where(connection, index.id, condition, numbers=numbers)
+            gone = [row for row in found if row.epoch == outdated[row.id].epoch]
+            writer.delete([row for row in gone if row.id in kept], orphaned=False, texts=False)
+            writer.delete([row for row in gone if row.id not in kept], orphaned=False)
 
     in_parts(index.database, index.id, sorted(outdated), delete_part)
     outdated.clear()
@@ -101,23 +88,21 @@ def delete_outdated(index: Index) -> None:
 def expire_duplicates(index: Index, before: float) -> int:
     """Delete the duplicates last dropped before a time, except orphans; returns how many."""
     row, run = schema.duplicates.c, schema.runs.c
+    old = (
+        select(row.id, row.claim)
+        .where(row.namespace == index.id, row.created < before, ~is_orphan())
+        .where(~exists().where(run.id == row.run, run.heartbeat >= before))
+        .order_by(row.id)
+        .limit(CHUNK)
+    )
 
     def expire(connection: Connection) -> int:
         with writing(connection, index.id) as writer:
-            found = connection.execute(
-                select(row.id, row.claim)
-                .where(row.namespace == index.id, row.created < before, ~is_orphan())
-                .where(~exists().where(run.id == row.run, run.heartbeat >= before))
-                .order_by(row.id)
-                .limit(CHUNK)
-            ).all()
-            writer.delete_duplicates([(number, claim) for number, claim in found])
+            found = [(number, claim) for number, claim in connection.execute(old)]
+            writer.delete_duplicates(found)
         return len(found)
 
-    deleted = 0
-    while count := index.database.transact(expire, index.id):
-        deleted += count
-    return deleted
+    return sum(iter(lambda: index.database.transact(expire, index.id), 0))
 
 
 def expire_changes(index: Index, before: float) -> None:
@@ -133,10 +118,8 @@ def expire_changes(index: Index, before: float) -> None:
             connection.execute(noted, {"numbers": list(numbers)})
         return len(numbers)
 
-    if not index.database.transact(expire, index.id):
+    if not sum(iter(lambda: index.database.transact(expire, index.id), 0)):
         return
-    while index.database.transact(expire, index.id):
-        pass
     # Once a claim is deleted, nothing new is compared with it.
     is_there = exists().where(claim.namespace == index.id, claim.id == text.claim)
     wanted = select(text.claim).where(

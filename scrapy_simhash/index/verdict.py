@@ -193,10 +193,12 @@ class Verdict:
 
 
 class Claimant(NamedTuple):
-    """The run that claims: its number and its crawl epoch."""
+    """The run that claims: its number and its crawl epoch, the namespace, and the time."""
 
     run: int
     epoch: int
+    namespace: int = 0
+    now: float = 0.0
 
 
 # The system's random numbers take a system call, which releases the GIL. Nobody can seed this one.

@@ -77,13 +77,6 @@ class Visits(NamedTuple):
 NO_VISITS = Visits()
 
 
-class Near(NamedTuple):
-    """A claim with a similar text, and why the document is not a duplicate of it, if it is not."""
-
-    met: Met
-    differs: str | None
-
-
 class Decision(NamedTuple):
     """The decision on a document; see :class:`~scrapy_simhash.Verdict` for what is not said."""
 
@@ -103,7 +96,7 @@ class Decision(NamedTuple):
 
 def judge(
     mine: Row,
-    near: Sequence[Near],
+    near: Sequence[Met],
     versions: Sequence[Met],
     place: Place | None,
     *,
@@ -115,23 +108,23 @@ def judge(
     `near` are the claims with a similar text, `versions` those with its identity, similar or not;
     `place` is what is known of its identity if it was a duplicate when it was last met.
     """
-    own = [one for one in near if is_own(mine, one.met.claim)]
+    own = [one for one in near if is_own(mine, one.claim)]
     copies = [one for one in near if one.differs is None and one not in own]
-    met_here, earlier = _versions([*versions, *(one.met for one in own)], mine, visits)
+    met_here, earlier = _versions([*versions, *own], mine, visits)
     outdated = tuple(met.claim for met in earlier)
-    if here := [one for one in own if visits.is_here(one.met.claim)]:
+    if here := [one for one in own if visits.is_here(one.claim)]:
         last = max(met_here, key=lambda met: met.claim.id)
         if rule.known == "drop":
-            here = [one for one in here if one.met.claim.id == last.claim.id]
+            here = [one for one in here if one.claim.id == last.claim.id]
         return _version(mine, here, last, outdated, rule)
-    current = [one for one in copies if visits.is_current(one.met.claim)]
+    current = [one for one in copies if visits.is_current(one.claim)]
     if current and not (own and rule.known == "drop"):
-        match = best(current).met
+        match = best(current)
         return Decision("duplicate", match, False, status="copy", outdated=outdated)
     if last_met := met_here or earlier:
         # Those of the last visit that met it.
         last = max(last_met, key=lambda met: (met.claim.met, met.claim.id))
-        own = [one for one in own if one.met.claim.epoch == last.claim.epoch]
+        own = [one for one in own if one.claim.epoch == last.claim.epoch]
         return _version(mine, own, last, outdated, rule)
     if place is not None and (decision := _placed(mine, near, place, rule)) is not None:
         return decision
@@ -143,8 +136,8 @@ def judge(
         if not near:
             return Decision("unique", None, claims=True, status=status, before=place)
         nearest = best(near)
-        return Decision("unique", nearest.met, True, nearest.differs, status, before=place)
-    met = {one.met.claim.origin for one in near if visits.is_here(one.met.claim)}
+        return Decision("unique", nearest, True, nearest.differs, status, before=place)
+    met = {one.claim.origin for one in near if visits.is_here(one.claim)}
     return _known_elsewhere(mine, copies, place, rule, met)
 
 
@@ -161,13 +154,13 @@ def is_own(mine: Row, claim: Row) -> bool:
     return is_listed and claim.epoch != mine.epoch and are_equal(mine, claim)
 
 
-def best(near: Sequence[Near]) -> Near:
+def best(near: Sequence[Met]) -> Met:
     """Prefers a match without differences, then one that is stored, so that nobody waits for it."""
 
-    def order(one: Near) -> tuple[bool, bool, float, int, int]:
-        distance, similarity, _, claim, _ = one.met
+    def order(one: Met) -> tuple[bool, bool, float, int, int]:
+        distance, similarity, _, claim, _, differs = one
         return (
-            one.differs is not None,
+            differs is not None,
             claim.state == PENDING,
             -(similarity or 0.0),
             distance,
@@ -209,7 +202,7 @@ def _versions(met: Sequence[Met], mine: Row, visits: Visits) -> tuple[Sequence[M
 
 
 def _version(
-    mine: Row, own: Sequence[Near], last: Met, earlier: tuple[Row, ...], rule: Rule
+    mine: Row, own: Sequence[Met], last: Met, earlier: tuple[Row, ...], rule: Rule
 ) -> Decision:
     """The decision on a version of what was met before, in this visit or an earlier one.
 
@@ -218,10 +211,10 @@ def _version(
     equal = [
         one
         for one in own
-        if is_unchanged(mine, one.met.claim, one.met.similarity, rule)
-        and (rule.known == "drop" or one.met.claim.state == CONFIRMED)
+        if is_unchanged(mine, one.claim, one.similarity, rule)
+        and (rule.known == "drop" or one.claim.state == CONFIRMED)
     ]
-    match = best(equal or own).met if own else last
+    match = best(equal or own) if own else last
     claim = match.claim
     # Later items of this visit must be compared with what it shows now.
     stays = bool(equal) and (rule.known == "drop" or _is_identical(mine, claim))
@@ -244,34 +237,34 @@ def _is_identical(mine: Row, claim: Row) -> bool:
     return mine.text_digest == claim.text_digest and mine.facts == claim.facts
 
 
-def _placed(mine: Row, near: Sequence[Near], place: Place, rule: Rule) -> Decision | None:
+def _placed(mine: Row, near: Sequence[Met], place: Place, rule: Rule) -> Decision | None:
     """The decision on what was a copy when it was last met, and has nothing current beside it.
 
     None if what it was a copy of is no longer similar.
     """
-    of_group = [one for one in near if one.met.claim.id == place.claim]
+    of_group = [one for one in near if one.claim.id == place.claim]
     if not of_group:
         return None
     original = of_group[0]
     unchanged = is_unchanged(mine, place, None, rule)
-    adds = original.differs is not None or adds_text(mine, original.met)
+    adds = original.differs is not None or adds_text(mine, original)
     if rule.known == "drop" and (unchanged or not adds):
         status: Status = "unchanged" if unchanged else "copy"
-        return Decision("duplicate", original.met, claims=False, status=status, before=place)
+        return Decision("duplicate", original, claims=False, status=status, before=place)
     is_other = original.differs is not None
     return Decision(
         "unique",
-        original.met if is_other else None,
+        original if is_other else None,
         claims=True,
         differs=original.differs,
         status="unchanged" if unchanged else "changed",
-        origin=None if is_other else original.met.claim.origin,
+        origin=None if is_other else original.claim.origin,
         before=place,
     )
 
 
 def _known_elsewhere(
-    mine: Row, copies: Sequence[Near], place: Place | None, rule: Rule, met: Collection[int]
+    mine: Row, copies: Sequence[Met], place: Place | None, rule: Rule, met: Collection[int]
 ) -> Decision:
     """The decision on what only earlier visits met, at other addresses.
 
@@ -280,18 +273,16 @@ def _known_elsewhere(
     moved = [
         one
         for one in copies
-        if place is None
-        and one.met.claim.origin not in met
-        and _is_one_site(mine.url, one.met.claim.url)
+        if place is None and one.claim.origin not in met and _is_one_site(mine.url, one.claim.url)
     ]
     if not moved:
-        old = best(copies).met
+        old = best(copies)
         if rule.known == "drop":
             return Decision("duplicate", old, claims=False, status="copy")
         origin = None if old.claim.origin in met else old.claim.origin
         status: Status = "new" if place is None else "changed"
         return Decision("unique", None, True, status=status, origin=origin, before=place)
-    old = best(moved).met
+    old = best(moved)
     adds = adds_text(mine, old)
     if rule.known == "drop" and not adds:
         return Decision("duplicate", old, claims=False, status="moved", before=old.claim)

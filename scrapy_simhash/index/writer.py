@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Table
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, lock
-from scrapy_simhash.db.pipeline import Answer
+from scrapy_simhash.db.statements import Answer, CompiledStatement
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED, EXACT
 from scrapy_simhash.index import writer_statements as sql
@@ -30,30 +30,25 @@ from scrapy_simhash.simhash.scheme import Sketch
 #: Rows of one transaction; other writers wait meanwhile.
 CHUNK = 1000
 
-#: The columns needed to delete a claim with its keys.
-DELETION_COLUMNS = ("id", "packed_keys", "fingerprint", "compared_by", "digest")
-DeletionRow = tuple[int, bytes | None, bytes, int, bytes | None]
-
-deletion_row: itemgetter[Any] = itemgetter(*map(Row._fields.index, DELETION_COLUMNS))
 _load_keys = cache(load_keys)
 
 
-def stored_keys(plan: str, claim: DeletionRow) -> list[KeyRow]:
+def stored_keys(plan: str, claim: Row) -> list[KeyRow]:
     """The keys of a claim, computed from its row."""
-    _, packed, fingerprint, compared_by, digest = claim
     slots = _load_keys(plan).slots
-    if compared_by == EXACT:
-        return [KeyRow(slots, exact_key(fingerprint))]
-    if packed is not None:
-        numbers = np.frombuffer(packed, "<i4").tolist()
+    if claim.compared_by == EXACT:
+        return [KeyRow(slots, exact_key(claim.fingerprint))]
+    if claim.packed_keys is not None:
+        numbers = np.frombuffer(claim.packed_keys, "<i4").tolist()
     else:
-        sketch = Sketch(int.from_bytes(fingerprint, "big"), 0, None)
+        sketch = Sketch(int.from_bytes(claim.fingerprint, "big"), 0, None)
         numbers = _load_keys(plan).keys(sketch).tolist()
     keys = list(starmap(KeyRow, enumerate(numbers)))
-    return keys if digest is None else [*keys, KeyRow(slots, exact_key(digest))]
+    return keys if claim.digest is None else [*keys, KeyRow(slots, exact_key(claim.digest))]
 
 
 _URL = Row._fields.index("url")
+_in_order = itemgetter(*schema.duplicates.columns.keys())
 
 
 def _stored(row: Row) -> tuple[Any, ...]:
@@ -66,6 +61,12 @@ def ask_to_confirm(connection: Connection, namespace: int, claims: Sequence[Row]
     if not claims:
         return None
     return sql.confirm.ask(connection, {"here": namespace, "numbers": {row.id for row in claims}})
+
+
+def _new(row: Row | Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The parameters for new values of columns."""
+    values = row._asdict() if isinstance(row, Row) else row
+    return {f"new_{name}": values[name] for name in names}
 
 
 def _digests(present: Answer) -> dict[int, bytes | None]:
@@ -90,7 +91,7 @@ class Writer:
         self._namespace = namespace
         self._plan = held.plan
         self.numbers = held.numbers
-        self.usage = UsageCounters(connection, namespace, held, *budgets)
+        self.usage = UsageCounters(connection, namespace, held, budgets)
 
     def insert(
         self,
@@ -106,7 +107,7 @@ class Writer:
         if not claims:
             return
         if keys is None:
-            keys = [stored_keys(self._plan, deletion_row(row)) for row in claims]
+            keys = [stored_keys(self._plan, row) for row in claims]
         key_rows = [
             (self._namespace, slot, key, row.id)
             for row, mine in zip(claims, keys, strict=True)
@@ -129,27 +130,22 @@ class Writer:
         if confirmed is None or confirmed.changed == len(numbers):
             return False
         # Some engines do not count a row that was confirmed before as changed.
-        present = _digests(sql.present.ask(self._connection, self._here(numbers)))
+        present = _digests(self._ask(sql.present, numbers))
         gone = {row.id: row for row in claims if row.id not in present}
         self.insert([row._replace(state=CONFIRMED) for row in gone.values()])
         return bool(gone)
 
     def touch(self, claims: Sequence[Row], now: float) -> None:
         """Note that claims were seen again, and now belong to the document in their row."""
+        here = {"here": self._namespace, "now": now}
         if claims:
-            rows = ({f"new_{name}": getattr(row, name) for name in TOUCHED} for row in claims)
-            sql.touch.ask(
-                self._connection,
-                [
-                    {"here": self._namespace, "now": now, "number": claim.id, **row}
-                    for claim, row in zip(claims, rows, strict=True)
-                ],
-            )
+            rows = [{**here, "number": row.id, **_new(row, TOUCHED)} for row in claims]
+            sql.touch.ask(self._connection, rows)
 
     def meet(self, claims: Collection[int], run: int) -> None:
         """Note that a run has met items, though it has not stored them."""
         if claims:
-            sql.meet.ask(self._connection, {**self._here(claims), "new_met": run})
+            self._ask(sql.meet, claims, new_met=run)
 
     def restore(self, claims: Sequence[Claim]) -> None:
         """Restore claims of unchanged items that were found again, but not stored.
@@ -157,110 +153,87 @@ class Writer:
         Their duplicates of this visit are orphaned.
         """
         for claim in claims:
-            if (before := claim.before) is None:
-                continue
-            row = {f"new_{name}": getattr(before, name) for name in TOUCHED}
-            # It was met, though it is not stored.
-            row["new_met"] = claim.row.met
-            here = {"here": self._namespace, "number": claim.id, "of_token": claim.row.token}
-            sql.restore.ask(self._connection, {**here, **row})
-            since = {**self._here([claim.id]), "since": claim.row.epoch}
-            sql.orphan_since.ask(self._connection, since)
+            if claim.before is not None:
+                here = {"here": self._namespace, "number": claim.id, "of_token": claim.row.token}
+                # It was met, though it is not stored.
+                row = _new(claim.before._replace(met=claim.row.met), TOUCHED)
+                sql.restore.ask(self._connection, {**here, **row})
+                self._ask(sql.orphan_since, [claim.id], since=claim.row.epoch)
 
-    def delete(self, claims: Sequence[DeletionRow], *, orphaned: bool, texts: bool = True) -> None:
+    def delete(self, claims: Sequence[Row], *, orphaned: bool, texts: bool = True) -> None:
         """Delete claims, their keys and texts; mark their duplicates as orphaned if asked to."""
         if not claims:
             return
-        here = self._here(claim[0] for claim in claims)
+        ids = [claim.id for claim in claims]
         of_slots: dict[int, set[int]] = defaultdict(set)
         for claim in claims:
             for slot, key in stored_keys(self._plan, claim):
                 of_slots[slot].add(key)
         for slot, keys in of_slots.items():
-            sql.delete_keys.ask(self._connection, {**here, "at": slot, "values": keys})
-        deleted = sql.delete_claims.ask(self._connection, here)
-        self.usage.claims -= deleted.changed
+            self._ask(sql.delete_keys, ids, at=slot, values=keys)
+        self.usage.claims -= self._ask(sql.delete_claims, ids).changed
         if texts:
-            self.delete_texts(claim[0] for claim in claims)
+            self.delete_texts(ids)
         if orphaned:
-            sql.orphan.ask(self._connection, here)
+            self._ask(sql.orphan, ids)
 
-    def delete_texts(self, claims: Iterable[int]) -> None:
+    def delete_texts(self, claims: Collection[int]) -> None:
         """Delete the own texts of claims."""
-        here = self._here(claims)
-        size = sql.size_of_own_texts.ask(self._connection, here)
-        sql.delete_own_texts.ask(self._connection, here)
+        size = self._ask(sql.size_of_own_texts, claims)
+        self._ask(sql.delete_own_texts, claims)
         self.usage.text_bytes -= int(size.rows[0][0])
 
     def delete_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
         """Delete duplicates, given by number and claim, with their items and texts."""
         if not duplicates:
             return
-        here = self._here(number for number, _ in duplicates)
-        items = sql.size_of_items.ask(self._connection, here).rows
-        texts = sql.size_of_their_texts.ask(self._connection, here).rows
-        self.usage.item_bytes -= int(items[0][0])
-        self.usage.text_bytes -= int(texts[0][0])
-        sql.delete_text.ask(
-            self._connection,
-            [
-                {"namespace": self._namespace, "claim": claim, "duplicate": number}
-                for number, claim in duplicates
-            ],
-        )
-        sql.delete_duplicates.ask(self._connection, here)
+        numbers = [number for number, _ in duplicates]
+        self.usage.item_bytes -= int(self._ask(sql.size_of_items, numbers).rows[0][0])
+        self.usage.text_bytes -= int(self._ask(sql.size_of_their_texts, numbers).rows[0][0])
+        here = {"namespace": self._namespace}
+        texts = [{**here, "claim": claim, "duplicate": number} for number, claim in duplicates]
+        sql.delete_text.ask(self._connection, texts)
+        self._ask(sql.delete_duplicates, numbers)
 
     def record_duplicates(
         self,
         duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]],
         present: Answer,
         known: Answer,
-        *,
-        retried: bool,
     ) -> None:
         """Store duplicates, given by row and compressed text, with the items that were dropped.
 
         One that an earlier visit recorded with the same content is moved to this run. `present` are
-        their claims that exist, `known` what was recorded of their identities; if `retried`, an
-        earlier attempt may have written some.
+        their claims that exist, `known` what was recorded of their identities, maybe by an earlier
+        attempt.
         """
-        if retried and duplicates:
-            here = self._here(row["id"] for row, _ in duplicates)
-            here["of_run"] = duplicates[0][0]["run"]
-            written = {number for (number,) in sql.recorded.ask(self._connection, here).rows}
-            duplicates = [(row, text) for row, text in duplicates if row["id"] not in written]
-        if not duplicates:
-            return
         digests = _digests(present)
-        rows = [
-            {
-                **row,
+        written = {number for number, *_ in known.rows}
+        before = {tuple(row[3:]): row[:3] for row in known.rows}
+        again, rows, texts = [], [], []
+        for given, text in duplicates:
+            if given["id"] in written:
+                continue
+            row = {
+                **given,
                 # The claim may have been released since the verdict.
-                "orphaned": row["claim"] not in digests,
-                "repeats": bool(row["digest"]) and digests.get(row["claim"]) == row["digest"],
+                "orphaned": given["claim"] not in digests,
+                "repeats": bool(given["digest"]) and digests.get(given["claim"]) == given["digest"],
             }
-            for row, _ in duplicates
-        ]
-        again = _recorded_before(rows, known)
+            content = tuple(row[name] for name in CONTENT)
+            number, run, size = before.get(content, (0, row["run"], 0))
+            # Its item may have been pushed out of the quarantine.
+            if run != row["run"] and size >= row["item_bytes"]:
+                again.append({"here": self._namespace, "number": number, **_new(row, AGAIN)})
+                continue
+            rows.append(_in_order(row))
+            self.usage.item_bytes += row["item_bytes"]
+            if text is not None:
+                texts.append((row["claim"], row["id"], row["site"], text))
         if again:
-            sql.record_again.ask(
-                self._connection,
-                [
-                    {"here": self._namespace, "number": number}
-                    | {f"new_{name}": rows[place][name] for name in AGAIN}
-                    for place, number in again.items()
-                ],
-            )
-            duplicates = [one for place, one in enumerate(duplicates) if place not in again]
-            rows = [row for place, row in enumerate(rows) if place not in again]
-        in_order = itemgetter(*schema.duplicates.columns.keys())
-        self._insert(schema.duplicates, list(map(in_order, rows)))
-        self._insert_texts(
-            (row["claim"], row["id"], row["site"], text)
-            for row, text in duplicates
-            if text is not None
-        )
-        self.usage.item_bytes += sum(row["item_bytes"] for row in rows)
+            sql.record_again.ask(self._connection, again)
+        self._insert(schema.duplicates, rows)
+        self._insert_texts(texts)
 
     def _insert_texts(self, texts: Iterable[tuple[int, int, int, bytes]]) -> None:
         """Store texts, except large ones, given by claim, duplicate (or 0), site and text."""
@@ -272,24 +245,13 @@ class Writer:
         self._insert(schema.texts, rows)
         self.usage.text_bytes += sum(len(row[3]) for row in rows)
 
-    def _here(self, numbers: Iterable[int]) -> dict[str, Any]:
-        """The parameters of a statement on rows of this namespace."""
-        return {"here": self._namespace, "numbers": list(numbers)}
+    def _ask(self, statement: CompiledStatement, numbers: Collection[int], **more: Any) -> Answer:
+        """Execute a statement on rows of this namespace."""
+        here = {"here": self._namespace, "numbers": numbers, **more}
+        return statement.ask(self._connection, here)
 
     def _insert(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         sql.inserting(self._connection.dialect.name, table).rows(self._connection, rows)
-
-
-def _recorded_before(rows: Sequence[Mapping[str, Any]], known: Answer) -> dict[int, int]:
-    """The numbers of duplicates of earlier visits with the same content, by place in `rows`."""
-    numbers = {tuple(content): (number, run, size) for number, run, size, *content in known.rows}
-    found = {}
-    for place, row in enumerate(rows):
-        number, run, size = numbers.get(tuple(row[name] for name in CONTENT), (0, row["run"], 0))
-        # Its item may have been pushed out of the quarantine.
-        if run != row["run"] and size >= row["item_bytes"]:
-            found[place] = number
-    return found
 
 
 def in_parts(

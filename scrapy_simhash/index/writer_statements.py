@@ -79,9 +79,6 @@ known = CompiledStatement(
     ).where(*rows_of(_duplicates, "identity"))
 )
 record_again = CompiledStatement(update(_duplicates).where(*_row(_duplicates)).values(_new(AGAIN)))
-recorded = CompiledStatement(
-    select(_duplicates.c.id).where(*rows_of(_duplicates), _duplicates.c.run == bindparam("of_run"))
-)
 delete_duplicates = CompiledStatement(delete(_duplicates).where(*rows_of(_duplicates)))
 size_of_items = CompiledStatement(_total(_duplicates.c.item).where(*rows_of(_duplicates)))
 

@@ -205,7 +205,7 @@ async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(
 ):
     """An eighth of the budget is allowed: one more byte could not be restored."""
     if limit == "database":
-        monkeypatch.setattr("scrapy_simhash.db.connections.LARGEST_ROW", 3000)
+        monkeypatch.setattr("scrapy_simhash.db.engine.LARGEST_ROW", 3000)
 
     class Spider(PageSpider):
         def parse(self, response):

@@ -12,8 +12,7 @@ from claims import article, edited
 from servers import cleared_database
 from sqlalchemy import Connection, column, event, func, literal_column, select, table, text
 
-from scrapy_simhash.db.pipeline import _wrapped
-from scrapy_simhash.db.statements import CompiledStatement
+from scrapy_simhash.db.statements import CompiledStatement, _wrapped
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index

@@ -14,8 +14,7 @@ from servers import ENGINES, empty_database
 from sqlalchemy import delete, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.secret import read_secret
-from scrapy_simhash.db.transactions import Database, drop_tables
+from scrapy_simhash.db.transactions import Database, drop_tables, read_secret
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
 from scrapy_simhash.index.index import Index
@@ -105,7 +104,7 @@ def test_who_comes_second_in_the_middle_of_it_takes_that_of_the_first(
                     one.transact(lambda c: read_secret(c, found[0]))
                 return next(drawn)
 
-            monkeypatch.setattr("scrapy_simhash.db.secret.token_bytes", draw)
+            monkeypatch.setattr("scrapy_simhash.db.transactions.token_bytes", draw)
             if engine == "sqlite":
                 # Its one lock makes that impossible: who has read must have the others fail.
                 assert secret(url) in {b"first first firs", b"second second se"}

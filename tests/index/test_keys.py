@@ -116,17 +116,6 @@ def test_bands_for_more_alike_pages_are_taken_with_a_warning(
     assert "Reset the namespace" in caplog.text
 
 
-def test_more_candidates_than_planned_are_reported_once(
-    db: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scrapy_simhash.index.lookup._ENOUGH_CLAIMS", 300)
-    monkeypatch.setattr("scrapy_simhash.index.lookup._FEW_CANDIDATES", 1.0)
-    index = Index(db, candidates="blocks", distance=3, expected_size=100, text_budget=0)
-    # One block is the same in all of them.
-    index.claim_many({"fingerprint": n << 64, "key": str(n)} for n in range(0, 1000 * 16, 16))
-    assert caplog.text.count("SIMHASH_EXPECTED_SIZE") == 1
-
-
 def test_keys_that_cannot_serve_the_settings_are_refused_with_what_to_do(db: Database) -> None:
     Index(db, namespace="bands")
     Index(db, namespace="blocks", candidates="blocks", distance=1, expected_size=100)

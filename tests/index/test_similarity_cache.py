@@ -172,7 +172,7 @@ def read(cache: SimilarityCache, texts: Texts, claims: Iterable[int]) -> None:
 
 def row_of(document: Document, number: int) -> Row:
     index = Index("sqlite://")
-    (row,) = index.lookup.batch([document], Claimant(1, 1), now=0.0, keep_texts=False).rows
+    (row,) = index.lookup.batch([document], Claimant(1, 1)).rows
     index.close()
     return row._replace(id=number)
 
@@ -210,7 +210,7 @@ def test_unknown_pairs_have_no_similarity() -> None:
 def test_the_least_recently_used_is_evicted_and_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(similarity_cache, "_MOST", 500)
+    monkeypatch.setattr(similarity_cache, "_MOST", 2500)
     texts = {number: article(number) for number in range(10)}
     cache, reader = SimilarityCache(SCHEME), Texts(texts)
     mine = document_of(article(0))

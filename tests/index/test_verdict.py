@@ -44,16 +44,8 @@ def test_a_text_is_kept_as_it_was_packed_before():
         Document(Shingles().sketch(text), f"key {number}", text=text, packed=packed)
         for number, packed in enumerate([None, b"packed before"])
     ]
-    kept, packed = make_batch(
-        documents,
-        namespace=1,
-        claimant=Claimant(1, 1),
-        now=0.0,
-        keys=Bands(1, 1),
-        flips=[np.zeros(1, np.int32)],
-        width=16,
-        limit=0,
-        keep_texts=True,
-    ).texts
+    how = {"flips": [np.zeros(1, np.int32)], "width": 16, "limit": 0}
+    batch = make_batch(documents, Claimant(1, 1), Bands(1, 1), keep_texts=True, **how)
+    kept, packed = batch.texts
     assert unpack_text(kept)[0] == text
     assert packed == b"packed before"
