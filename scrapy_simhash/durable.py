@@ -45,12 +45,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
     with _open_locked(path, part) as stream:
         try:
             _check_free(path)
-            # For the message of a process that finds the lock taken; the content replaces it.
-            stream.write(b"%d" % os.getpid())
-            stream.flush()
-            stream.seek(0)
             yield stream
-            stream.truncate()
             stream.flush()
             os.fsync(stream.fileno())
             _check_free(path)
@@ -94,9 +89,7 @@ def _remove_stale(path: Path, part: Path) -> None:
         return
     with suppress(FileNotFoundError), os.fdopen(os.open(part, os.O_RDWR | _PLAIN), "rb") as stale:
         if not _lock(stale):
-            number = stale.read(20)
-            by = f"process {number.decode()}" if number.isdigit() else "another process"
-            raise BlockingIOError(errno.EAGAIN, f"is being written by {by}", str(path))
+            raise BlockingIOError(errno.EAGAIN, "is being written by another process", str(path))
         if _is_named(stale, part):
             part.unlink()
 

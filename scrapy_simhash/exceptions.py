@@ -7,11 +7,15 @@ class SettingError(ValueError):
     """A ``SIMHASH_*`` setting has an invalid value."""
 
 
-class SchemeMismatch(ValueError):
+class IndexMismatch(Exception):
+    """The index was made otherwise: one of the next two."""
+
+
+class SchemeMismatch(IndexMismatch, ValueError):
     """An index was opened with another scheme, or other keys, than it was created with."""
 
 
-class SchemaMismatch(RuntimeError):
+class SchemaMismatch(IndexMismatch, RuntimeError):
     """The tables in the database were created by a version that is not compatible."""
 
 

@@ -9,13 +9,7 @@ from argparse import Namespace
 from typing import Any
 
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.exceptions import (
-    IndexUnavailable,
-    NotFound,
-    SchemaMismatch,
-    SchemeMismatch,
-    SettingError,
-)
+from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, NotFound, SettingError
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.visible import visible, without_passwords
 
@@ -24,11 +18,10 @@ from scrapy_simhash.visible import visible, without_passwords
 _EXPECTED = (
     CommandError,
     FeedError,
+    IndexMismatch,
     IndexUnavailable,
     NotFound,
     OSError,
-    SchemaMismatch,
-    SchemeMismatch,
     SettingError,
 )
 

@@ -21,13 +21,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import (
-    IndexUnavailable,
-    IndexUnusable,
-    NamespaceGone,
-    SchemaMismatch,
-    SchemeMismatch,
-)
+from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NamespaceGone
 from scrapy_simhash.index import upkeep
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
@@ -141,7 +135,7 @@ class CrawlDatabase:
             self.close()
         try:
             self._open(self.secret)
-        except (SchemaMismatch, SchemeMismatch) as error:
+        except IndexMismatch as error:
             raise IndexUnusable(str(error)) from error
         self._is_lost = False
         self._valid_since = self._database.now()

@@ -24,7 +24,6 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.packed import pack_text
-from scrapy_simhash.text.page import PageContent
 
 #: Why something is not compared.
 Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]
@@ -74,18 +73,16 @@ class DocumentMaker:
         if reason := _left_out(page):
             return reason
         with self.stats.spent("text_seconds"):
-            says = self._page_text(page)
+            says = PageText(page, self.settings, self._secret, self._since)
             content = self._read(item, page, says)
             found = self._text(subject, content, says)
             declared = says.declared if subject.is_alone else {}
         if subject.is_alone:
             # The callback has ended, and no other item needs the page.
             release_tree(page.response)
-        document: Document | Reason | None
+        document: Document | Reason | None = None if isinstance(found, _Text) else found
         if isinstance(found, _Text):
             document = self._by_text(*self._identity(subject, content), page, found)
-        else:
-            document = found
         if not isinstance(document, Document):
             document = self._exact(subject, content, document)
         if isinstance(document, str):
@@ -119,13 +116,12 @@ class DocumentMaker:
         if reason := _left_out(page):
             return reason
         with self.stats.spent("text_seconds"):
-            says = self._page_text(page)
+            says = PageText(page, self.settings, self._secret, self._since)
             content = says.content
-            found = content if isinstance(content, str) else _main_text(content, says.facts)
-        return found if isinstance(found, str) else self._by_text(page.key, page.visit, page, found)
-
-    def _page_text(self, page: Page) -> PageText:
-        return PageText(page, self.settings, self._secret, self._since)
+            if isinstance(content, str):
+                return content
+            found = _Text(content.text, says.facts, content.page_sketch)
+        return self._by_text(page.key, page.visit, page, found)
 
     def _read(self, item: Any, page: Page, says: PageText) -> ItemContent:
         settings = self.settings
@@ -161,7 +157,7 @@ class DocumentMaker:
                 facts = content.facts.joined(says.facts)
                 if content.text:
                     facts = facts.with_rest(content.text, self._secret)
-                return _main_text(found, facts)
+                return _Text(found.text, facts, found.page_sketch)
             # The facts of the page may be those of its other items.
             return _Text(found.text, content.facts)
         if not content.text:
@@ -249,10 +245,6 @@ class DocumentMaker:
             return content.address, None
         digest = digest_on(content, subject.page.url)
         return f"item:{subject.page.key if digest is None else digest.hex()}", None
-
-
-def _main_text(content: PageContent, facts: Facts) -> _Text:
-    return _Text(content.text, facts, content.page_sketch)
 
 
 def _left_out(page: Page) -> Reason | None:

@@ -22,13 +22,7 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.values import check_name
-from scrapy_simhash.exceptions import (
-    IndexUnavailable,
-    IndexUnusable,
-    SchemaMismatch,
-    SchemeMismatch,
-    SettingError,
-)
+from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, SettingError
 from scrapy_simhash.visible import plural
 
 logger = logging.getLogger(__name__)
@@ -84,7 +78,7 @@ class CrawlStart:
             return
         try:
             size = await self.worker.open(namespace)
-        except (SchemaMismatch, SchemeMismatch) as error:
+        except IndexMismatch as error:
             self._refuse("simhash_index_mismatch", error)
         except IndexUnusable as error:
             self._refuse("simhash_index_unusable", error)

@@ -19,7 +19,7 @@ from scrapy.statscollectors import StatsCollector
 
 from scrapy_simhash.crawl.connection import Figures
 from scrapy_simhash.crawl.scrapy_internals import close_crawl
-from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch, SchemeMismatch
+from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable
 from scrapy_simhash.index.verdict import Match, Verdict
 from scrapy_simhash.item.content import MIN_PROSE
 from scrapy_simhash.item.urls import same_site
@@ -221,7 +221,7 @@ class ErrorPolicy:
 
     def report(self, error: Exception) -> None:
         """Count an error, log it if it was not logged yet, and close the crawl if necessary."""
-        is_mismatch = isinstance(error, (SchemeMismatch, SchemaMismatch))
+        is_mismatch = isinstance(error, IndexMismatch)
         is_unavailable = isinstance(error, IndexUnavailable)
         self.stats.count_error((is_unavailable and error.__cause__) or error)
         if not is_mismatch and not is_unavailable:

@@ -17,12 +17,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
 from scrapy_simhash.crawl.gathering import Gatherer, Job
 from scrapy_simhash.db.lock_wait import Liveness
-from scrapy_simhash.exceptions import (
-    IndexUnavailable,
-    IndexUnusable,
-    SchemaMismatch,
-    SchemeMismatch,
-)
+from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.recovery import HEARTBEAT
 
@@ -242,7 +237,7 @@ class DatabaseThread:
         if self._database is None:
             try:
                 self._database = self.connect(self.figures.liveness)
-            except (IndexUnavailable, SchemaMismatch, SchemeMismatch):
+            except (IndexUnavailable, IndexMismatch):
                 raise
             except Exception as error:  # noqa: BLE001 - such as a missing driver, a wrong option
                 raise IndexUnusable(f"the database can't be opened: {error}") from None
