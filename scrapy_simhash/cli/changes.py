@@ -23,7 +23,7 @@ from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_window
 from scrapy_simhash.history.pages import read_texts
-from scrapy_simhash.history.query import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.visible import format_time, iso_time, shortened
 
 # Changes whose texts are read at once.

@@ -15,7 +15,7 @@ from scrapy_simhash.db.values import EXACT, PAGE
 from scrapy_simhash.history.namespaces import find_run
 from scrapy_simhash.history.pages import with_values
 from scrapy_simhash.history.pairs import KEPT, SAME, Pair, read_pairs
-from scrapy_simhash.history.query import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.report.verdict import ACTIONS, in_words
 from scrapy_simhash.visible import iso_time, shortened

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -14,7 +14,7 @@ from scrapy_simhash.cli.arguments import add_database, add_json, output_file, po
 from scrapy_simhash.cli.output import lines_to, open_console, working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.history.patterns import LEAST, Pattern, read_patterns, repeating
+from scrapy_simhash.history.patterns import LEAST, Pattern, read_patterns
 from scrapy_simhash.visible import plural, shortened, visible
 
 # Characters with a meaning of their own in the URL patterns of rules.
@@ -45,7 +45,7 @@ def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     with project.namespace_of(None) as (database, namespace), working("Reading addresses"):
         found = read_patterns(database, namespace)
-    irrelevant, empty = repeating(found, options.least)
+    irrelevant = [one for one in found if one.repeats >= options.least]
     rules = _rules([one for one in irrelevant if one.groups >= options.least], found)
     if options.rules is not None:
         with lines_to(options.rules) as stream:
@@ -55,14 +55,11 @@ def run(project: Project, options: Namespace) -> None:
             {
                 "namespace": namespace.name,
                 "irrelevant": [one._asdict() | {"saved": one.repeats} for one in irrelevant],
-                "nothing_new": [one._asdict() | {"saved": one.empty} for one in empty],
                 "rules": rules,
             }
         )
         return
     _print_irrelevant(irrelevant, options.least)
-    if empty:
-        _print_parts("Addresses that led to duplicates only", empty, {"duplicates": "empty"})
     if options.rules is not None:
         print(
             f"{len(rules)} {plural(len(rules), 'rule')} written to {visible(str(options.rules))}."
@@ -76,23 +73,18 @@ def _print_irrelevant(found: Sequence[Pattern], least: int) -> None:
             f"{plural(least, 'page')} repeated another one and no page contradicts it."
         )
         return
-    columns = {"addresses": "compared", "duplicates": "repeats", "different pages": "groups"}
-    _print_parts("Irrelevant parts of addresses", found, columns)
-    total = sum(one.repeats for one in found)
-    print(f"Without these parts, up to {total:,} {plural(total, 'download')} would be saved.")
-
-
-def _print_parts(title: str, found: Sequence[Pattern], columns: Mapping[str, str]) -> None:
-    table = Table(title=title, title_justify="left")
+    table = Table(title="Irrelevant parts of addresses", title_justify="left")
     table.add_column("part", overflow="fold")
-    for name in columns:
+    for name in ("addresses", "duplicates", "different pages"):
         table.add_column(name, justify="right")
     table.add_column("example", overflow="fold")
     for one in found:
-        counts = (f"{getattr(one, column):,}" for column in columns.values())
+        counts = (f"{count:,}" for count in (one.compared, one.repeats, one.groups))
         part, example = (Text(shortened(text, 200)) for text in (one.part, one.example))
         table.add_row(part, *counts, example)
     open_console().print(table)
+    total = sum(one.repeats for one in found)
+    print(f"Without these parts, up to {total:,} {plural(total, 'download')} would be saved.")
 
 
 def _rules(proven: Iterable[Pattern], found: Iterable[Pattern]) -> list[dict[str, Any]]:

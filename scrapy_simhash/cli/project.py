@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
     from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.query import NamespaceRow
+    from scrapy_simhash.history.sql import NamespaceRow
     from scrapy_simhash.index.index import Index
 
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Row
-
 from scrapy_simhash.cli.arguments import (
     add_database,
     add_output,
@@ -23,10 +21,10 @@ from scrapy_simhash.cli.output import lines_to, progress_bar
 from scrapy_simhash.cli.printing import json_line
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.better import better_items
-from scrapy_simhash.history.drops import choose_drops, read_items, unpack_item
+from scrapy_simhash.history.drops import better_items, choose_drops, read_items, unpack_item
 from scrapy_simhash.history.namespaces import choose_namespace, find_run, read_namespaces
-from scrapy_simhash.history.query import NamespaceRow
+from scrapy_simhash.history.pairs import Pair
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.item.quality import Criterion
 from scrapy_simhash.visible import plural
 
@@ -95,10 +93,9 @@ def _found(
 ) -> Iterator[tuple[bytes | None, str | None, Mapping[str, Any]]]:
     """Packed items, None where they are not kept; their types; what stands beside their fields."""
     since = options.since or 0.0
-    better: dict[int, tuple[str, Row[Any]]] = {}
+    better: dict[int, tuple[Pair, str]] = {}
     if options.better:
-        found = better_items(database, namespace, criteria)
-        better = {number: (by, kept) for number, by, kept in found}
+        better = {one[0].id: one for one in better_items(database, namespace, criteria)}
         numbers: Sequence[int] = [*better]
     elif options.id:
         numbers = options.id
@@ -110,8 +107,7 @@ def _found(
         if options.better:
             if options.run not in {None, drop.run} or drop.created < since:
                 continue
-            beside["by"], kept = better[drop.id]
-            drop = drop._replace(original=kept.url, original_key=kept.key)  # noqa: PLW2901
+            drop, beside["by"] = better[drop.id]  # noqa: PLW2901
         if options.with_original or options.better:
             beside |= described(drop, namespace)
         yield item, kind, beside

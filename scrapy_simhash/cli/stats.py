@@ -18,7 +18,7 @@ from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces, read_runs
-from scrapy_simhash.history.query import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.visible import format_time, plural, shortened
 
 # Periods of growth, in days.

@@ -6,7 +6,6 @@ import logging
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from argparse import Namespace as Options
-from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -16,7 +15,6 @@ from time import monotonic
 from typing import Any
 from urllib.parse import quote
 
-from itemadapter import ItemAdapter
 from rich.console import Console
 from rich.text import Text
 from scrapy import Spider, signals
@@ -40,13 +38,13 @@ from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import Subject, read_subject, sum_stats
 from scrapy_simhash.report.verdict import in_sentences, skipped_in_words
 from scrapy_simhash.simhash.scheme import Scheme
-from scrapy_simhash.visible import plural, shortened, visible
+from scrapy_simhash.visible import plural, visible
 
 # The order of the pipeline, as the add-on sets it.
 _ORDER = 100
 
-# The most fields to list.
-_FIELDS = 15
+# The most reasons with an example.
+_EXAMPLES = 15
 
 # Seconds between lines of progress.
 _INTERVAL = 5.0
@@ -81,7 +79,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(project: Project, options: Options) -> None:
     """Run the command."""
     with TemporaryDirectory(prefix="simhash-try-") as folder:
-        crawler, fields = _crawl(_trial_settings(project.scrapy, folder, options.pages), options)
+        crawler = _crawl(_trial_settings(project.scrapy, folder, options.pages), options)
         trial = Project(crawler.settings, Options())
         rule, spider = trial.settings.rule, crawler.spidercls.name
         path = options.output or Path(f"simhash-try-{quote(str(spider), safe='')}.html")
@@ -89,7 +87,7 @@ def run(project: Project, options: Options) -> None:
             name = trial.settings.namespace_of(crawler.spider)
             subject = read_subject(database, name, None, rule.limit, rule.similarity, is_trial=True)
             console = open_console()
-            _print_verdict(console, crawler, subject, fields, trial.settings.scheme)
+            _print_verdict(console, crawler, subject, trial.settings.scheme)
             if subject.namespace.size:
                 console.print()
                 print_tuned(console, tuned(trial, database, subject.namespace))
@@ -132,40 +130,31 @@ def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> Scrapy
     return trial
 
 
-def _crawl(settings: ScrapySettings, options: Options) -> tuple[Crawler, Mapping[str, int]]:
-    """Crawl; gives the crawler, and the length of the longest text of each field."""
+def _crawl(settings: ScrapySettings, options: Options) -> Crawler:
+    """Crawl; gives the crawler."""
     process = _process(settings)
     # These warn that nothing is stored, which is intended here, or repeat what is printed below.
     for module in (components, end):
         module.logger.setLevel(logging.ERROR)
     crawler = process.create_crawler(_spider(process, options.spider))
     name = crawler.spidercls.name
-    fields: dict[str, int] = {}
-
-    def note_fields(item: Any) -> None:
-        for field, value in ItemAdapter(item).items():
-            length = len(value) if isinstance(value, str) else 0
-            fields[str(field)] = max(length, fields.get(str(field), 0))
-
-    for signal in (signals.item_scraped, signals.item_dropped):
-        crawler.signals.connect(note_fields, signal)
     _show_progress(crawler, options.pages)
     process.crawl(crawler, **arglist_to_dict(options.arguments))
     process.start()
     if process.bootstrap_failed:
         raise CommandError("the crawl could not be started; see the log above")
-    if not fields:
+    stats = sum_stats([_stats(crawler)])
+    if not any(stats.get(f"item_{kind}_count") for kind in ("scraped", "dropped")):
         raise CommandError(
             f"the spider {name!r} gave no items ({_fetched(crawler)}), so there is nothing to "
             "compare; try -s LOG_LEVEL=INFO to see why, or more --pages"
         )
-    stats = sum_stats([_stats(crawler)])
     if not any(stats.get(kind) for kind in ("unique", "duplicates", "same")):
         raise CommandError(
             f"none of the items of the spider {name!r} could be compared ({_fetched(crawler)})"
-            f"{skipped_in_words(stats)}. {_longest(fields)}"
+            f"{skipped_in_words(stats)}"
         )
-    return crawler, fields
+    return crawler
 
 
 def _show_progress(crawler: Crawler, most: int) -> None:
@@ -230,12 +219,6 @@ def _spider_in(path: Path) -> type[Spider]:
     return spiders[-1]
 
 
-def _longest(fields: Mapping[str, int]) -> str:
-    longest = sorted(fields.items(), key=lambda field: -field[1])[:_FIELDS]
-    listed = ", ".join(f"{shortened(name, 40)} ({length:,})" for name, length in longest)
-    return f"The fields, with the length of their longest text: {listed}"
-
-
 def _stats(crawler: Crawler) -> dict[str, Any]:
     assert crawler.stats is not None  # noqa: S101 - set when the crawler is made
     return crawler.stats.get_stats()
@@ -248,9 +231,7 @@ def _fetched(crawler: Crawler) -> str:
     return f"{fetched}, {errors:,} {plural(errors, 'error')} logged" if errors else fetched
 
 
-def _print_verdict(
-    console: Console, crawler: Crawler, subject: Subject, fields: Mapping[str, int], scheme: Scheme
-) -> None:
+def _print_verdict(console: Console, crawler: Crawler, subject: Subject, scheme: Scheme) -> None:
     """Print the result, and the fields that kept items apart."""
     first, *others = in_sentences(subject)
     console.print(Text(f"{subject.runs[0].spider}: {_fetched(crawler)}, {first}", style="bold"))
@@ -261,14 +242,14 @@ def _print_verdict(
             Text(
                 "Neither items nor pages have texts long enough to compare, so only equal items "
                 "are duplicates. A field counts as text from 32 different pairs of neighbouring "
-                f"words on. {_longest(fields)}"
+                "words on."
             )
         )
     examples: dict[str, Pair] = {}
     for pair in subject.kept:
         examples.setdefault(pair.differs, pair)
     if examples:
-        some = [*examples.values()][:_FIELDS]
+        some = [*examples.values()][:_EXAMPLES]
         shown = with_values(subject.database, subject.namespace, some, scheme)
         console.print("\nSimilar items that were kept, one for each reason:", style="bold")
         for line in in_lines([*shown]):

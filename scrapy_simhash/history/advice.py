@@ -15,16 +15,9 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history import sql
 from scrapy_simhash.history.pages import NOTHING, read_contents
-from scrapy_simhash.history.query import (
-    NamespaceRow,
-    claim_columns,
-    claims_of,
-    claims_with_others,
-    others,
-    read,
-    short_url,
-)
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.item.facts import Facts, changed_facts, equal_titles
 from scrapy_simhash.item.folding import NOTE, NUMBER, SECTION, STATE, TEXT, TIME, fold
 from scrapy_simhash.item.names import name_of
@@ -103,25 +96,27 @@ def advise(database: Database, namespace: NamespaceRow, run: int | None = None) 
     """The advice from all items of a namespace or run."""
     query = (
         select(
-            claim_columns.id,
-            claim_columns.beside,
-            short_url(schema.claims).label("url"),
-            short_url(others).label("other"),
-            claim_columns.facts,
-            others.c.facts.label("stored"),
-            (claim_columns.text_digest == others.c.text_digest).label("is_equal"),
+            sql.claims.id,
+            sql.claims.beside,
+            sql.short_url(schema.claims).label("url"),
+            sql.short_url(sql.others).label("other"),
+            sql.claims.facts,
+            sql.others.c.facts.label("stored"),
+            (sql.claims.text_digest == sql.others.c.text_digest).label("is_equal"),
         )
-        .select_from(claims_with_others)
+        .select_from(sql.claims_with_others)
         .where(
-            *claims_of(namespace, run), claim_columns.differs.is_not(None), others.c.id.is_not(None)
+            *sql.claims_of(namespace, run),
+            sql.claims.differs.is_not(None),
+            sql.others.c.id.is_not(None),
         )
-        .order_by(claim_columns.id.desc())
+        .order_by(sql.claims.id.desc())
         .limit(_MOST)
     )
-    rows = read(database, query)
+    rows = sql.read(database, query)
     if len(rows) < LEAST:
         return []
-    total = read(database, select(func.count()).where(*claims_of(namespace, run)))[0][0]
+    total = sql.read(database, select(func.count()).where(*sql.claims_of(namespace, run)))[0][0]
     found = defaultdict[tuple[str, ...], list[Example]](list)
     unproven = list[set[int]]()
     for start in range(0, len(rows), _CHUNK):

@@ -16,7 +16,8 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.history.query import NamespaceRow, claim_columns, claims_of, read, read_in_pages
+from scrapy_simhash.history import sql
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import unpack_bytes
 
@@ -83,7 +84,7 @@ def read_window(
             select(claims.met).where(claims.namespace == namespace.id),
         )
         runs = runs.where(_run.id.in_(here), ~_is_dead).order_by(_run.id.desc()).limit(1)
-    found = read(database, runs)
+    found = sql.read(database, runs)
     if not found:
         raise NotFound(f"there is no run {number}" if number else "no crawl has stored anything")
     if found[0].is_dead and run:
@@ -116,7 +117,7 @@ def _noted(
     if window.run is not None:
         query = query.where(_row.run == window.run)
     following: ColumnElement[bool] = _row.created >= window.since
-    while rows := read(database, query.where(following)):
+    while rows := sql.read(database, query.where(following)):
         yield from map(_change, rows)
         last = rows[-1]
         is_later = or_(_row.created > last.created, _row.id > last.id)
@@ -149,17 +150,19 @@ def _new(database: Database, namespace: NamespaceRow, window: Window) -> Iterato
     noted = select(_row.claim).where(
         _row.namespace == namespace.id, _row.created >= window.since, _row.status == "changed"
     )
-    changed = {claim for (claim,) in read(database, noted)}
+    changed = {claim for (claim,) in sql.read(database, noted)}
     first = _first_number(database, namespace, window.since)
-    row = claim_columns
-    conditions = [*claims_of(namespace), row.state == CONFIRMED, row.origin >= first]
+    row = sql.claims
+    conditions = [*sql.claims_of(namespace), row.state == CONFIRMED, row.origin >= first]
     if window.run is not None:
         # Or a later version of what it met first.
         conditions.append(row.origin < _first_number(database, namespace, window.until))
         conditions.append(or_(row.run == window.run, row.created >= window.until))
     query = select(row.id, row.origin, row.created, row.run, row.key, url_of(schema.claims))
     seen: set[int] = set()
-    for rows in read_in_pages(database, query.where(*conditions, row.id >= first), row.id, _PAGE):
+    for rows in sql.read_in_pages(
+        database, query.where(*conditions, row.id >= first), row.id, _PAGE
+    ):
         for found in rows:
             if found.origin not in seen:
                 seen.add(found.origin)
@@ -176,10 +179,10 @@ def _first_number(database: Database, namespace: NamespaceRow, time: float) -> i
     """
     if time <= namespace.created:
         return 0
-    claim = claim_columns
+    claim = sql.claims
     made = select(func.min(claim.id)).where(claim.namespace == namespace.id, claim.created >= time)
     noted = select(func.min(_row.claim)).where(
         _row.namespace == namespace.id, _row.created >= time, _row.claim > 0
     )
-    found = [read(database, query)[0][0] for query in (made, noted)]
+    found = [sql.read(database, query)[0][0] for query in (made, noted)]
     return min((int(number) for number in found if number is not None), default=_NEVER)

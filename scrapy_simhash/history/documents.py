@@ -10,17 +10,10 @@ from sqlalchemy import Row, Select, Table, literal, null, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import EXACT
+from scrapy_simhash.history import sql
 from scrapy_simhash.history.pages import NOTHING, Content, read_contents
 from scrapy_simhash.history.pairs import SAME
-from scrapy_simhash.history.query import (
-    NamespaceRow,
-    claim_columns,
-    claims_of,
-    drop_columns,
-    drops_of,
-    read,
-    short_url,
-)
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import name_of
@@ -49,21 +42,21 @@ def read_stored(
     of_claims = _newest(
         schema.claims,
         limit,
-        claim_columns.id.label("claim"),
+        sql.claims.id.label("claim"),
         literal(0).label("number"),
-        *(claim_columns.listing, claim_columns.page_sketch),
-    ).where(*claims_of(namespace))
+        *(sql.claims.listing, sql.claims.page_sketch),
+    ).where(*sql.claims_of(namespace))
     of_drops = _newest(
         schema.duplicates,
         limit,
-        *(drop_columns.claim, drop_columns.id.label("number")),
+        *(sql.drops.claim, sql.drops.id.label("number")),
         literal(0).label("listing"),
         null().label("page_sketch"),
-    ).where(*drops_of(namespace, run), drop_columns.action != SAME)
+    ).where(*sql.drops_of(namespace, run), sql.drops.action != SAME)
     if run is not None:
-        of_claims = of_claims.where(claim_columns.run <= run)
-    drops = {(row.identity, row.fingerprint): row for row in reversed(read(database, of_drops))}
-    found = [*read(database, of_claims), *drops.values()]
+        of_claims = of_claims.where(sql.claims.run <= run)
+    drops = {(row.identity, row.fingerprint): row for row in reversed(sql.read(database, of_drops))}
+    found = [*sql.read(database, of_claims), *drops.values()]
     newest: dict[int, int] = {}
     for row in found:
         newest[row.identity] = max(row.run, newest.get(row.identity, 0))
@@ -76,7 +69,7 @@ def read_stored(
 
 def _newest(table: Table, limit: int, *more: Any) -> Select[Any]:
     columns = (table.c[name] for name in _COLUMNS)
-    query = select(*columns, *more, short_url(table).label("url"))
+    query = select(*columns, *more, sql.short_url(table).label("url"))
     return query.order_by(table.c.id.desc()).limit(limit)
 
 

@@ -14,14 +14,8 @@ from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import PENDING
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.history.query import (
-    NamespaceRow,
-    claim_columns,
-    claims_of,
-    drop_columns,
-    drops_of,
-    read,
-)
+from scrapy_simhash.history import sql
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import invalidated_count, is_orphan
 
 
@@ -64,7 +58,7 @@ def read_namespaces(database: Database) -> list[NamespaceRow]:
         current_usage("item_bytes").label("item_bytes"),
         func.coalesce(_width(schema.claims), _width(schema.duplicates)).label("width"),
     ).order_by(row.name)
-    return [NamespaceRow._make((*found[:-1], _bits(found))) for found in read(database, query)]
+    return [NamespaceRow._make((*found[:-1], _bits(found))) for found in sql.read(database, query)]
 
 
 def _width(table: Table) -> ScalarSelect[int]:
@@ -110,14 +104,14 @@ def find_run(
     newest = select(runs.id).where(is_here).order_by(runs.id.desc()).limit(1)
     if run is not None:
         newest = newest.where(runs.id == run)
-    if not (rows := read(database, newest)):
+    if not (rows := sql.read(database, newest)):
         which = "no run" if run is None else f"no run {run}"
         raise NotFound(f"{database} has {which} with items" + (f" in {name!r}" if name else ""))
     number = int(rows[0].id)
     used = {
         row.namespace
         for one in tables
-        for row in read(database, select(one.c.namespace).where(one.c.run == number).distinct())
+        for row in sql.read(database, select(one.c.namespace).where(one.c.run == number).distinct())
     }
     return number, [here[one] for one in sorted(used & here.keys())]
 
@@ -125,13 +119,13 @@ def find_run(
 def read_runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
     """The runs that made claims or duplicates in a namespace, or met a claim; newest first."""
     of_claims = _count_by_run(
-        claim_columns.run, claim_columns.state == PENDING, *claims_of(namespace)
+        sql.claims.run, sql.claims.state == PENDING, *sql.claims_of(namespace)
     )
-    of_drops = _count_by_run(drop_columns.run, is_orphan(), *drops_of(namespace))
-    claimed = {row.run: (row.all, int(row.some)) for row in read(database, of_claims)}
-    dropped = {row.run: (row.all, int(row.some)) for row in read(database, of_drops)}
-    met = select(claim_columns.met).where(*claims_of(namespace)).distinct()
-    runs = {row.met for row in read(database, met)}
+    of_drops = _count_by_run(sql.drops.run, is_orphan(), *sql.drops_of(namespace))
+    claimed = {row.run: (row.all, int(row.some)) for row in sql.read(database, of_claims)}
+    dropped = {row.run: (row.all, int(row.some)) for row in sql.read(database, of_drops)}
+    met = select(sql.claims.met).where(*sql.claims_of(namespace)).distinct()
+    runs = {row.met for row in sql.read(database, met)}
     columns = schema.runs.c
     query = (
         select(*(columns[name] for name in RunRow._fields[:10]))
@@ -139,7 +133,7 @@ def read_runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
         .order_by(columns.id.desc())
     )
     found = []
-    for row in read(database, query, numbers={*runs, *claimed, *dropped}):
+    for row in sql.read(database, query, numbers={*runs, *claimed, *dropped}):
         counts = (*claimed.get(row.id, (0, 0)), *dropped.get(row.id, (0, 0)))
         # What follows the name of the host identifies the system.
         host = row.host.partition(" ")[0]
@@ -156,7 +150,7 @@ def read_stats(database: Database, spider: str, *, limit: int) -> list[dict[str,
         .order_by(columns.id.desc())
         .limit(limit)
     )
-    return [_stats(row.stats) for row in read(database, query)]
+    return [_stats(row.stats) for row in sql.read(database, query)]
 
 
 def _count_by_run(run: Any, condition: Any, *conditions: ColumnElement[bool]) -> Any:

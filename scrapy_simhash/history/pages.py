@@ -12,15 +12,9 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
+from scrapy_simhash.history import sql
 from scrapy_simhash.history.pairs import SAME, Pair, Place, read_newest
-from scrapy_simhash.history.query import (
-    NamespaceRow,
-    claim_columns,
-    claims_of,
-    drop_columns,
-    drops_of,
-    read,
-)
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Scheme
@@ -49,7 +43,7 @@ def read_contents(
         is_in(row.duplicate, "duplicates"),
     )
     claims, duplicates = ({pair[place] for pair in pairs} for place in (0, 1))
-    found = read(database, query, claims=claims, duplicates=duplicates) if pairs else ()
+    found = sql.read(database, query, claims=claims, duplicates=duplicates) if pairs else ()
     return {
         (claim, duplicate): Content(*unpack_text(packed))
         for claim, duplicate, packed in found
@@ -102,13 +96,13 @@ def find_addresses(
     found: set[tuple[str, str]] = set()
     for namespace in namespaces:
         for table, conditions in (
-            (schema.claims, claims_of(namespace)),
-            (schema.duplicates, drops_of(namespace)),
+            (schema.claims, sql.claims_of(namespace)),
+            (schema.duplicates, sql.drops_of(namespace)),
         ):
             url = url_of(table)
             holds = (one.icontains(storable(part), autoescape=True) for one in (url, table.c.key))
             query = select(table.c.key, url).where(*conditions, or_(*holds)).distinct()
-            rows = read(database, query.order_by(url).limit(limit))
+            rows = sql.read(database, query.order_by(url).limit(limit))
             found |= {(namespace.name, address_of(row.key, row.url)) for row in rows}
     return sorted(found)[:limit]
 
@@ -143,15 +137,15 @@ def read_page(
     def is_of_page(table: Table) -> ColumnElement[bool]:
         return or_(url_of(table) == storable(url), is_in(table.c.identity, "identities"))
 
-    columns = [column for column in claim_columns if column.name != "url"]
+    columns = [column for column in sql.claims if column.name != "url"]
     own = select(*columns, url_of(schema.claims)).where(
-        *claims_of(namespace), is_of_page(schema.claims)
+        *sql.claims_of(namespace), is_of_page(schema.claims)
     )
-    claims = read(database, own.order_by(claim_columns.id), identities=identities)
+    claims = sql.read(database, own.order_by(sql.claims.id), identities=identities)
     numbers = [claim.id for claim in claims]
-    is_one = is_in(claim_columns.id, "numbers")
-    is_copy = and_(is_in(drop_columns.claim, "numbers"), drop_columns.action != SAME)
-    count = select(func.count()).where(*drops_of(namespace), is_copy)
+    is_one = is_in(sql.claims.id, "numbers")
+    is_copy = and_(is_in(sql.drops.claim, "numbers"), sql.drops.action != SAME)
+    count = select(func.count()).where(*sql.drops_of(namespace), is_copy)
     is_own = is_of_page(schema.duplicates)
     return PageHistory(
         claims,
@@ -160,5 +154,5 @@ def read_page(
             *read_newest(database, namespace, is_own, limit=limit, identities=identities),
         ],
         read_newest(database, namespace, is_copy, limit=limit, numbers=numbers),
-        read(database, count, numbers=numbers)[0][0],
+        sql.read(database, count, numbers=numbers)[0][0],
     )

@@ -20,24 +20,11 @@ from sqlalchemy import (
 from sqlalchemy import null as no_value
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.hashes import similarity_of
-from scrapy_simhash.history.query import (
-    LONGEST_URL,
-    NamespaceRow,
-    claim_columns,
-    claims_of,
-    claims_with_others,
-    drop_columns,
-    drops_of,
-    drops_with_claims,
-    others,
-    read,
-    read_in_pages,
-    short_url,
-)
-from scrapy_simhash.index.invalidated import is_orphan, is_valid
+from scrapy_simhash.history import sql
+from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.simhash.measure import distance, similarity_at
 
@@ -100,10 +87,10 @@ def _select(table: FromClause, stored: FromClause, **own: ColumnElement[Any]) ->
     """The columns of :class:`Pair`, then others."""
     columns = {
         **{name: table.c[name] for name in ("id", "run", "created", "compared_by", "quality")},
-        "url": short_url(table),
-        "key": func.substr(table.c.key, 1, LONGEST_URL),
-        "original": short_url(stored),
-        "original_key": func.substr(stored.c.key, 1, LONGEST_URL),
+        "url": sql.short_url(table),
+        "key": func.substr(table.c.key, 1, sql.LONGEST_URL),
+        "original": sql.short_url(stored),
+        "original_key": func.substr(stored.c.key, 1, sql.LONGEST_URL),
         "original_quality": stored.c.quality,
         "first_seen": stored.c.created,
         "origin": stored.c.origin,
@@ -119,32 +106,31 @@ select_dropped = _select(
     schema.claims,
     differs=literal(""),
     orphaned=is_orphan(),
-    has_item=drop_columns.item.is_not(None),
+    has_item=sql.drops.item.is_not(None),
     **{
-        name: drop_columns[name]
-        for name in ("claim", "action", "distance", "similarity", "estimated")
+        name: sql.drops[name] for name in ("claim", "action", "distance", "similarity", "estimated")
     },
-).select_from(drops_with_claims)
+).select_from(sql.drops_with_claims)
 
 _MEASURED = ("fingerprint", "minhash", "text_digest")
 _select_kept = _select(
     schema.claims,
-    others,
-    claim=claim_columns.beside,
+    sql.others,
+    claim=sql.claims.beside,
     action=literal(KEPT),
-    differs=claim_columns.differs,
+    differs=sql.claims.differs,
     orphaned=literal(value=False),
     has_item=literal(value=False),
     **dict.fromkeys(("distance", "similarity", "estimated"), no_value()),
-    **{name: claim_columns[name] for name in _MEASURED},
-    **{f"other_{name}": others.c[name] for name in _MEASURED},
-).select_from(claims_with_others)
+    **{name: sql.claims[name] for name in _MEASURED},
+    **{f"other_{name}": sql.others.c[name] for name in _MEASURED},
+).select_from(sql.claims_with_others)
 
 
 def _query(namespace: NamespaceRow, run: int | None, *, kept: bool) -> Select[Any]:
     if not kept:
-        return select_dropped.where(*drops_of(namespace, run))
-    return _select_kept.where(*claims_of(namespace, run), claim_columns.differs.is_not(None))
+        return select_dropped.where(*sql.drops_of(namespace, run))
+    return _select_kept.where(*sql.claims_of(namespace, run), sql.claims.differs.is_not(None))
 
 
 def read_newest(
@@ -159,18 +145,18 @@ def read_newest(
 
     The conditions may have lists of numbers as parameters (see `is_in`).
     """
-    number = (claim_columns if kept else drop_columns).id
+    number = (sql.claims if kept else sql.drops).id
     query = _query(namespace, None, kept=kept).where(*conditions).order_by(number.desc())
-    return [_pair(row) for row in read(database, query.limit(limit), **numbers)][::-1]
+    return [_pair(row) for row in sql.read(database, query.limit(limit), **numbers)][::-1]
 
 
 def read_pairs(
     database: Database, namespace: NamespaceRow, run: int, *, kept: bool
 ) -> Iterator[list[Pair]]:
     """What a run dropped, or kept although it is similar, in its order, some at a time."""
-    number = (claim_columns if kept else drop_columns).id
+    number = (sql.claims if kept else sql.drops).id
     query = _query(namespace, run, kept=kept)
-    for rows in read_in_pages(database, query, number, _PAGE):
+    for rows in sql.read_in_pages(database, query, number, _PAGE):
         yield [_pair(row) for row in rows]
 
 
@@ -196,14 +182,14 @@ def _similarity(row: Any) -> tuple[float | None, bool]:
 
 def count_drops(database: Database, namespace: NamespaceRow) -> dict[int, Counter[str]]:
     """The number of stored duplicates of each run by their action."""
-    return _counted(database, drop_columns.run, drop_columns.action, drops_of(namespace))
+    return _counted(database, sql.drops.run, sql.drops.action, sql.drops_of(namespace))
 
 
 def count_claims(database: Database, namespace: NamespaceRow, name: str) -> dict[int, Counter[Any]]:
     """The number of claims of each run by a column; times are whole seconds."""
-    column: ColumnElement[Any] = claim_columns[name]
+    column: ColumnElement[Any] = sql.claims[name]
     value = cast(column, BigInteger) if name == "created" else column
-    return _counted(database, claim_columns.run, value, claims_of(namespace))
+    return _counted(database, sql.claims.run, value, sql.claims_of(namespace))
 
 
 def _counted(
@@ -214,32 +200,6 @@ def _counted(
 ) -> dict[int, Counter[Any]]:
     query = select(run, value, func.count()).where(*conditions, value.is_not(None))
     found = defaultdict[int, Counter[Any]](Counter)
-    for number, one, count in read(database, query.group_by(run, value)):
+    for number, one, count in sql.read(database, query.group_by(run, value)):
         found[number][one] = count
     return found
-
-
-def largest_groups(
-    database: Database, namespace: NamespaceRow, run: int | None = None, *, limit: int = 20
-) -> list[tuple[int, int, str | None]]:
-    """The claims with most duplicates: number of the claim, of duplicates, and its URL."""
-    count = func.count().label("count")
-    grouped = (
-        select(drop_columns.claim, count)
-        .where(*drops_of(namespace, run), drop_columns.action != SAME)
-        .group_by(drop_columns.claim)
-        .order_by(count.desc(), drop_columns.claim)
-        .limit(limit)
-        .subquery()
-    )
-    is_original = (
-        (claim_columns.namespace == namespace.id)
-        & (claim_columns.id == grouped.c.claim)
-        & is_valid()
-    )
-    query = (
-        select(grouped.c.claim, grouped.c.count, url_of(schema.claims))
-        .select_from(grouped.outerjoin(schema.claims, is_original))
-        .order_by(grouped.c.count.desc(), grouped.c.claim)
-    )
-    return [(row[0], row[1], row[2]) for row in read(database, query)]

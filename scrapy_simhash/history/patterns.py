@@ -8,22 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, FromClause, Table, func, select
+from sqlalchemy import ColumnElement, Select, Table, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.hashes import distinct, mix64
-from scrapy_simhash.history.query import (
-    LONGEST_URL,
-    NamespaceRow,
-    claim_columns,
-    claims_of,
-    drop_columns,
-    drops_of,
-    drops_with_claims,
-    read,
-)
+from scrapy_simhash.history import sql
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.item.urls import Address
 
@@ -43,13 +35,12 @@ class Pattern(NamedTuple):
     else. An item kept because a field differs is not equal.
 
     The part is named as :class:`~scrapy_simhash.item.urls.Address` does. Counted are the addresses
-    with it, those of them that had a new item, the addresses in groups of two or more, these
-    groups, and those of them whose pages are not equal. The example is cut to 2,000 characters.
+    with it, the addresses in groups of two or more, these groups, and those of them whose pages are
+    not equal. The example is cut to 2,000 characters.
     """
 
     part: str
     pages: int
-    new: int
     compared: int
     groups: int
     contradicted: int
@@ -60,11 +51,6 @@ class Pattern(NamedTuple):
         """Downloads that ignoring the part would have saved: none if it ever made a difference."""
         return 0 if self.contradicted else self.compared - self.groups
 
-    @property
-    def empty(self) -> int:
-        """Downloads of pages with the part: none if one of them had a new item."""
-        return 0 if self.new else self.pages
-
 
 def read_patterns(
     database: Database, namespace: NamespaceRow, *, limit: int = 500_000
@@ -74,49 +60,38 @@ def read_patterns(
     Of the newest so many claims, and as many duplicates: 30 bytes for each part of an address.
     """
     seen = _Seen()
-    of_claims = claims_of(namespace)
-    of_drops = [*drops_of(namespace), ~is_orphan()]
     # Later versions of an item are that item.
-    group = func.coalesce(claim_columns.origin, drop_columns.claim)
-    for row in _newest(database, schema.claims, claim_columns.origin, of_claims, limit=limit):
-        seen.add(row.url, row.claim, is_new=True)
-    dropped = _newest(
-        database, schema.duplicates, group, of_drops, limit=limit, joined=drops_with_claims
+    origin = sql.claims.origin
+    of_claims = select(schema.claims.c.id, _url(schema.claims), origin.label("claim")).where(
+        *sql.claims_of(namespace)
     )
-    for row in dropped:
-        seen.add(row.url, row.claim, is_new=False)
-    return sorted(seen.patterns(), key=lambda one: (-one.repeats, -one.empty, one.part))
+    group = func.coalesce(origin, sql.drops.claim).label("claim")
+    of_drops = select(sql.drops.id, _url(schema.duplicates), group).where(
+        *sql.drops_of(namespace), ~is_orphan()
+    )
+    of_drops = of_drops.select_from(sql.drops_with_claims)
+    for query, number in ((of_claims, sql.claims.id), (of_drops, sql.drops.id)):
+        for row in _newest(database, query, number, limit=limit):
+            seen.add(row.url, row.claim)
+    return sorted(seen.patterns(), key=lambda one: (-one.repeats, one.part))
 
 
-def repeating(found: Sequence[Pattern], least: int = LEAST) -> tuple[list[Pattern], list[Pattern]]:
-    """The irrelevant parts; and others whose pages had nothing new, though not all are equal."""
-    irrelevant = [one for one in found if one.repeats >= least]
-    return irrelevant, [one for one in found if one.empty >= least and one not in irrelevant]
+def _url(table: Table) -> ColumnElement[str]:
+    return func.substr(url_of(table), 1, sql.LONGEST_URL + 1).label("url")
 
 
 def _newest(
-    database: Database,
-    table: Table,
-    claim: ColumnElement[int],
-    conditions: Sequence[ColumnElement[bool]],
-    *,
-    limit: int,
-    joined: FromClause | None = None,
+    database: Database, query: Select[Any], number: ColumnElement[int], *, limit: int
 ) -> Iterator[Any]:
-    """The address and claim of each row, the newest first."""
-    row = table.c
-    url = func.substr(url_of(table), 1, LONGEST_URL + 1).label("url")
-    query = select(row.id, url, claim.label("claim")).where(*conditions).order_by(row.id.desc())
-    query = query.select_from(table if joined is None else joined)
-    last: int | None = None
+    """The rows of a query, the newest first."""
+    query = query.order_by(number.desc())
+    rows: Sequence[Any] = ()
     while limit > 0:
-        page = query.limit(min(limit, _PAGE))
-        page = page if last is None else page.where(row.id < last)
-        rows = read(database, page)
+        page = query.where(number < rows[-1].id) if rows else query
+        rows = sql.read(database, page.limit(min(limit, _PAGE)))
         yield from rows
         if len(rows) < _PAGE:
             return
-        last = rows[-1].id
         limit -= len(rows)
 
 
@@ -125,20 +100,19 @@ class _Seen:
 
     def __init__(self) -> None:
         # A row for each address and claim.
-        self._addresses, self._claims, self._is_new = array("q"), array("q"), array("b")
+        self._addresses, self._claims = array("q"), array("q")
         # A row for each address and part: the part, the address without it, the address.
         self._parts, self._rests, self._having = array("i"), array("q"), array("q")
         self._numbers: dict[str, int] = {}
         self._examples: list[str] = []
 
-    def add(self, url: str, claim: int, *, is_new: bool) -> None:
+    def add(self, url: str, claim: int) -> None:
         address = Address.of(url)
         if address is None or len(self._parts) > _MOST:
             return
         whole = hash(address.without(()))
         self._addresses.append(whole)
         self._claims.append(claim)
-        self._is_new.append(is_new)
         for part in address.parts():
             number = self._number(part, url)
             if number is not None:
@@ -156,7 +130,7 @@ class _Seen:
     def patterns(self) -> list[Pattern]:
         if not self._parts:
             return []
-        addresses, content, is_new = self._pages()
+        addresses, content = self._pages()
         columns = (
             np.frombuffer(self._parts, np.int32),
             np.frombuffer(self._rests, np.int64),
@@ -185,29 +159,26 @@ class _Seen:
 
         counted = zip(
             sums(parts),
-            sums(parts, is_new[page]),
             sums(of_group[several], sizes[several]),
             sums(of_group[several]),
             sums(of_group[several & (least != most)]),
             strict=True,
         )
         return [
-            Pattern(part, *counts, example[:LONGEST_URL])
+            Pattern(part, *counts, example[: sql.LONGEST_URL])
             for part, counts, example in zip(self._numbers, counted, self._examples, strict=True)
         ]
 
-    def _pages(self) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.bool_]]:
-        """The addresses, sorted; the content of each as a number; whether an item was new."""
+    def _pages(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """The addresses, sorted, and the content of each as a number."""
         addresses = np.frombuffer(self._addresses, np.int64)
         claims = np.frombuffer(self._claims, np.uint64)
         order = np.lexsort((claims, addresses))
         addresses, claims = addresses[order], claims[order]
-        is_new = np.frombuffer(self._is_new, np.bool_)[order]
-        starts = np.flatnonzero(_first_of((addresses,)))
-        news = np.logical_or.reduceat(is_new, starts)
         # The sum of mixed numbers identifies a set of claims.
         mixed = mix64(claims) * _first_of((addresses, claims))
-        return distinct(addresses), np.add.reduceat(mixed, starts), news
+        starts = np.flatnonzero(_first_of((addresses,)))
+        return distinct(addresses), np.add.reduceat(mixed, starts)
 
 
 def _first_of(columns: tuple[NDArray[Any], ...]) -> NDArray[np.bool_]:

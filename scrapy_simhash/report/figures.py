@@ -1,4 +1,4 @@
-"""What a report shows around its table: key figures, histograms, groups, kinds of URLs."""
+"""What a report shows around its table: histograms, groups, kinds of URLs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.history.pairs import SAME
 from scrapy_simhash.item.urls import site, split_url
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.simhash.measure import similarity_at
@@ -46,28 +45,9 @@ class Histogram(NamedTuple):
 
     @property
     def top(self) -> int:
-        """The end of the vertical axis: even, so that half of it can be labelled, and round."""
+        """The end of the vertical axis: even, so that half of it can be labelled."""
         most = max(one + other for _, one, other in self.bins)
-        if most < 10:
-            return max(2, most + most % 2)
-        unit = int(f"1{'0' * (len(str(most)) - 2)}")
-        return unit * next(
-            end for end in (10, 12, 16, 20, 30, 40, 60, 80, 100) if end * unit >= most
-        )
-
-
-def key_figures(subject: Subject) -> list[tuple[str, str]]:
-    """The numbers at the top, with their names."""
-    unchanged = subject.counts.get(SAME, 0)
-    found = [
-        ("checked", subject.stats.get("checked", 0)),
-        ("items in the index", sum(row.claims for row in subject.runs)),
-        ("duplicates", subject.counts.total() - unchanged),
-        ("unchanged", unchanged),
-        ("kept although similar", sum(count for _, count in subject.reasons)),
-        ("orphans", sum(row.orphans for row in subject.runs)),
-    ]
-    return [(name, f"{value:,.0f}") for name, value in found if value or name == "duplicates"]
+        return max(2, most + most % 2)
 
 
 def histograms(subject: Subject) -> Iterator[Histogram]:

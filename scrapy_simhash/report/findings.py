@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
@@ -12,9 +12,7 @@ from urllib.parse import quote, urlencode
 from scrapy_simhash.history.advice import Example
 from scrapy_simhash.history.changes import Change
 from scrapy_simhash.history.pairs import SAME, Pair
-from scrapy_simhash.history.patterns import repeating
-from scrapy_simhash.item.facts import PAGE, TELLING
-from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.facts import PAGE
 from scrapy_simhash.item.urls import same_site, split_url
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.report.verdict import field_label, in_words, skipped
@@ -22,9 +20,6 @@ from scrapy_simhash.visible import plural, shortened
 
 # Findings of each kind; the rest is in the table of decisions.
 _MOST = 8
-
-# A field that alone changes most items is advised from so many changes on.
-_MANY = 10
 
 _TEXT = "text"
 
@@ -136,9 +131,7 @@ def steps(subject: Subject) -> Iterator[Step]:
         )
     for advice in subject.advice:
         yield Step(advice.setting, f"{advice.effect}.", advice.examples)
-    advised = {name for advice in subject.advice for name in advice.fields}
-    yield from _noise([one for one in subject.changes if one.status == "changed"], advised)
-    parts = [one for one in repeating(subject.patterns)[0] if "?" in one.part]
+    parts = [one for one in subject.patterns if "?" in one.part]
     if parts and not subject.is_trial:
         saved = sum(one.repeats for one in parts)
         listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
@@ -159,21 +152,3 @@ def steps(subject: Subject) -> Iterator[Step]:
             "`SIMHASH_PREFER`: this returns the best of each group.",
             (),
         )
-
-
-def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Step]:
-    """A field that alone changes most items, unless it tells what they are."""
-    alone = [one for one in changes if len(one.fields) == 1 and (one.similarity or 1) == 1]
-    for name, count in Counter(name for one in alone for name in one.fields).items():
-        is_told = name.startswith((PAGE, "(")) or name_of(name).marks & {*TELLING, "title"}
-        is_most = count >= _MANY and count * 2 > len(changes)
-        if is_most and not is_told and name not in advised:
-            one = next(one for one in alone if name in one.fields)
-            old, new = (value or "" for value in one.fields[name])
-            yield Step(
-                f"SIMHASH_IGNORE_FIELDS = [{name!r}]",
-                f"{count:,} of {len(changes):,} changed items changed in "
-                f"`{shortened(name, 80)}` alone. If that does not matter, ignore it: they are "
-                "unchanged then.",
-                [Example(one.url, one.url, {name: (new, old)})],
-            )

@@ -20,8 +20,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from scrapy_simhash.durable import replace_file
-from scrapy_simhash.history.pairs import largest_groups
-from scrapy_simhash.history.patterns import LEAST, repeating
+from scrapy_simhash.history.patterns import LEAST
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report import figures
 from scrapy_simhash.report.difference import LONGEST
@@ -47,7 +46,6 @@ def _render(subject: Subject) -> str:
     views = subject.views()
     opened = views[0].run if len(views) > 1 else None
     packed = pack(subject, opened)
-    irrelevant, nothing_new = repeating(subject.patterns)
     return environment.from_string(_template("report.html")).render(
         policy=_policy(style, script),
         # Files of this package; neither contains a closing tag.
@@ -57,8 +55,6 @@ def _render(subject: Subject) -> str:
         database=str(subject.database),
         views=[_view(view) for view in views],
         written=datetime.now(UTC).timestamp(),
-        irrelevant=irrelevant,
-        nothing_new=nothing_new,
         top=figures.TOP,
         least=LEAST,
         total=sum(subject.counts.values()),
@@ -72,7 +68,7 @@ def _render(subject: Subject) -> str:
 def _view(subject: Subject) -> dict[str, Any]:
     """What is shown of one run, or of all together."""
     duplicates = subject.duplicates
-    groups = largest_groups(subject.database, subject.namespace, subject.run, limit=figures.TOP)
+    groups = Counter((drop.claim, drop.original) for drop in duplicates)
     return {
         "subject": subject,
         "id": "all" if subject.run is None else str(subject.run),
@@ -81,9 +77,8 @@ def _view(subject: Subject) -> dict[str, Any]:
         "remarks": list(remarks(subject)),
         "steps": list(steps(subject)),
         "findings": list(findings(subject)),
-        "figures": figures.key_figures(subject),
         "histograms": list(figures.histograms(subject)),
-        "groups": groups,
+        "groups": groups.most_common(figures.TOP),
         "sites": figures.shares(Counter(site(drop.url) or "(no site)" for drop in duplicates)),
         "patterns": figures.shares(Counter(figures.url_pattern(drop.url) for drop in duplicates)),
     }

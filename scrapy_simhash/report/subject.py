@@ -14,7 +14,7 @@ from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_
 from scrapy_simhash.history.namespaces import RunRow, choose_namespace, read_runs
 from scrapy_simhash.history.pairs import SAME, Pair, count_claims, count_drops, read_newest
 from scrapy_simhash.history.patterns import Pattern, read_patterns
-from scrapy_simhash.history.query import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.simhash.measure import similarity_at
 
 #: One file shows the newest duplicates up to this number, and learns from as many URLs.
@@ -141,6 +141,7 @@ def read_subject(
     if run is not None and run not in {row.id for row in runs}:
         raise NotFound(f"the namespace {namespace.name!r} has no items of run {run}")
     kept = read_newest(database, namespace, kept=True, limit=_MOST_KEPT)
+    patterns = read_patterns(database, namespace, limit=MOST_ROWS)
     return Subject(
         database,
         namespace,
@@ -154,7 +155,7 @@ def read_subject(
         count_claims(database, namespace, "nearest"),
         kept,
         count_claims(database, namespace, "differs"),
-        read_patterns(database, namespace, limit=MOST_ROWS),
+        [one for one in patterns if one.repeats >= LEAST],
         is_trial,
         advise(database, namespace) if kept else [],
         _changes(database, namespace, [row for row in runs if row.id in _shown(runs, run)]),

@@ -91,7 +91,9 @@ def remarks(subject: Subject) -> Iterator[str]:
     elif pending := sum(row.pending for row in subject.runs):
         yield f"{pending:,} {plural(pending, 'item')} not known to be stored yet."
     elif dropped:
-        yield f"Nothing was lost: the original of each was stored{_restorable(subject)}."
+        kept = any(drop.has_item for drop in subject.drops)
+        more = ", and `scrapy simhash restore` returns those in quarantine" if kept else ""
+        yield f"Nothing was lost: the original of each was stored{more}."
     if better := int(stats.get("duplicates/better", 0)):
         are = "duplicate is better than its" if better == 1 else "duplicates are better than their"
         # The index of a trial is deleted, so no command can read it.
@@ -102,16 +104,6 @@ def remarks(subject: Subject) -> Iterator[str]:
     if counted := subject.change_counts():
         listed = ", ".join(f"{count:,} {name}" for name, count in counted.items())
         yield f"Compared with earlier crawls: {listed}."
-
-
-def _restorable(subject: Subject) -> str:
-    """How many dropped items can be restored."""
-    dropped = [drop for drop in subject.drops if drop.action != "report"]
-    count = sum(drop.has_item for drop in dropped)
-    if not count:
-        return ""
-    which = "each dropped item" if count == len(dropped) else f"{count:,} of the dropped items"
-    return f", and `scrapy simhash restore` returns {which}"
 
 
 def _reasons(subject: Subject) -> Iterator[str]:

@@ -222,11 +222,10 @@ def test_a_field_that_does_not_identify_an_item_is_offered_to_be_ignored(project
 
 
 @pytest.mark.slow
-def test_where_nothing_has_a_text_the_fields_are_named(tried, site):
+def test_where_nothing_has_a_text_this_is_told(tried, site):
     code, out, _ = tried("short", "-a", f"site={site}", "-a", "count=3")
     assert code == 0
     assert "only equal items are duplicates" in out
-    assert "title (6)" in out
 
 
 REFUSED = [
@@ -235,7 +234,7 @@ REFUSED = [
     (["empty", "-a", "site=data:,", "-a", "count=1"], "'empty' gave no items (1 page)"),
     (
         ["bare", "-a", "site=data:text/html,", "-a", "count=2"],
-        "'bare' could be compared (2 pages), because neither the item nor its page has text.",
+        "'bare' could be compared (2 pages), because neither the item nor its page has text",
     ),
     (["shop", "-a", "site"], "'site': expected NAME=VALUE"),
     (["shop", "-o", "nowhere/r.html"], "there is no folder nowhere"),

@@ -10,7 +10,7 @@ from scrapy_simhash.db.values import EXACT, PAGE, TEXT
 from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pairs import count_claims, read_newest, read_pairs
-from scrapy_simhash.history.query import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import how_compared
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document, Duplicate

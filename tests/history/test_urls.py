@@ -13,14 +13,13 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.better import better_items
 from scrapy_simhash.history.documents import read_stored
-from scrapy_simhash.history.drops import read_items
+from scrapy_simhash.history.drops import better_items, read_items
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pages import read_page
-from scrapy_simhash.history.pairs import largest_groups, read_newest
+from scrapy_simhash.history.pairs import read_newest
 from scrapy_simhash.history.patterns import read_patterns
-from scrapy_simhash.history.query import quality_of
+from scrapy_simhash.history.sql import quality_of
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
@@ -72,8 +71,8 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
     kept = read_newest(db, namespace, kept=True)
     seen = read_stored(db, namespace, limit=9)
     better = better_items(db, namespace, criteria_of(["shortest-url"]))
-    items = read_items(db, namespace, [number for number, _, _ in better])
-    found = [(drop, kept) for (drop, *_), (_, _, kept) in zip(items, better, strict=True)]
+    items = read_items(db, namespace, [drop.id for drop, _ in better])
+    assert [drop.id for drop, *_ in items] == [drop.id for drop, _ in better]
     return {
         "match": [(one.url, one.key.removeprefix(key)) for one in index.nearest(article(1))],
         "pages": [[claim.url for claim in one.claims] for one in known.values()],
@@ -88,8 +87,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
         ],
         "kept": [(pair.url, pair.original) for pair in kept],
         "documents": [row.url for row in seen],
-        "better": [(one.url, one.key.removeprefix(key), kept.url) for one, kept in found],
-        "groups": [url for _, _, url in largest_groups(db, namespace)],
+        "better": [(one.url, one.key.removeprefix(key), one.original) for one, _ in better],
         "patterns": [(one.part, one.pages) for one in read_patterns(db, namespace)],
     }
 

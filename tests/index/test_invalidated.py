@@ -16,7 +16,7 @@ from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
 from scrapy_simhash.history.pages import read_page
-from scrapy_simhash.history.pairs import count_claims, largest_groups, read_newest
+from scrapy_simhash.history.pairs import count_claims, read_newest
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_duplicates
@@ -159,7 +159,6 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     assert [item for _, item, _ in read_items(db, namespace, orphans)] == [b"item"]
     (drop,) = read_newest(db, namespace)
     assert (drop.orphaned, drop.original, drop.first_seen) == (True, None, None)
-    assert largest_groups(db, namespace) == [(drop.claim, 1, None)]
     assert [(each.claims, each.orphans) for each in read_runs(db, namespace)] == [(0, 1)]
     assert count_claims(db, namespace, "created") == {}
     assert len(read_stored(db, namespace, limit=10)) == 1, "the dropped one"

@@ -26,15 +26,14 @@ from stored import changed, fill, meet
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.changes import Change
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report import packing, subject
-from scrapy_simhash.report.figures import Histogram, url_pattern
-from scrapy_simhash.report.findings import how, steps
+from scrapy_simhash.report.figures import url_pattern
+from scrapy_simhash.report.findings import how
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import read_subject
 from scrapy_simhash.simhash.measure import jaccard
@@ -271,14 +270,6 @@ def test_items_are_counted_by_time_and_by_similarity(address, tmp_path):
         assert [int(bar) for bar in bars] == [count for count in counts if count]
 
 
-@pytest.mark.parametrize(
-    ("most", "top"),
-    [(0, 2), (1, 2), (2, 2), (9, 10), (11, 12), (99, 100), (101, 120), (7_001, 8_000)],
-)
-def test_the_axis_ends_at_a_round_even_number(most, top):
-    assert Histogram("", "", "", ("", ""), [("", 0, most)], []).top == top
-
-
 def test_items_kept_although_their_text_is_similar_are_listed_with_the_reason(address, tmp_path):
     with Index(address) as index:
         for number in range(30):
@@ -321,9 +312,9 @@ def findings_in(text):
     return [tuple(one) for one in found]
 
 
-def cells(text, heading):
+def cells(text, heading, level=3):
     """The rows of the table below a heading."""
-    _, table = text.split(f">{heading}</h3>")
+    _, table = text.split(f">{heading}</h{level}>")
     body = table.split("<tbody>")[1].split("</tbody>")[0]
     rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
     return [re.findall(r"<t[hd][^>]*>(?:<[^>]+>)*([^<]*)<", row) for row in rows]
@@ -331,7 +322,7 @@ def cells(text, heading):
 
 def test_urls_that_only_repeat_are_listed(repeating):
     text = repeating.read_text("utf-8")
-    rows = cells(text, "Irrelevant parts")
+    rows = cells(text, "URLs that only repeat", 2)
     assert len(rows) == 15
     assert rows[0][:4] == ["a.test/p/?sid0", "60", "59", "1"]
     assert rows[0][4].startswith("http://a.test/p/1?sid0=")
@@ -340,9 +331,7 @@ def test_urls_that_only_repeat_are_listed(repeating):
     spared = sum(59 - place for place in range(20))
     assert f"Without these parts up to {spared:,} downloads would have been saved." in text
     # These are duplicates of different items.
-    assert [row[:2] for row in cells(text, "Parts of pages with nothing new")] == [
-        ["b.test/events/*", "25"]
-    ]
+    assert "b.test/events/*" not in text
     assert "?id" not in text.replace("?id=", "")
     assert "few" not in text.split('id="parts"')[1].split("</section>")[0]
 
@@ -956,37 +945,6 @@ def test_the_first_screen_says_what_to_change(advised):
         return page.evaluate("document.querySelector('.steps').getBoundingClientRect().top")
 
     assert visit(advised, steps, viewport={"width": 1200, "height": 800}) < 500
-
-
-@pytest.mark.parametrize(
-    ("name", "count", "others", "is_advised"),
-    [
-        ("x", 10, 9, True),
-        ("x", 10, 10, False),
-        ("x", 9, 0, False),
-        ("price", 10, 0, False),
-        ("title", 10, 0, False),
-        ("page:details", 10, 0, False),
-    ],
-)
-def test_a_field_that_changes_most_items_alone_is_named(name, count, others, is_advised):
-    def change(number, **fields):
-        return Change("changed", f"http://a.test/{number}", 0.0, 1, None, 1.0, fields)
-
-    changes = [change(number, **{name: ("1", str(number))}) for number in range(count)]
-    changes += [change(number, x=("1", "2"), y=("1", "2")) for number in range(others)]
-    given = SimpleNamespace(
-        changes=changes,
-        advice=[],
-        patterns=[],
-        runs=[],
-        stats={},
-        namespace=SimpleNamespace(name="n"),
-        is_trial=False,
-    )
-    found = [(step.line, step.effect.partition(" changed")[0]) for step in steps(given)]
-    expected = [("SIMHASH_IGNORE_FIELDS = ['x']", f"{count} of {count + others}")]
-    assert found == (expected if is_advised else [])
 
 
 def test_a_finding_has_what_the_urls_have_in_common():

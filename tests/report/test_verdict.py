@@ -47,7 +47,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                 ),
                 (
                     "Nothing was lost: the original of each was stored, and `scrapy simhash "
-                    "restore` returns each dropped item."
+                    "restore` returns those in quarantine."
                 ),
             ],
         ),
@@ -60,7 +60,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                 ),
                 (
                     "Nothing was lost: the original of each was stored, and `scrapy simhash "
-                    "restore` returns 1 of the dropped items."
+                    "restore` returns those in quarantine."
                 ),
                 "Compared with earlier crawls: 2 new, 1 removed.",
             ],
@@ -82,7 +82,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                 "4 more dropped because they had not changed since an earlier visit.",
                 (
                     "Nothing was lost: the original of each was stored, and `scrapy simhash "
-                    "restore` returns each dropped item."
+                    "restore` returns those in quarantine."
                 ),
             ],
         ),

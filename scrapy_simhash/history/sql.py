@@ -34,14 +34,14 @@ class NamespaceRow(NamedTuple):
 #: Longer URLs are cut: a hostile site can make many that are very long.
 LONGEST_URL = 2000
 
-claim_columns, drop_columns = schema.claims.c, schema.duplicates.c
+claims, drops = schema.claims.c, schema.duplicates.c
 
 #: Duplicates beside the claims of their originals, which may be gone.
 drops_with_claims = schema.duplicates.outerjoin(
     schema.claims,
     and_(
-        claim_columns.namespace == drop_columns.namespace,
-        claim_columns.id == drop_columns.claim,
+        claims.namespace == drops.namespace,
+        claims.id == drops.claim,
         is_valid(),
     ),
 )
@@ -51,8 +51,8 @@ others = schema.claims.alias("others")
 claims_with_others = schema.claims.outerjoin(
     others,
     and_(
-        others.c.namespace == claim_columns.namespace,
-        others.c.id == claim_columns.beside,
+        others.c.namespace == claims.namespace,
+        others.c.id == claims.beside,
         is_valid(others),
     ),
 )
@@ -65,14 +65,14 @@ def short_url(table: FromClause) -> ColumnElement[str]:
 
 def claims_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElement[bool]]:
     """Conditions for the valid claims of a namespace and, if given, a run."""
-    conditions = [claim_columns.namespace == namespace.id, is_valid()]
-    return conditions if run is None else [*conditions, claim_columns.run == run]
+    conditions = [claims.namespace == namespace.id, is_valid()]
+    return conditions if run is None else [*conditions, claims.run == run]
 
 
 def drops_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElement[bool]]:
     """Conditions for the duplicates of a namespace and, if given, a run."""
-    conditions = [drop_columns.namespace == namespace.id]
-    return conditions if run is None else [*conditions, drop_columns.run == run]
+    conditions = [drops.namespace == namespace.id]
+    return conditions if run is None else [*conditions, drops.run == run]
 
 
 def quality_of(packed: Any, key: Any, url: Any) -> QualitySignals:
