@@ -22,7 +22,7 @@ from scrapy_simhash.cli.output import (
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_window
-from scrapy_simhash.history.pages import read_texts
+from scrapy_simhash.history.pairs import read_texts
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.visible import format_time, iso_time, shortened
 

@@ -27,8 +27,7 @@ from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces
-from scrapy_simhash.history.pages import find_addresses, read_page, read_texts, with_values
-from scrapy_simhash.history.pairs import Pair
+from scrapy_simhash.history.pairs import Pair, find_addresses, read_page, read_texts, with_values
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name

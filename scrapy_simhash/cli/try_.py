@@ -32,8 +32,7 @@ from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.tune import print_tuned, tuned
 from scrapy_simhash.crawl import components, end
 from scrapy_simhash.crawl.components import Addon, SimhashPipeline
-from scrapy_simhash.history.pages import with_values
-from scrapy_simhash.history.pairs import Pair
+from scrapy_simhash.history.pairs import Pair, with_values
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import Subject, read_subject, sum_stats
 from scrapy_simhash.report.verdict import in_sentences, skipped_in_words

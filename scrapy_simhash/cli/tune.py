@@ -27,7 +27,7 @@ from scrapy_simhash.corpus.sketches import NOTHING, SketchStore, make_part
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.documents import read_documents, read_stored
-from scrapy_simhash.history.pages import read_texts
+from scrapy_simhash.history.pairs import read_texts
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.simhash.measure import candidate_limit, distance, similarity_at

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.pages import NOTHING, read_contents
+from scrapy_simhash.history.pairs import NOTHING, read_contents
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.item.facts import Facts, changed_facts, equal_titles
 from scrapy_simhash.item.folding import NOTE, NUMBER, SECTION, STATE, TEXT, TIME, fold

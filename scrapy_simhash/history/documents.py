@@ -11,8 +11,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.pages import NOTHING, Content, read_contents
-from scrapy_simhash.history.pairs import SAME
+from scrapy_simhash.history.pairs import NOTHING, SAME, Content, read_contents
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts

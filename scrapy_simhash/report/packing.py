@@ -10,19 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from scrapy_simhash.history.pages import (
+from scrapy_simhash.history.pairs import (
+    KEPT,
     NOTHING,
     Content,
+    Pair,
+    Place,
     differing,
     read_contents,
     true_similarity,
 )
-from scrapy_simhash.history.pairs import KEPT, Pair, Place
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.difference import LONGEST, difference
-from scrapy_simhash.report.findings import changed_fields, how
 from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import ACTIONS, field_label
+from scrapy_simhash.report.verdict import ACTIONS, changed_fields, field_label, how
 from scrapy_simhash.simhash.scheme import Scheme, load_scheme
 from scrapy_simhash.visible import shortened, visible
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simhash.history.pages import differing
+from scrapy_simhash.history.pairs import differing
 
 
 @pytest.mark.parametrize(

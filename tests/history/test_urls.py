@@ -16,8 +16,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import better_items, read_items
 from scrapy_simhash.history.namespaces import choose_namespace
-from scrapy_simhash.history.pages import read_page
-from scrapy_simhash.history.pairs import read_newest
+from scrapy_simhash.history.pairs import read_newest, read_page
 from scrapy_simhash.history.patterns import read_patterns
 from scrapy_simhash.history.sql import quality_of
 from scrapy_simhash.index.batch import identity_hash

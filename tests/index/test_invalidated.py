@@ -15,8 +15,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
-from scrapy_simhash.history.pages import read_page
-from scrapy_simhash.history.pairs import count_claims, read_newest
+from scrapy_simhash.history.pairs import count_claims, read_newest, read_page
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_duplicates

@@ -32,10 +32,9 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report import packing, subject
-from scrapy_simhash.report.figures import url_pattern
-from scrapy_simhash.report.findings import how
-from scrapy_simhash.report.html import write_report
+from scrapy_simhash.report.html import url_pattern, write_report
 from scrapy_simhash.report.subject import read_subject
+from scrapy_simhash.report.verdict import how
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
 
