@@ -25,12 +25,14 @@ _NOT_WRITTEN = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT})
 # Flags that only some systems have.
 _PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _OWN = 0o600
+# A line of text at a time makes fewer, larger writes.
+_BUFFER = 1 << 18
 
 
 def open_new(path: Path) -> BinaryIO:
     """Create a file and open it for writing. Symbolic links are not followed."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN, _OWN)
-    return os.fdopen(descriptor, "wb")
+    return os.fdopen(descriptor, "wb", _BUFFER)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Find candidate pairs: documents of a corpus that share a key, by sorting the keys.
+"""Find candidates: earlier documents of a corpus that share a key, while the corpus is sketched.
 
 Most keys belong to one document, and most others to few, whose pairs are listed at once, without
 those too far apart. A key that many documents share, as those of a template do, is left to the
@@ -7,6 +7,8 @@ decisions: these compare only with the documents that were kept, which are few.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,91 +19,161 @@ from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.simhash.measure import hamming
 
-#: All pairs of documents that share a key are listed if these are at most so many. Hot keys have
-#: far more.
+#: A document is paired with all earlier ones that share a key if these are fewer. Hot keys have far
+#: more.
 FEW = 8
 
-# Pairs whose distances are computed at a time.
-_CHUNK = 1 << 20
+# Binary digits of the fewest buckets, and by how many these grow.
+_BUCKETS, _GROWTH = 12, 2
+# Stands for what is no entry. Factors that mix a slot and a key.
+_NONE, _MIX = np.uint32(0xFFFFFFFF), np.array([0x9E3779B1, 0x85EBCA6B], np.uint32)
 
 
-class Candidates(NamedTuple):
-    """Documents to compare, by their positions in the order of the decisions.
+class Found(NamedTuple):
+    """Documents that may have candidates, by their places in the order of the decisions.
 
     Attributes:
-        later, earlier: shape (pairs,), uint32: pairs that share a key with few others, ascending.
-            Their fingerprints are close enough, or the items may be equal as a whole.
-        shared: shape (documents, slots + 1), bool: the keys that more documents share.
+        places: of these documents, ascending.
+        pairs: the earlier documents that share a key which few have. Their fingerprints are close
+            enough, or the items may be equal as a whole.
+        shared: the slots of their keys that more documents share.
+        listed: those with the identity of an earlier listed item, perhaps.
     """
 
-    later: NDArray[np.uint32]
-    earlier: NDArray[np.uint32]
-    shared: NDArray[np.bool_]
+    places: Sequence[int]
+    pairs: Mapping[int, Sequence[int]]
+    shared: Mapping[int, Sequence[int]]
+    listed: Collection[int]
 
 
-def find_candidates(
-    sketches: Sketches, order: NDArray[np.uint32], plan: Plan, reference: int
-) -> Candidates:
-    """Find the documents to compare; the first ones, the reference, not with each other."""
-    slots = plan.keys.slots
-    compared_by = sketches.rows["compared_by"][order]
-    texts = np.flatnonzero((compared_by >= 0) & (compared_by != EXACT)).astype(np.uint32)
-    whole_items = np.flatnonzero(sketches.rows["has_digest"][order]).astype(np.uint32)
-    shared = np.zeros((len(order), slots + 1), np.bool_)
-    if not plan.keys.needs_shingles:
-        # Blocks are looked up within a radius, so similar documents need not share an equal key.
-        shared[texts, :slots] = True
-    found = [np.empty(0, np.uint64)]
-    fingerprints = sketches.fingerprints
-    for slot in range(slots + 1):
-        if slot < slots and not plan.keys.needs_shingles:
-            continue
-        places = texts if slot < slots else whole_items
-        pairs = _pairs(sketches.keys[:, slot][order[places]], places, shared[:, slot])
-        pairs = pairs[pairs >> np.uint64(32) >= reference]
-        if slot < slots:
-            near = [
-                chunk[_distances(fingerprints, order, chunk) <= plan.rule.limit]
-                for chunk in np.array_split(pairs, len(pairs) // _CHUNK + 1)
-            ]
-            pairs = np.concatenate(near)
-        found.append(pairs)
-    pairs = np.sort(np.concatenate(found))
-    # numpy.unique takes ten times as long.
-    is_first = np.ones(len(pairs), np.bool_)
-    is_first[1:] = pairs[1:] != pairs[:-1]
-    pairs = pairs[is_first]
-    return Candidates((pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32), shared)
+class Candidates:
+    """The keys of documents in a hash table made of arrays: Python's take ten times the memory.
 
-
-def _pairs(
-    keys: NDArray[np.int32], places: NDArray[np.uint32], shared: NDArray[np.bool_]
-) -> NDArray[np.uint64]:
-    """Pairs of documents that share a key with few others, the later one in the upper 32 bits.
-
-    `shared` is set for those that share a key with more. With the keys 7, 5, 7 at the places 0, 1,
-    2 the only pair is (2, 0).
+    Each document has as many entries as columns: a key of its text for each slot, one of the item
+    as a whole, one of its identity. The entries in a bucket are a chain, the latest one first.
     """
-    both = keys.view(np.uint32).astype(np.uint64) << np.uint64(32) | places
-    both.sort()
-    is_first = np.ones(len(both), np.bool_)
-    is_first[1:] = both[1:] >> np.uint64(32) != both[:-1] >> np.uint64(32)
-    starts = np.flatnonzero(is_first)
-    counts = np.diff(np.append(starts, len(both)))
-    many = np.repeat(counts > FEW, counts)
-    shared[both[many].astype(np.uint32)] = True
-    few = both[np.repeat((counts > 1) & (counts <= FEW), counts)]
-    found = [np.empty(0, np.uint64)]
-    for gap in range(1, FEW):
-        one, other = few[:-gap], few[gap:]
-        same = one >> np.uint64(32) == other >> np.uint64(32)
-        found.append(other[same] << np.uint64(32) | one[same] & np.uint64(0xFFFFFFFF))
-    return np.concatenate(found)
 
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._slots = plan.keys.slots
+        self._columns = self._slots + 2
+        self._bits, self._count = _BUCKETS, 0
+        # Numbers of entries, from 1; 0 is the end of a chain. The latest of each bucket, and for
+        # each entry the one before it; of an entry that is none itself.
+        self._latest = np.zeros(1 << _BUCKETS, np.uint32)
+        self._before = np.empty(0, np.uint32)
 
-def _distances(
-    fingerprints: NDArray[np.uint8], order: NDArray[np.uint32], pairs: NDArray[np.uint64]
-) -> NDArray[np.uint16]:
-    one = order[(pairs >> np.uint64(32)).astype(np.uint32)]
-    other = order[pairs.astype(np.uint32)]
-    return hamming(fingerprints[one], fingerprints[other])
+    def add(self, sketches: Sketches, numbers: NDArray[np.uint32], first: int) -> Found:
+        """Add documents from a place on, and find their candidates.
+
+        Args:
+            sketches: of all documents so far.
+            numbers: of all documents so far, in the order of the decisions.
+            first: how many of these were added before.
+        """
+        self._sketches, self._numbers = sketches, numbers
+        added = numbers[first:]
+        has = self._has_entries(added)
+        shared = np.zeros((len(added), self._slots + 1), np.bool_)
+        if not self._plan.keys.needs_shingles:
+            # Blocks are looked up within a radius, so similar documents need share no key.
+            shared[:, : self._slots] = has[:, : self._slots]
+            has[:, : self._slots] = False
+        entries = (np.flatnonzero(has) + first * self._columns).astype(np.uint32)
+        self._insert(entries, len(numbers) * self._columns)
+        turns, others = self._walk(entries)
+        counts = np.bincount(turns, minlength=len(entries))
+        documents, slots = np.divmod(entries, np.uint32(self._columns))
+        listed = set(documents[(slots > self._slots) & (counts > 0)].tolist())
+        is_key = slots <= self._slots
+        many = is_key & (counts >= FEW)
+        shared[documents[many] - first, slots[many]] = True
+        few = (is_key & ~many)[turns]
+        turns, others = turns[few], others[few] // np.uint32(self._columns)
+        pairs = self._near(documents[turns], others, slots[turns] < self._slots)
+        by_place: dict[int, list[int]] = defaultdict(list)
+        for document, slot in np.argwhere(shared).tolist():
+            by_place[first + document].append(slot)
+        return Found(sorted({*by_place, *pairs, *listed}), pairs, by_place, listed)
+
+    def earlier(self, place: int, slot: int) -> Iterator[int]:
+        """The earlier documents that share a key of a document, the latest first."""
+        entry = place * self._columns + slot
+        (key,) = self._keys(np.array([entry], np.uint32))
+        while 0 < (entry := int(self._before[entry])) < _NONE:
+            entry -= 1
+            if entry % self._columns == slot and self._keys(np.array([entry], np.uint32)) == key:
+                yield entry // self._columns
+
+    def _has_entries(self, numbers: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        rows = self._sketches.rows[numbers]
+        has = np.empty((len(numbers), self._columns), np.bool_)
+        compared_by = rows["compared_by"]
+        has[:, : self._slots] = ((compared_by >= 0) & (compared_by != EXACT))[:, None]
+        has[:, self._slots] = rows["has_digest"]
+        has[:, self._slots + 1] = rows["listing"] != 0
+        return has
+
+    def _keys(self, entries: NDArray[np.uint32]) -> NDArray[np.int32]:
+        places, slots = np.divmod(entries, np.uint32(self._columns))
+        numbers = self._numbers[places]
+        keys = self._sketches.keys[numbers, np.minimum(slots, self._slots)]
+        if (is_identity := slots > self._slots).any():
+            identities = self._sketches.rows["identity"][numbers[is_identity]]
+            keys[is_identity] = identities.astype(np.int32)
+        return keys
+
+    def _insert(self, entries: NDArray[np.uint32], room: int) -> None:
+        known = len(self._before)
+        self._before.resize(room, refcheck=False)
+        self._before[known:] = _NONE
+        self._count += len(entries)
+        if self._count > len(self._latest):
+            while self._count > 1 << self._bits:
+                self._bits += _GROWTH
+            self._latest = np.zeros(1 << self._bits, np.uint32)
+            self._before[entries] = 0
+            entries = np.flatnonzero(self._before != _NONE).astype(np.uint32)
+        if not len(entries):
+            return
+        mixed = self._keys(entries).view(np.uint32) + entries % np.uint32(self._columns) * _MIX[0]
+        buckets = mixed * _MIX[1] >> np.uint32(32 - self._bits)
+        packed = buckets.astype(np.uint64) << np.uint64(32) | entries
+        packed.sort()
+        buckets, entries = (packed >> np.uint64(32)).astype(np.uint32), packed.astype(np.uint32)
+        ends = np.append(np.flatnonzero(buckets[1:] != buckets[:-1]), len(entries) - 1)
+        starts = np.append(0, ends[:-1] + 1)
+        self._before[entries[1:]] = entries[:-1] + np.uint32(1)
+        self._before[entries[starts]] = self._latest[buckets[starts]]
+        self._latest[buckets[ends]] = entries[ends] + np.uint32(1)
+
+    def _walk(self, entries: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.uint32]]:
+        """Up to FEW earlier entries with the same key for each of some entries.
+
+        Returns the indices of these, and the earlier entries.
+        """
+        keys, slots = self._keys(entries), entries % np.uint32(self._columns)
+        counts = np.zeros(len(entries), np.uint8)
+        turns, others = [np.empty(0, np.intp)], [np.empty(0, np.uint32)]
+        turn, at = np.arange(len(entries)), self._before[entries]
+        while True:
+            goes_on = (at > 0) & (counts[turn] < FEW)
+            turn, at = turn[goes_on], at[goes_on] - np.uint32(1)
+            if not len(turn):
+                return np.concatenate(turns), np.concatenate(others)
+            same = (keys[turn] == self._keys(at)) & (slots[turn] == at % np.uint32(self._columns))
+            counts[turn] += same
+            turns.append(turn[same])
+            others.append(at[same])
+            at = self._before[at]
+
+    def _near(
+        self, later: NDArray[np.uint32], earlier: NDArray[np.uint32], is_text: NDArray[np.bool_]
+    ) -> dict[int, list[int]]:
+        """The pairs whose fingerprints are close enough, or that share a key of the whole item."""
+        both = self._sketches.fingerprints(self._numbers[later], self._numbers[earlier])
+        near = ~is_text | (hamming(*both) <= self._plan.rule.limit)
+        pairs: dict[int, list[int]] = defaultdict(list)
+        for document, candidate in zip(later[near].tolist(), earlier[near].tolist(), strict=True):
+            pairs[document].append(candidate)
+        return pairs

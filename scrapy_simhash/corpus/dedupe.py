@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
-from scrapy_simhash.corpus.sketches import NOTHING, UNREADABLE, Sketches, SketchStore
+from scrapy_simhash.corpus.greedy import STEP, Decisions, Greedy
+from scrapy_simhash.corpus.sketches import NOTHING, UNREADABLE, Part, Sketches, SketchStore
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
+from scrapy_simhash.feed.lines import JsonLines
 from scrapy_simhash.feed.source import FeedError, Source, chosen
 from scrapy_simhash.feed.tables import write_table
 from scrapy_simhash.feed.warc import WarcPage
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 # What a file may unpack to, in bytes: this, and so many times its size. Each record has some more
 # for what is kept of it in memory.
 _FREE, _RATIO, _PER_RECORD = 1 << 30, 1000, 1 << 10
+
+# Records that are decided on together.
+_TOGETHER = 1000
 
 # Columns of the table of groups. Items are numbered from 1; a group has the number of the item that
 # is kept. `match` is the item of which this one is a copy or, if it is kept, the item whose text is
@@ -130,24 +134,10 @@ def dedupe_corpus(
         store = stack.enter_context(closing(SketchStore(folder)))
         starts: list[int] = []
         portions = stack.enter_context(closing(_portions(sketcher.sources, starts, references)))
-        for part in stack.enter_context(closing(sketch_all(sketcher, portions, workers))):
-            store.append(part)
-            advance("Sketching", store.count)
-        corpus = _Corpus(
-            sketches := store.read(sketcher.plan, len(sketcher.criteria)),
-            decide_corpus(
-                sketches,
-                sketcher.plan,
-                sketches.order(starts[references]),
-                partial(advance, "Deciding"),
-                starts[references],
-            ),
-            sketcher.sources[:references],
-            starts,
-        )
-        advance("Writing", len(sketches))
+        parts = stack.enter_context(closing(sketch_all(sketcher, portions, workers)))
+        corpus = _Corpus(sketcher, parts, store, starts, references, advance)
         _write(corpus, sketcher.sources[references:], targets, streams)
-        return corpus.counts(store.problems)
+        return corpus.counts()
 
 
 def _portions(sources: Sequence[Source], starts: list[int], references: int) -> Generator[Portion]:
@@ -168,43 +158,90 @@ def _portions(sources: Sequence[Source], starts: list[int], references: int) -> 
     starts.append(number)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class _Corpus:
     """The decisions on the records of a reference and behind it, of those to copy.
 
     Attributes:
-        sketches, decisions: of all of them.
-        references: the files of the reference.
+        parts: their sketches, which are made one after another.
+        store: gets the sketches.
         starts: the number of the first record of each file.
+        references: the number of files of the reference.
+        sketches, decisions: of all records, once :meth:`wanted` has ended.
     """
 
-    sketches: Sketches
-    decisions: Decisions
-    references: Sequence[Source]
+    sketcher: Sketcher
+    parts: Iterable[Part]
+    store: SketchStore
     starts: Sequence[int]
+    references: int
+    advance: Advance
+    sketches: Sketches = field(init=False)
+    decisions: Decisions = field(init=False)
+
+    def wanted(self) -> Iterator[bool]:
+        """Whether each record is copied, as soon as it is decided: others are still sketched.
+
+        With criteria any record may be preferred to the first one, so all are sketched before.
+        """
+        greedy = Greedy(self.sketcher.plan)
+        for part in self.parts:
+            self.store.append(part)
+            self.advance("Sketching", self.store.count)
+            if not self.sketcher.criteria and self.store.count >= greedy.count + _TOGETHER:
+                yield from self._decide(greedy)
+        yield from self._decide(greedy)
+        self.decisions = greedy.decisions()
+        self.advance("Writing", self.store.count)
+
+    def _decide(self, greedy: Greedy) -> list[bool]:
+        """Decide on the records that were sketched since; returns which of them are copied."""
+        done, count = greedy.count, self.store.count
+        self.sketches = self.store.read(self.sketcher.plan, len(self.sketcher.criteria))
+        # If the first record behind the reference is unknown, there is none yet.
+        reference = self.first if len(self.starts) > self.references else count
+        order = np.arange(done, count, dtype=np.uint32)
+        if self.sketcher.criteria:
+            order = self.sketches.order(reference)
+        kept = ~self._rejected(done)
+        for some in np.array_split(order, len(order) // STEP + 1):
+            kept[some - done] &= greedy.add(self.sketches, some, reference)
+            if self.sketcher.criteria:
+                self.advance("Deciding", greedy.count)
+        wanted: list[bool] = kept[max(0, reference - done) :].tolist()
+        return wanted
 
     @property
     def first(self) -> int:
         """The number of the first record that may be copied."""
-        return self.starts[len(self.references)]
+        return self.starts[self.references]
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """The records to copy, behind the reference."""
+        kept: NDArray[np.bool_] = self.decisions.kept[self.first :] & ~self.rejected
+        return kept
 
     @property
     def rejected(self) -> NDArray[np.bool_]:
-        """The records that are no items, those of the reference first."""
-        are_rejected: NDArray[np.bool_] = self.sketches.rows["compared_by"] == UNREADABLE
+        """The records behind the reference that are no items."""
+        return self._rejected(self.first)
+
+    def _rejected(self, first: int) -> NDArray[np.bool_]:
+        are_rejected: NDArray[np.bool_] = self.sketches.rows["compared_by"][first:] == UNREADABLE
         return are_rejected
 
-    def counts(self, problems: Sequence[str]) -> Counts:
-        first, rejected = self.first, self.rejected
+    def counts(self) -> Counts:
+        first, rejected = self.first, self._rejected(0)
         kept = self.decisions.kept[first:]
         is_known = (self.decisions.matches >= 0) & (self.decisions.matches < first)
         return Counts(
             len(kept),
-            kept=int((kept & ~rejected[first:]).sum()),
+            kept=int(self.kept.sum()),
             dropped=int((~kept).sum()),
             unchecked=int((self.sketches.rows["compared_by"][first:] == NOTHING).sum()),
             rejected=int(rejected[first:].sum()),
-            problems=problems,
+            problems=self.store.problems,
             reference=int((~rejected[:first]).sum()),
             known=int((is_known & ~self.decisions.kept).sum()),
             unreadable=int(rejected[:first].sum()),
@@ -213,7 +250,7 @@ class _Corpus:
     def groups(self) -> Iterator[dict[str, Any]]:
         """The rows of the table of groups."""
         decisions = self.decisions
-        for number in (self.first + np.flatnonzero(~self.rejected[self.first :])).tolist():
+        for number in (self.first + np.flatnonzero(~self.rejected)).tolist():
             is_kept, match = bool(decisions.kept[number]), int(decisions.matches[number])
             similarity = float(decisions.similarities[number])
             row = {
@@ -227,8 +264,8 @@ class _Corpus:
             }
             if self.references:
                 is_known = 0 <= match < self.first
-                file = self.references[bisect(self.starts, match) - 1].path if is_known else None
-                row["match_file"] = None if file is None else str(file)
+                place = bisect(self.starts, match) - 1
+                row["match_file"] = str(self.sketcher.sources[place].path) if is_known else None
                 row["match_url"] = (self.sketches.url(match) or None) if match >= 0 else None
             yield row
 
@@ -239,12 +276,17 @@ class _Corpus:
 def _write(
     corpus: _Corpus, sources: Sequence[Source], targets: Targets, streams: Mapping[Path, BinaryIO]
 ) -> None:
-    kept, rejected = corpus.decisions.kept[corpus.first :], corpus.rejected[corpus.first :]
-    _copy(sources, targets.kept, streams[targets.kept], kept & ~rejected, others=True)
+    wanted: Iterable[bool] = corpus.wanted()
+    if targets.stream is not None or not isinstance(sources[0], JsonLines):
+        # A stream gets nothing before everything was read. Tables may be written twice.
+        wanted = list(wanted)
+    _copy(sources, targets.kept, streams[targets.kept], wanted, others=True)
     if (path := targets.dropped) is not None:
-        _copy(sources, path, streams[path], ~kept, others=False)
+        dropped = ~corpus.decisions.kept[corpus.first :]
+        _copy(sources, path, streams[path], dropped.tolist(), others=False)
     if (path := targets.rejects) is not None:
-        sources[0].write(sources, iter(rejected.tolist()), path, streams[path], others=False)
+        rejected = iter(corpus.rejected.tolist())
+        sources[0].write(sources, rejected, path, streams[path], others=False)
     if (path := targets.groups) is not None:
         types = _COLUMNS | (_REFERENCE_COLUMNS if corpus.references else {})
         write_table(corpus.groups, path, streams[path], types=types, for_people=True)
@@ -254,21 +296,21 @@ def _copy(
     sources: Sequence[Source],
     path: Path,
     stream: BinaryIO,
-    wanted: NDArray[np.bool_],
+    wanted: Iterable[bool],
     *,
     others: bool,
 ) -> None:
     """Copy records unchanged or, to another format, as items."""
     if not sources[0].can_write(path):
-        write_table(partial(_items, sources, wanted), path, stream)
+        write_table(partial(_items, sources, list(wanted)), path, stream)
         return
-    left = iter(wanted.tolist())
+    left = iter(wanted)
     sources[0].write(sources, left, path, stream, others=others)
     _check_unchanged(sources, left)
 
 
-def _items(sources: Sequence[Source], wanted: NDArray[np.bool_]) -> Iterator[Mapping[str, Any]]:
-    left = iter(wanted.tolist())
+def _items(sources: Sequence[Source], wanted: Iterable[bool]) -> Iterator[Mapping[str, Any]]:
+    left = iter(wanted)
     for source, record in chosen(sources, left):
         item = source.item(record)
         yield item.fields() if isinstance(item, WarcPage) else item

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.corpus.candidates import find_candidates
+from scrapy_simhash.corpus.candidates import Candidates
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.features.changes import Changes
@@ -28,10 +28,14 @@ from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import common, hamming, similarity_at
 
-# Decisions between two reports of progress; rows to cache, and shingles: 16 MiB.
-_STEP, _ROWS, _HELD = 4096, 1 << 14, 2 << 20
+#: The most documents to decide on together.
+STEP = 4096
+# Rows to cache, and shingles: 16 MiB.
+_ROWS, _HELD = 1 << 14, 2 << 20
 
 _ALONE = Decision("unique", None, claims=True)
+
+_RESULT = np.dtype([("kept", "?"), ("match", "i8"), ("similarity", "f4"), ("differs", "u2")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def decide_corpus(
     advance: Callable[[int], None] = lambda place: None,
     reference: int = 0,
 ) -> Decisions:
-    """Decide on a corpus.
+    """Decide on a corpus at once.
 
     Args:
         sketches: of the documents.
@@ -70,83 +74,87 @@ def decide_corpus(
         advance: called now and then with the number of documents done.
         reference: how many of the first documents are kept, whatever they are.
     """
-    count = len(sketches)
-    if order is None:
-        order = np.arange(count, dtype=np.uint32)
-    greedy = _Greedy(sketches, plan, order, reference)
-    decisions = Decisions(
-        np.ones(count, np.bool_),
-        np.full(count, -1, np.int64),
-        np.full(count, np.nan, np.float32),
-        np.zeros(count, np.uint16),
-        [""],
-    )
-    reasons = {"": 0}
-    for turn, place in enumerate(greedy.places.tolist()):
-        if turn % _STEP == 0:
-            advance(place)
-        decision = greedy.decide(turn)
-        if decision.match is None:
-            continue
-        number = order[place]
-        decisions.kept[number] = decision.kind != "duplicate"
-        decisions.matches[number] = order[decision.match.claim.id - 1]
-        decisions.similarities[number] = _similarity(decision.match, plan.scheme.bits)
-        if decision.differs:
-            decisions.differs[number] = reasons.setdefault(decision.differs, len(reasons))
-    decisions.reasons[:] = reasons
-    advance(count)
-    return decisions
+    order = np.arange(len(sketches), dtype=np.uint32) if order is None else order
+    greedy = Greedy(plan)
+    for start in range(0, len(order), STEP):
+        greedy.add(sketches, order[start : start + STEP], reference)
+        advance(min(len(order), start + STEP))
+    return greedy.decisions()
 
 
 def _similarity(met: Met, bits: int) -> float:
     return similarity_at(met.distance, bits) if met.similarity is None else met.similarity
 
 
-class _Greedy:
-    """Decides on one document after another, by their places in the order.
+class Greedy:
+    """Decides on one document after another, by their places in the order."""
 
-    Attributes:
-        places: of documents that may be near-duplicates, ascending. All others have no candidates.
-    """
-
-    def __init__(
-        self, sketches: Sketches, plan: Plan, order: NDArray[np.uint32], reference: int
-    ) -> None:
-        self._sketches = sketches
+    def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._order = order
-        self._reference = reference
-        later, self._earlier, self._shared = find_candidates(sketches, order, plan, reference)
-        self._fingerprints = sketches.fingerprints
-        self._is_listed = _listed_together(sketches)[order]
-        self._shares: NDArray[np.bool_] = np.any(self._shared, axis=1)
-        is_open = self._shares | self._is_listed
-        is_open[later] = True
-        self.places = np.flatnonzero(is_open)
-        self._starts = np.searchsorted(later, self.places)
-        self._stops = np.searchsorted(later, self.places, "right")
-        self._kept = np.ones(len(order), np.bool_)
+        self._candidates = Candidates(plan)
+        self._numbers = np.empty(0, np.uint32)
+        self._results = np.empty(0, _RESULT)
+        self._reasons = {"": 0}
         self._by_key: dict[tuple[int, int], list[int]] = {}
-        self._latest: dict[int, tuple[int]] = {}
-        self._whole_keys = sketches.keys[:, plan.keys.slots]
+        self._latest: dict[int, tuple[int, ...]] = {}
         self._held: dict[int, NDArray[np.uint64]] = {}
         self._most = _HELD
-        self._row = lru_cache(_ROWS)(lambda place: sketches.row(int(order[place]), place))
+        self._row = lru_cache(_ROWS)(self._read_row)
 
-    def decide(self, turn: int) -> Decision:
-        """Decide on the document at `places[turn]`."""
-        place = int(self.places[turn])
+    def add(
+        self, sketches: Sketches, numbers: NDArray[np.uint32], reference: int = 0
+    ) -> NDArray[np.bool_]:
+        """Decide on further documents; returns which are kept.
+
+        Args:
+            sketches: of all documents so far.
+            numbers: of the next documents in the order of the decisions.
+            reference: how many of the first documents of all are kept, whatever they are.
+        """
+        self._sketches, first = sketches, len(self._numbers)
+        for array in (self._numbers, self._results):
+            array.resize(first + len(numbers), refcheck=False)
+        self._numbers[first:] = numbers
+        self._results[first:] = (True, -1, np.nan, 0)
+        self._kept = self._results["kept"]
+        self._found = self._candidates.add(sketches, self._numbers, first)
+        for place in self._found.places:
+            decision = self._decide(place, reference)
+            if (match := decision.match) is not None:
+                differs = self._reasons.setdefault(decision.differs or "", len(self._reasons))
+                similarity = _similarity(match, self._plan.scheme.bits)
+                is_kept = decision.kind != "duplicate"
+                other = self._numbers[match.claim.id - 1]
+                self._results[place] = (is_kept, other, similarity, differs)
+        return self._kept[first:].copy()
+
+    @property
+    def count(self) -> int:
+        """How many documents were decided on."""
+        return len(self._numbers)
+
+    def decisions(self) -> Decisions:
+        """All decisions."""
+        by_number = np.empty_like(self._results)
+        by_number[self._numbers] = self._results
+        columns = {name: by_number[name] for name in ("kept", "differs")}
+        matches, similarities = by_number["match"], by_number["similarity"]
+        return Decisions(
+            matches=matches, similarities=similarities, reasons=list(self._reasons), **columns
+        )
+
+    def _decide(self, place: int, reference: int) -> Decision:
+        """Decide on the document at a place."""
         keys = self._keys(place)
-        if place < self._reference:
+        if place < reference:
             self._keep(place, keys)
             return _ALONE
-        paired = self._earlier[self._starts[turn] : self._stops[turn]]
-        candidates = set(paired[self._kept[paired]].tolist())
-        candidates.update(self._near(place, keys), self._equal(keys))
-        if self._is_listed[place]:
+        candidates = {other for other in self._found.pairs.get(place, ()) if self._kept[other]}
+        if keys:
+            candidates.update(self._near(place, keys), self._equal(keys))
+        if place in self._found.listed:
             # Two versions of a listed thing are compared even if they share no key.
-            candidates.update(self._latest.get(self._row(place).identity, ()))
+            candidates.update(self._latest_of(place))
         decision = _ALONE
         if candidates and (similar := [*self._similar(place, sorted(candidates))]):
             mine = self._row(place)
@@ -166,17 +174,23 @@ class _Greedy:
 
         If all its bands are hot keys, its fingerprint is one more.
         """
-        if not self._shares[place]:
+        if not (shared := self._found.shared.get(place, ())):
             return []
-        slots, number = self._plan.keys.slots, int(self._order[place])
+        slots, number = self._plan.keys.slots, int(self._numbers[place])
         own = self._sketches.keys[number]
-        keys = [(slot, int(own[slot])) for slot in np.flatnonzero(self._shared[place]).tolist()]
+        keys = []
+        for slot in shared:
+            keys.append(key := (slot, int(own[slot])))
+            if key not in self._by_key:
+                earlier = self._candidates.earlier(place, slot)
+                self._by_key[key] = [other for other in earlier if self._kept[other]][::-1]
         if sum(slot < slots and self._is_hot((slot, key)) for slot, key in keys) == slots:
-            keys.append((slots, fingerprint_key(self._fingerprints[number].tobytes())))
+            fingerprint = self._sketches.rows["fingerprint"][number].tobytes()
+            keys.append((slots + 1, fingerprint_key(fingerprint)))
         return keys
 
     def _is_hot(self, key: tuple[int, int]) -> bool:
-        can_be_hot = self._plan.keys.needs_shingles or key[0] == self._plan.keys.slots
+        can_be_hot = self._plan.keys.needs_shingles or key[0] >= self._plan.keys.slots
         return can_be_hot and len(self._by_key.get(key, ())) >= HOT_KEY
 
     def _near(self, place: int, keys: Iterable[tuple[int, int]]) -> list[int]:
@@ -190,15 +204,14 @@ class _Greedy:
         ]
         if not (found := np.array([*{*chain(*under)}], np.intp)).size:
             return []
-        mine, others = self._fingerprints[self._order[place]], self._order[found]
-        distances = hamming(mine, self._fingerprints[others])
-        near: list[int] = found[distances <= plan.rule.limit].tolist()
+        both = self._sketches.fingerprints(self._numbers[[place]], self._numbers[found])
+        near: list[int] = found[hamming(*both) <= plan.rule.limit].tolist()
         return near
 
     def _equal(self, keys: Iterable[tuple[int, int]]) -> Iterable[int]:
         """Kept documents that may equal it as a whole."""
         for key in keys:
-            if key[0] == self._plan.keys.slots and not self._is_hot(key):
+            if key[0] >= self._plan.keys.slots and not self._is_hot(key):
                 yield from self._by_key.get(key, ())
 
     def _similar(self, place: int, candidates: list[int]) -> Iterator[tuple[int, float | None]]:
@@ -206,15 +219,14 @@ class _Greedy:
 
         The similarity of a text without shingles is unknown.
         """
-        mine = self._sketches.shingles(int(self._order[place]))
+        mine = self._sketches.shingles(int(self._numbers[place]))
         others = list(map(self._shingles, candidates))
         least = max(0.0, (self._plan.rule.similarity or 0.0) - 1e-9)
-        numbers = self._order[candidates]
-        may_be_equal = self._whole_keys[numbers] == self._whole_keys[self._order[place]]
-        found = zip(candidates, others, common(mine, others, least), may_be_equal, strict=True)
-        for other, theirs, shared, may_equal in found:
+        whole, *wholes = self._sketches.keys[self._numbers[[place, *candidates]], -1].tolist()
+        found = zip(candidates, others, common(mine, others, least), wholes, strict=True)
+        for other, theirs, shared, its in found:
             known = mine.size and theirs.size
-            if may_equal or shared >= 0 or not known:
+            if its == whole or shared >= 0 or not known:
                 yield other, shared / (mine.size + theirs.size - shared) if known else None
 
     def _shingles(self, place: int) -> NDArray[np.uint64]:
@@ -223,36 +235,40 @@ class _Greedy:
             if self._most <= 0:
                 self._held.clear()
                 self._most = _HELD
-            found = self._held[place] = self._sketches.shingles(int(self._order[place]))
+            found = self._held[place] = self._sketches.shingles(int(self._numbers[place]))
             self._most -= found.size
         return found
 
     def _met(self, place: int, mine: Row, other: int, similarity: float | None) -> Met:
         def changes() -> Changes | None:
-            new, old = (self._sketches.text(int(self._order[one])) for one in (place, other))
+            new, old = (self._sketches.text(int(self._numbers[one])) for one in (place, other))
             return None if new is None or old is None else changes_of(new, old)
 
         claim = self._row(other)
         return met_with(mine, claim, apart(mine, claim), lambda: (similarity, False), changes)
 
+    def _latest_of(self, place: int) -> tuple[int, ...]:
+        """The latest kept document that is a version of the same listed thing, if there is one."""
+        identity = self._row(place).identity
+        if identity not in self._latest:
+            earlier = self._candidates.earlier(place, self._plan.keys.slots + 1)
+            versions = (
+                one for one in earlier if self._kept[one] and self._row(one).identity == identity
+            )
+            self._latest[identity] = tuple(islice(versions, 1))
+        return self._latest[identity]
+
     def _keep(self, place: int, keys: Iterable[tuple[int, int]]) -> None:
         for key in keys:
             if not self._is_hot(key):
                 self._by_key.setdefault(key, []).append(place)
-        if self._is_listed[place]:
+        if place in self._found.listed:
             self._latest[self._row(place).identity] = (place,)
+
+    def _read_row(self, place: int) -> Row:
+        return self._sketches.row(int(self._numbers[place]), place)
 
 
 def _none_in_flight(_number: int, _standing: Mapping[int, Row]) -> Sequence[Met]:
     """No in-flight duplicates: documents come one at a time."""
     return ()
-
-
-def _listed_together(sketches: Sketches) -> NDArray[np.bool_]:
-    """Which documents are listed things whose identity occurs more than once."""
-    listed = np.flatnonzero(sketches.rows["listing"] != 0)
-    identities = sketches.rows["identity"][listed]
-    _, inverse, counts = np.unique(identities, return_inverse=True, return_counts=True)
-    found = np.zeros(len(sketches), np.bool_)
-    found[listed[counts[inverse] > 1]] = True
-    return found

@@ -7,7 +7,8 @@ of all this, are read when they are needed; everything else is mapped into memor
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, NamedTuple, Self
@@ -180,8 +181,14 @@ class _File:
         self._descriptor = stream.fileno()
 
     def __getitem__(self, part: slice) -> bytes:
+        size = part.stop - part.start
+        if hasattr(os, "pread"):
+            return os.pread(self._descriptor, size, part.start)
+        # Windows: where the next write goes is where the last read has ended.
         os.lseek(self._descriptor, part.start, os.SEEK_SET)
-        return os.read(self._descriptor, part.stop - part.start)
+        found = os.read(self._descriptor, size)
+        os.lseek(self._descriptor, 0, os.SEEK_END)
+        return found
 
 
 class SketchStore:
@@ -209,22 +216,20 @@ class SketchStore:
         self.count += len(part.rows)
 
     def read(self, plan: Plan, criteria: int) -> Sketches:
-        """All sketches; usable until the store is closed."""
+        """All sketches so far; usable until the store is closed."""
 
-        def mapped(name: str, kind: Any) -> NDArray[Any]:
-            count = self._sizes[name] // np.dtype(kind).itemsize
-            if not count:  # an empty file can't be mapped
-                return np.empty(0, kind)
-            # A plain array is indexed much faster than a memmap.
-            return np.asarray(np.memmap(self._streams[name], kind, "r", shape=(count,)))
+        def mapped(name: str) -> mmap | bytes:
+            # An empty file can't be mapped.
+            size = self._sizes[name]
+            return mmap(self._streams[name].fileno(), size, access=ACCESS_READ) if size else b""
 
         for stream in self._streams.values():
             stream.flush()
         return Sketches(
-            mapped("rows", row_type(plan.width, criteria)),
-            mapped("keys", np.int32).reshape(-1, plan.keys.slots + 1),
+            np.frombuffer(mapped("rows"), row_type(plan.width, criteria)),
+            np.frombuffer(mapped("keys"), np.int32).reshape(-1, plan.keys.slots + 1),
             _File(self._streams["shingles"]),
-            mapped("details", np.uint8),
+            mapped("details"),
             texts=_File(self._streams["texts"]),
             names=self._names,
         )
@@ -247,7 +252,7 @@ class Sketches:
         rows: NDArray[np.void],
         keys: NDArray[np.int32],
         shingles: bytes | _File,
-        details: NDArray[np.uint8],
+        details: bytes | mmap,
         *,
         texts: bytes | _File,
         names: Mapping[int, str],
@@ -263,21 +268,20 @@ class Sketches:
     @classmethod
     def of(cls, part: Part) -> Self:
         """The sketches of a single part."""
-        details = np.frombuffer(part.details, np.uint8)
         return cls(
             part.rows,
             part.keys,
             part.shingles.tobytes(),
-            details,
+            part.details,
             texts=part.texts,
             names=part.names,
         )
 
-    @property
-    def fingerprints(self) -> NDArray[np.uint8]:
-        """Shape (documents, bytes), big-endian: a copy, in memory."""
-        packed = np.ascontiguousarray(self.rows["fingerprint"]).view(np.uint8)
-        return packed.reshape(len(self.rows), self.rows.dtype["fingerprint"].itemsize)
+    def fingerprints(self, *numbers: NDArray[np.uint32]) -> Iterator[NDArray[np.uint8]]:
+        """The fingerprints of some documents, and of others: shape (documents, bytes)."""
+        column = self.rows["fingerprint"]
+        for some in numbers:
+            yield column[some].view(np.uint8).reshape(len(some), column.dtype.itemsize)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -336,7 +340,7 @@ class Sketches:
         """Facts, page sketch and address."""
         first = max(mine.facts, 0)
         second = first + max(mine.page_sketch, 0)
-        details = self._details[mine.details : mine.details + second + mine.url].tobytes()
+        details = self._details[mine.details : mine.details + second + mine.url]
         return (
             None if mine.facts < 0 else details[:first],
             None if mine.page_sketch < 0 else details[first:second],

@@ -64,20 +64,22 @@ class Changes:
         changes = [Change(a.split(), b.split(), *around) for a, b, *around in found]
         return cls(changes, min(words))
 
-    @cached_property
-    def _passage(self) -> float:
-        return min(PASSAGE, max(SHORT_PASSAGE, self.length * SHARE))
-
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of another one, between the same words."""
-        return any(
-            _has(change.new, self._passage) and _has(change.old, self._passage)
-            for change in self.all
-        )
+        return any(all(self._are_passage(words) for words in change[:2]) for change in self._long)
 
     def adds_passage(self) -> bool:
         """Whether one of the texts has a passage where the other has none."""
-        return any(_has(words, self._passage) for change in self.all for words in change[:2])
+        return any(self._are_passage(words) for change in self._long for words in change[:2])
+
+    @cached_property
+    def _long(self) -> list[Change]:
+        """The changes that may have a passage: most have one word or two."""
+        least = SHORT_PASSAGE
+        return [one for one in self.all if len(one.new) >= least or len(one.old) >= least]
+
+    def _are_passage(self, words: Sequence[str]) -> bool:
+        return _has(words, min(PASSAGE, max(SHORT_PASSAGE, self.length * SHARE)))
 
     def renames(self) -> bool:
         """Whether the same words were exchanged for the same others at several places.
@@ -91,12 +93,12 @@ class Changes:
             for change in self.all
             if change.new and change.old and not any(_has(one, _NAME + 0.5) for one in change[:2])
         ]
-        if len(exchanged) < _REPEATED:
-            return False
-        counts = Counter(pair for pair in exchanged if not _is_other_form(*pair))
-        if max(counts.values(), default=0) < _REPEATED:
-            return False
-        return 2 * sum(count for count in counts.values() if count > 1) >= len(exchanged)
+        repeated = [
+            count
+            for pair, count in Counter(exchanged).items()
+            if count > 1 and not _is_other_form(*pair)
+        ]
+        return max(repeated, default=0) >= _REPEATED and 2 * sum(repeated) >= len(exchanged)
 
     def replaces_reference(self) -> bool:
         """Whether a long number stands in place of another one, as of a file or a job ad."""
@@ -107,6 +109,7 @@ class Changes:
             for one, other in product(mine, _references(change.old))
         )
 
+    @cached_property
     def has_numbers(self) -> bool:
         """Whether the new text holds a number that the old one has not at that place.
 
@@ -199,7 +202,7 @@ def _words(tokens: Sequence[str]) -> float:
 
 
 def _has(words: Sequence[str], least: float) -> bool:
-    """Whether these are so many words; most changes have one or two."""
+    """Whether these are so many words."""
     return len(words) >= least and _words(words) >= least
 
 

@@ -171,7 +171,7 @@ def difference(
         return name
     if changes is not None and not view:
         is_strict = together or rule.facts == "always"
-        if changes.has_numbers() if is_strict else changes.replaces_reference():
+        if changes.has_numbers if is_strict else changes.replaces_reference():
             return NUMBERS_OF_TEXT
         title = None if stored is None else equal_titles(facts, stored)
         are_close = met.similarity is not None and met.similarity >= UNSEEN

@@ -23,6 +23,7 @@ from stored import changed
 from scrapy_simhash.corpus import dedupe as dedupe_module
 from scrapy_simhash.corpus import workers
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
+from scrapy_simhash.corpus.greedy import Greedy
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import SketchStore
 from scrapy_simhash.corpus.workers import Sketcher
@@ -378,7 +379,7 @@ def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, 
     def fail(*arguments, **more):
         raise OSError("the disk is full")
 
-    places = [(SketchStore, "append"), (SketchStore, "read"), (dedupe_module, "decide_corpus")]
+    places = [(SketchStore, "append"), (SketchStore, "read"), (Greedy, "add")]
     places += [(dedupe_module, "_copy"), (dedupe_module, "write_table"), (os, "fsync")]
     for identity, name in places:
         with monkeypatch.context() as patch:
@@ -452,14 +453,16 @@ def test_of_two_runs_with_one_output_the_second_is_refused(call, tmp_path, monke
 
 def test_a_file_that_becomes_shorter_before_it_is_copied_is_refused(tmp_path, monkeypatch):
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    source.write_bytes(jsonl(feed_of(6)[0]))
-    works = dedupe_module.decide_corpus
+    source.write_bytes(jsonl(feed_of(60)[0]))
+    # Its beginning is read before the first decision.
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 500)
+    works = Greedy.add
 
     def decide(*arguments):
-        source.write_bytes(jsonl(feed_of(5)[0]))
+        source.write_bytes(jsonl(feed_of(59)[0]))
         return works(*arguments)
 
-    monkeypatch.setattr(dedupe_module, "decide_corpus", decide)
+    monkeypatch.setattr(Greedy, "add", decide)
     with pytest.raises(FeedError, match="was changed while it was read"):
         dedupe_corpus(sketcher_of(JsonLines(source)), Targets(output))
     assert list(tmp_path.iterdir()) == [source]

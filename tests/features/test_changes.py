@@ -126,7 +126,7 @@ def test_other_forms_and_single_edits_are_no_other_name() -> None:
 )
 def test_a_number_counts_where_the_new_text_has_it(new: str, old: str, expected: bool) -> None:
     around = " ".join(WORDS[:20])
-    assert changes(f"{around} {new} {around}", f"{around} {old} {around}").has_numbers() is expected
+    assert changes(f"{around} {new} {around}", f"{around} {old} {around}").has_numbers is expected
 
 
 @given(
