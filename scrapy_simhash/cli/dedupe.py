@@ -19,9 +19,8 @@ from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import open_new
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
-from scrapy_simhash.feed.open import find_files, identity_of, open_source
+from scrapy_simhash.feed.files import find_files, identity_of, is_table, open_source
 from scrapy_simhash.feed.source import FeedError, Source
-from scrapy_simhash.feed.tables import is_table
 from scrapy_simhash.feed.warc import WarcFile
 from scrapy_simhash.visible import plural, visible
 

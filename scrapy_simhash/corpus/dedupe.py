@@ -18,9 +18,9 @@ from scrapy_simhash.corpus.greedy import STEP, Decisions, Greedy
 from scrapy_simhash.corpus.sketches import NOTHING, UNREADABLE, Part, Sketches, SketchStore
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
+from scrapy_simhash.feed.files import write_table
 from scrapy_simhash.feed.lines import JsonLines
-from scrapy_simhash.feed.source import FeedError, Source, chosen
-from scrapy_simhash.feed.tables import write_table
+from scrapy_simhash.feed.source import FeedError, Output, Source, chosen
 from scrapy_simhash.feed.warc import WarcPage
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ def _write(
         _copy(sources, path, streams[path], dropped.tolist(), others=False)
     if (path := targets.rejects) is not None:
         rejected = iter(corpus.rejected.tolist())
-        sources[0].write(sources, rejected, path, streams[path], others=False)
+        sources[0].write(sources, rejected, Output(path, streams[path]))
     if (path := targets.groups) is not None:
         types = _COLUMNS | (_REFERENCE_COLUMNS if corpus.references else {})
         write_table(corpus.groups, path, streams[path], types=types, for_people=True)
@@ -305,7 +305,7 @@ def _copy(
         write_table(partial(_items, sources, list(wanted)), path, stream)
         return
     left = iter(wanted)
-    sources[0].write(sources, left, path, stream, others=others)
+    sources[0].write(sources, left, Output(path, stream, others))
     _check_unchanged(sources, left)
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from scrapy_simhash.feed.source import CHUNK_BYTES, FeedError
+from scrapy_simhash.feed.source import CHUNK_BYTES, FeedError, optional
 
 # Of the dictionary of xz, whose largest preset takes 65 MiB.
 _XZ_MEMORY = 80 << 20
@@ -75,7 +75,7 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
     with path.open("rb") as stream:
         unpacked: Any = stream
         if suffix == ".zst":
-            library = _zstandard()
+            library = optional("zstandard", "zstd")
             damaged = (*damaged, library.ZstdError)
             # As with gzip, a file may consist of several frames.
             reader = library.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
@@ -106,17 +106,9 @@ def compressing(stream: BinaryIO, path: Path) -> Iterator[BinaryIO]:
     elif suffix == ".xz":
         packed = lzma.LZMAFile(stream, "wb")  # noqa: SIM115 - closed below
     elif suffix == ".zst":
-        packed = _zstandard().ZstdCompressor().stream_writer(stream, closefd=False)
+        packed = optional("zstandard", "zstd").ZstdCompressor().stream_writer(stream, closefd=False)
     else:
         yield stream
         return
     with packed:
         yield packed
-
-
-def _zstandard() -> Any:
-    try:
-        import zstandard  # noqa: PLC0415 - optional
-    except ImportError as error:
-        raise FeedError(".zst files need zstandard: pip install 'scrapy-simhash[zstd]'") from error
-    return zstandard

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from scrapy_simhash.feed.compressed import (
     compressing,
@@ -24,6 +24,7 @@ from scrapy_simhash.feed.source import (
     MOST_VALUES,
     Chunk,
     FeedError,
+    Output,
     RecordError,
     Source,
     chosen,
@@ -48,17 +49,9 @@ class _Lines(Source):
     def line(self, record: Any) -> bytes:
         """The bytes of a record in a file."""
 
-    def write(
-        self,
-        sources: Sequence[_Lines],
-        wanted: Iterator[bool],
-        path: Path,
-        stream: BinaryIO,
-        *,
-        others: bool,
-    ) -> None:
+    def write(self, sources: Sequence[_Lines], wanted: Iterator[bool], output: Output) -> None:
         """Copy the wanted records; there are no others."""
-        with compressing(stream, path) as packed:
+        with compressing(output.stream, output.path) as packed:
             packed.write(self.header())
             for source, record in chosen(sources, wanted):
                 packed.write(source.line(record))

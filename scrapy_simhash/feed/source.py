@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from importlib import import_module
 from itertools import compress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -27,6 +28,20 @@ class RecordError(FeedError):
     """A record is no item, but the records after it can be read."""
 
 
+def optional(module: str, extra: str) -> Any:
+    """A module that only this format needs.
+
+    Raises:
+        FeedError: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise FeedError(
+            f"this format needs {module.partition('.')[0]}: pip install 'scrapy-simhash[{extra}]'"
+        ) from error
+
+
 class Chunk(NamedTuple):
     """Consecutive records, in a form that can be sent to another process.
 
@@ -39,6 +54,20 @@ class Chunk(NamedTuple):
     length: int
     packed: Any
     size: int
+
+
+class Output(NamedTuple):
+    """A file to write.
+
+    Attributes:
+        path: its name, which selects the compression.
+        stream: where to write.
+        others: whether to copy what is neither an item nor a page, too.
+    """
+
+    path: Path
+    stream: BinaryIO
+    others: bool = False
 
 
 def chunks_of(records: Iterable[tuple[Any, int]]) -> Generator[Chunk]:
@@ -82,13 +111,15 @@ class Source(ABC):
             FeedError: the file can't be read; the message says where.
         """
 
-    @abstractmethod
     def records(self) -> Generator[Any]:
         """The records of the file, one by one.
 
         Raises:
             FeedError: as `chunks`.
         """
+        with closing(self.chunks()) as chunks:
+            for chunk in chunks:
+                yield from self.unpacked(chunk.packed)
 
     def unpacked(self, packed: Any) -> Iterable[Any]:
         """The records of a chunk."""
@@ -104,23 +135,13 @@ class Source(ABC):
         return record
 
     @abstractmethod
-    def write(
-        self,
-        sources: Sequence[Any],
-        wanted: Iterator[bool],
-        path: Path,
-        stream: BinaryIO,
-        *,
-        others: bool,
-    ) -> None:
+    def write(self, sources: Sequence[Any], wanted: Iterator[bool], output: Output) -> None:
         """Copy the wanted records unchanged to a new file.
 
         Args:
             sources: files of this form.
             wanted: for each record of these files, in order, whether it is copied.
-            path: name of the new file, which selects its compression.
-            stream: where to write.
-            others: whether to copy what is neither an item nor a page, too.
+            output: the new file.
         """
 
 

@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from scrapy_simhash.feed.compressed import without_suffix
-from scrapy_simhash.feed.source import MOST_BYTES, Chunk, FeedError, Source, chunks_of
+from scrapy_simhash.feed.source import (
+    MOST_BYTES,
+    Chunk,
+    FeedError,
+    Output,
+    Source,
+    chunks_of,
+    optional,
+)
 from scrapy_simhash.text.html import decode
 
 #: Suffixes of archives, perhaps with ".gz" behind them.
@@ -82,24 +90,16 @@ class WarcFile(Source):
             if record.page is not None:
                 yield record.page
 
-    def write(
-        self,
-        sources: Sequence[WarcFile],
-        wanted: Iterator[bool],
-        path: Path,
-        stream: BinaryIO,
-        *,
-        others: bool,
-    ) -> None:
+    def write(self, sources: Sequence[WarcFile], wanted: Iterator[bool], output: Output) -> None:
         """Copy the wanted pages and, if asked for, all records that are no pages."""
         for source in sources:
             end = _Record(source.path.stat().st_size, None)
             with source.path.open("rb") as archive:
                 for record, following in pairwise(chain(source._parts(), [end])):
-                    is_wanted = others if record.page is None else next(wanted, False)
+                    is_wanted = output.others if record.page is None else next(wanted, False)
                     if is_wanted:
                         archive.seek(record.start)
-                        _copy(archive, stream, following.start - record.start)
+                        _copy(archive, output.stream, following.start - record.start)
 
     def _parts(self) -> Generator[_Record]:
         last = -1
@@ -116,7 +116,7 @@ class WarcFile(Source):
                 raise FeedError(f"{self.path}: truncated: ends within a record")
 
     def _parsed(self, stream: BinaryIO) -> Generator[_Record]:
-        warc = _fastwarc()
+        warc = optional("fastwarc.warc", "warc")
         try:
             for record in warc.ArchiveIterator(stream, parse_http=True, auto_decode="all"):
                 yield _Record(record.stream_pos, _page(record, warc.WarcRecordType))
@@ -163,11 +163,3 @@ def _page(record: Any, types: Any) -> WarcPage | None:
     if not 200 <= (status or 0) < 300 or type_.lower() not in _HTML:
         return None
     return WarcPage(url, record.reader.read(MOST_BYTES + 1), None)
-
-
-def _fastwarc() -> Any:
-    try:
-        from fastwarc import warc  # noqa: PLC0415 - optional
-    except ImportError as error:
-        raise FeedError("WARC needs FastWARC: pip install 'scrapy-simhash[warc]'") from error
-    return warc

@@ -29,8 +29,8 @@ from scrapy_simhash.corpus.sketches import SketchStore
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.feed import lines
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
+from scrapy_simhash.feed.files import find_files
 from scrapy_simhash.feed.lines import JsonLines
-from scrapy_simhash.feed.open import find_files
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.simhash.shingles import Shingles
 

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from scrapy_simhash.feed.open import open_source
+from scrapy_simhash.feed.files import open_source
 from scrapy_simhash.feed.source import FeedError
 
 

@@ -14,9 +14,8 @@ from loopback import prose
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
-from scrapy_simhash.feed.open import open_source
+from scrapy_simhash.feed.files import open_source, write_table
 from scrapy_simhash.feed.source import FeedError
-from scrapy_simhash.feed.tables import write_table
 
 ROWS = [
     {"url": "http://a.test/1", "text": "é ☃", "n": 1, "tags": ["a", "b"], "mixed": 1},

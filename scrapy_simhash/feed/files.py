@@ -1,4 +1,4 @@
-"""Write items, or rows of a table, in another format than that in which they were read."""
+"""Find and open files, each in the format that its name selects, and write rows in another one."""
 
 from __future__ import annotations
 
@@ -7,19 +7,78 @@ import codecs
 import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from glob import glob
+from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from scrapy_simhash.feed.compressed import compressing, without_suffix
-from scrapy_simhash.feed.lines import JSON_LINES
-from scrapy_simhash.feed.parquet import pyarrow, write_rows
-from scrapy_simhash.feed.source import FeedError
+from scrapy_simhash.feed.lines import JSON_LINES, CsvFile, JsonLines
+from scrapy_simhash.feed.parquet import ParquetTable, pyarrow, write_rows
+from scrapy_simhash.feed.source import FeedError, Source
+from scrapy_simhash.feed.warc import ARCHIVES, WarcFile
 
 Rows = Callable[[], Iterable[Mapping[str, Any]]]
 
+_KNOWN = {*JSON_LINES, ".csv", ".parquet", *ARCHIVES}
 # Rows whose types are inferred together.
 _ROWS = 1024
+
+
+def open_source(path: Path) -> Source:
+    """The file of that name, in the format that its suffixes name.
+
+    Raises:
+        FeedError: the format is unknown.
+    """
+    format_, last = without_suffix(path), path.suffix.lower()
+    if last == ".parquet":
+        return ParquetTable(path)
+    if format_ in ARCHIVES and last in {format_, ".gz"}:
+        return WarcFile(path)
+    if format_ == ".csv":
+        return CsvFile(path)
+    if format_ in JSON_LINES:
+        return JsonLines(path)
+    raise FeedError(
+        f"{path}: unknown format; the name must end in .jsonl, .jl, .csv, .parquet or .warc, "
+        "perhaps with .gz behind it"
+    )
+
+
+def find_files(given: str) -> list[Path]:
+    """The files that a path, a folder or a pattern names, sorted by name.
+
+    Of a folder only files of a known format are taken, hidden ones excluded.
+
+    Raises:
+        FeedError: there are none.
+    """
+    path = Path(given)
+    if path.is_dir():
+        found = [one for one in path.rglob("*") if one.is_file() and _is_known(one)]
+    elif path.exists() or not set("*?[") & set(given):
+        found = [path]
+    else:
+        found = [Path(one) for one in glob(given, recursive=True) if Path(one).is_file()]  # noqa: PTH207
+    if not found:
+        raise FeedError(f"{given}: no file of a known format found")
+    return sorted(found)
+
+
+def _is_known(path: Path) -> bool:
+    return without_suffix(path) in _KNOWN and not path.name.startswith(".")
+
+
+def identity_of(sources: Sequence[Source]) -> str:
+    """A digest of the beginnings and the sizes of some files."""
+    digest = blake2b(digest_size=12)
+    for source in sources:
+        with source.path.open("rb") as stream:
+            digest.update(stream.read(1 << 20))
+        digest.update(b"%d;" % source.path.stat().st_size)
+    return digest.hexdigest()
 
 
 def is_table(path: Path) -> bool:
