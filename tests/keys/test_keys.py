@@ -384,4 +384,15 @@ def test_every_plan_of_the_literature_finds_all_within_the_distance(distance) ->
     truth = found["brute force"]
     assert len(truth) == len(queries) * (distance + 1)
     assert all(pairs == truth for pairs in found.values()), found.keys()
-    assert len(found) == 9
+    assert len(found) == 10
+
+
+@pytest.mark.parametrize(("blocks", "tables"), [(4, 4), (5, 10), (6, 20), (7, 35)])
+def test_choices_of_blocks_are_not_counted_as_orders(blocks: int, tables: int) -> None:
+    """6 blocks of which 3 must match are 20 tables; counted as permutations they would be 120."""
+    fingerprints = np.random.default_rng(1).integers(0, 2**63, 100, np.uint64)
+    assert PLANS["choose"](fingerprints, blocks, blocks - 3).tables == tables
+
+
+def test_all_neighbours_within_three_bits() -> None:
+    assert len(set(PLANS["flips"](2**64 - 1, 3).tolist())) == 43_745
