@@ -98,7 +98,7 @@ def execute(
 def pipelined(connection: sa.Connection) -> Iterator[None]:
     """Within this context, psycopg sends statements without waiting for earlier answers.
 
-    Only :sa.func:`execute`, commit and rollback may be used inside. Other drivers are not affected.
+    Only :func:`execute`, commit and rollback may be used inside. Other drivers are not affected.
     """
     if connection.dialect.driver != "psycopg":
         yield
@@ -208,7 +208,7 @@ class CompiledStatement:
     """A statement that is compiled once per engine, since compiling costs more than executing.
 
     SQLAlchemy must not have to convert its parameters or its result. `replans` is that of
-    :sa.func:`~scrapy_simhash.db.pipeline.execute`.
+    :func:`execute`.
     """
 
     def __init__(self, statement: sa.Executable, *, replans: bool = False) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, cast
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.db.values import EXACT, PAGE, TEXT, storable
 from scrapy_simhash.features.hashes import minhash
-from scrapy_simhash.index.verdict import Claimant, Document, Duplicate, Row
+from scrapy_simhash.index.verdict import Claimant, Document, Row
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import Blocks
@@ -202,34 +202,6 @@ def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -
         )
     # The number of features is unknown: assume as many as a comparison by distance needs.
     return Sketch(fingerprint, FEW_FEATURES, None)
-
-
-@cache
-def _shared() -> list[str]:
-    """The columns that claims and duplicates have in common."""
-    from scrapy_simhash.db.schema import duplicates  # noqa: PLC0415 - a corpus has no database
-
-    return [name for name in Row._fields if name in duplicates.c]
-
-
-def duplicate_row(duplicate: Duplicate, claimant: Claimant, width: int) -> dict[str, Any]:
-    """The row of a near-duplicate, but for what depends on the present state of its claim."""
-    match, mine = duplicate.match, document_row(duplicate.document, claimant, width)
-    return {
-        **{name: getattr(mine, name) for name in _shared()},
-        "url": None if mine.url == mine.key else mine.url,
-        "created": mine.created if duplicate.since is None else duplicate.since,
-        "id": duplicate.id,
-        "claim": match.claim,
-        "distance": match.distance,
-        "similarity": match.similarity,
-        "estimated": match.estimated,
-        "action": duplicate.action,
-        "item_type": duplicate.item_type and storable(duplicate.item_type, 255),
-        "item": duplicate.item,
-        "item_bytes": len(duplicate.item or b""),
-        "site": share_of(mine.url),
-    }
 
 
 def _in_batch(

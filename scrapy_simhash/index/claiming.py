@@ -5,24 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection
 
+from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import LARGEST_ROW
 from scrapy_simhash.db.lock import ask_lock
 from scrapy_simhash.db.statements import Answer
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
 from scrapy_simhash.exceptions import IndexUnavailable
-from scrapy_simhash.index import writer_statements as sql
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
-    duplicate_row,
+    document_row,
     fingerprint_key,
     pack_keys,
     packed_text,
+    share_of,
     statement_size,
     with_aliases,
 )
@@ -33,10 +34,13 @@ from scrapy_simhash.index.journal import entries, forget, record
 from scrapy_simhash.index.lookup import Ahead, Lookup, Outdated, ask_rows, prefetch
 from scrapy_simhash.index.queries import Found
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import Change, Claim, Document, Duplicate, Row, Verdict
+from scrapy_simhash.index.verdict import Change, Claim, Claimant, Document, Duplicate, Row, Verdict
 from scrapy_simhash.index.visits import NO_VISITS, Decision
-from scrapy_simhash.index.writer import Writer, ask_to_confirm
+from scrapy_simhash.index.writer import Writer, ask_for_duplicates, ask_to_confirm
 from scrapy_simhash.text.packed import TooLarge
+
+# The columns that claims and duplicates have in common.
+_SHARED = [name for name in Row._fields if name in schema.duplicates.c]
 
 
 class _Asked(NamedTuple):
@@ -45,9 +49,7 @@ class _Asked(NamedTuple):
     confirmed: Answer | None
     hits: Answer | None
     ahead: Ahead
-    #: Which claims of the duplicates exist, and what earlier visits recorded of their identities.
-    present: Answer | None
-    earlier: Answer | None
+    duplicates: tuple[Answer, Answer] | None
 
 
 class Work:
@@ -87,15 +89,11 @@ class Work:
         #: Rows, each with its compressed text.
         self._duplicates = [
             (
-                duplicate_row(duplicate, claimant, lookup.width),
+                _duplicate_row(duplicate, claimant, lookup),
                 packed_text(duplicate.document) if keeps else None,
             )
             for duplicate in duplicates
         ]
-        for duplicate, (row, _) in zip(duplicates, self._duplicates, strict=True):
-            if duplicate.match.first_seen.timestamp() < lookup.namespace.created:
-                # The claim belonged to an earlier namespace: its number is not valid here.
-                row["claim"] = 0
         sizes = [statement_size(row["key"], row["url"], row["item"]) for row, _ in self._duplicates]
         if max(sizes, default=0) > most or sum(sizes) > LARGEST_ROW:
             raise TooLarge(f"duplicates of {sum(sizes):,} bytes; a row may have {most:,}")
@@ -152,8 +150,8 @@ class Work:
         if batch is not None and asked.hits is not None:
             made = lookup.made_before(connection, batch, self._now) if retried else {}
             verdicts = self._claim(connection, writer, batch, asked, made, retried=retried)
-        if asked.present is not None and asked.earlier is not None:
-            writer.record_duplicates(self._duplicates, asked.present, asked.earlier)
+        if asked.duplicates is not None:
+            writer.record_duplicates(self._duplicates, asked.duplicates)
         writer.usage.record()
         if retried:
             # The server may have been down to be restored from a backup.
@@ -232,15 +230,31 @@ class Work:
         confirmed = ask_to_confirm(connection, self._namespace, self._confirm)
         hits = None if self._batch is None else lookup.ask(connection, self._batch)
         ahead = Ahead(known, ask_rows(connection, lookup, known))
-        if not self._duplicates:
-            return _Asked(confirmed, hits, ahead, None, None)
-        claims, identities = (
-            {"here": self._namespace, "numbers": {row[name] for row, _ in self._duplicates}}
-            for name in ("claim", "identity")
-        )
-        present = sql.present.ask(connection, claims)
-        earlier = sql.known.ask(connection, identities)
-        return _Asked(confirmed, hits, ahead, present, earlier)
+        rows = [row for row, _ in self._duplicates]
+        recorded = ask_for_duplicates(connection, self._namespace, rows) if rows else None
+        return _Asked(confirmed, hits, ahead, recorded)
+
+
+def _duplicate_row(duplicate: Duplicate, claimant: Claimant, lookup: Lookup) -> dict[str, Any]:
+    """The row of a near-duplicate, but for what depends on the present state of its claim."""
+    match, mine = duplicate.match, document_row(duplicate.document, claimant, lookup.width)
+    # The number of a claim of an earlier namespace of this name is not valid here.
+    is_here = match.first_seen.timestamp() >= lookup.namespace.created
+    return {
+        **{name: getattr(mine, name) for name in _SHARED},
+        "url": None if mine.url == mine.key else mine.url,
+        "created": mine.created if duplicate.since is None else duplicate.since,
+        "id": duplicate.id,
+        "claim": match.claim if is_here else 0,
+        "distance": match.distance,
+        "similarity": match.similarity,
+        "estimated": match.estimated,
+        "action": duplicate.action,
+        "item_type": duplicate.item_type and storable(duplicate.item_type, 255),
+        "item": duplicate.item,
+        "item_bytes": len(duplicate.item or b""),
+        "site": share_of(mine.url),
+    }
 
 
 def _reason_to_skip(document: Document, largest_row: int) -> str | None:

@@ -156,6 +156,7 @@ def difference(
     changes = None if met.similarity == 1 else met.changes()
     stored = None if other.facts is None else Facts.unpack(other.facts)
     view = view_of(mine.url, other.url) if mine.url else None
+    are_alone = mine.visit != mine.epoch and other.visit != other.epoch
     if stored is not None and (
         name := conflict(
             facts,
@@ -165,7 +166,7 @@ def difference(
             numbers=changes is None,
             state=mine.identity == other.identity,
             # Items of one list, and answers to forms, share a URL and are different things.
-            view=view if mine.url != other.url and _are_alone(mine, other) else None,
+            view=view if mine.url != other.url and are_alone else None,
         )
     ):
         return name
@@ -191,11 +192,6 @@ def difference(
     ):
         return "(rest of the page)"
     return None
-
-
-def _are_alone(*rows: Row) -> bool:
-    """Whether the items are each alone on a page."""
-    return all(row.visit != row.epoch for row in rows)
 
 
 def _common(near: Sequence[Met]) -> frozenset[str]:

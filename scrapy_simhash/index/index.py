@@ -19,7 +19,7 @@ from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.exceptions import NamespaceGone
-from scrapy_simhash.index.batch import Batch, bare_sketch
+from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import Work
 from scrapy_simhash.index.comparing import foresee, nearest_claims
 from scrapy_simhash.index.lookup import Lookup, LookupCounts
@@ -245,7 +245,7 @@ class Index:
         document = self.document(content, key="")
         if document.sketch.fingerprint is None:
             return []
-        batch = self._batch(document, Claimant(0, 0))
+        batch = self.lookup.batch([document], Claimant(0, 0))
         return self.database.read(lambda one: nearest_claims(one, self.lookup, batch, limit))
 
     def foresee(self, document: Document) -> Verdict:
@@ -254,12 +254,8 @@ class Index:
         Takes no lock and claims nothing, so another writer may claim it meanwhile. Raises
         IndexUnavailable as :meth:`claim` does.
         """
-        batch = self._batch(document, self.run.claimant)
+        batch = self.lookup.batch([document], self.run.claimant)
         return self.database.read(lambda one: foresee(one, self.lookup, batch, self.run.visits))
-
-    def _batch(self, document: Document, claimant: Claimant) -> Batch:
-        """A batch of one document, to be looked up only."""
-        return self.lookup.batch([document], claimant._replace(now=self.database.now()))
 
     def execute(
         self,

@@ -26,15 +26,9 @@ def reset_namespace(database: Database, name: str) -> None:
         if number is None:
             return
         lock(connection, number)
-        for table in (
-            schema.keys,
-            schema.texts,
-            schema.duplicates,
-            schema.claims,
-            schema.usage,
-            schema.changes,
-        ):
-            connection.execute(delete(table).where(table.c.namespace == number))
+        for table in schema.metadata.sorted_tables:
+            if "namespace" in table.c:
+                connection.execute(delete(table).where(table.c.namespace == number))
         connection.execute(delete(schema.namespaces).where(schema.namespaces.c.id == number))
 
     database.transact(reset)

@@ -12,18 +12,16 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Table
+import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, lock
-from scrapy_simhash.db.statements import Answer, CompiledStatement
+from scrapy_simhash.db.statements import Answer, CompiledStatement, Insertion, is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED, EXACT
-from scrapy_simhash.index import writer_statements as sql
 from scrapy_simhash.index.batch import KeyRow, exact_key, share_of
 from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.verdict import Claim, Row
-from scrapy_simhash.index.writer_statements import AGAIN, CONTENT, TOUCHED
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -31,6 +29,98 @@ from scrapy_simhash.simhash.scheme import Sketch
 CHUNK = 1000
 
 _load_keys = cache(load_keys)
+
+# What changes if a claim stands for a later document.
+_TOUCHED = ("identity", "token", "visit", "epoch", "listing", "met")
+# What makes a duplicate the same as one of an earlier visit, and what is updated then.
+_CONTENT = ("identity", "claim", "digest", "text_digest", "facts")
+_AGAIN = ("run", "action", "orphaned", "repeats", "distance", "similarity", "estimated")
+
+
+def _rows_of(table: sa.Table, column: str = "id") -> tuple[sa.ColumnElement[bool], ...]:
+    """The condition on a table's namespace, and on a column by a list of numbers."""
+    return table.c.namespace == sa.bindparam("here"), is_in(table.c[column], "numbers")
+
+
+def _row(table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
+    return table.c.namespace == sa.bindparam("here"), table.c.id == sa.bindparam("number")
+
+
+def _new_values(names: Sequence[str]) -> dict[str, Any]:
+    return {name: sa.bindparam(f"new_{name}") for name in names}
+
+
+def _total(column: Any) -> Any:
+    return sa.select(sa.func.coalesce(sa.func.sum(sa.func.length(column)), 0))
+
+
+_claims, _keys = schema.claims, schema.keys
+_duplicates, _texts = schema.duplicates, schema.texts
+
+# Inserts rows into a table, given by the dialect and the table.
+_inserting = cache(Insertion)
+
+_present = CompiledStatement(sa.select(_claims.c.id, _claims.c.digest).where(*_rows_of(_claims)))
+_confirm = CompiledStatement(sa.update(_claims).where(*_rows_of(_claims)).values(state=CONFIRMED))
+_delete_claims = CompiledStatement(sa.delete(_claims).where(*_rows_of(_claims)))
+_touch = CompiledStatement(
+    sa.update(_claims)
+    .where(*_row(_claims))
+    .values(seen=sa.bindparam("now"), **_new_values(_TOUCHED))
+)
+_meet = CompiledStatement(
+    sa.update(_claims).where(*_rows_of(_claims)).values(met=sa.bindparam("new_met"))
+)
+_restore = CompiledStatement(
+    sa.update(_claims)
+    # Unless the item was met once more.
+    .where(*_row(_claims), _claims.c.token == sa.bindparam("of_token"))
+    .values(_new_values(_TOUCHED))
+)
+# A key row with one of these keys and one of these claims belongs to that claim. Adding 0 makes the
+# engine search by key, not by claim, which would read far more rows.
+_delete_keys = CompiledStatement(
+    sa.delete(_keys).where(
+        _keys.c.namespace == sa.bindparam("here"),
+        _keys.c.slot == sa.bindparam("at"),
+        is_in(_keys.c.key, "values"),
+        is_in(_keys.c.claim + sa.literal_column("0"), "numbers"),
+    )
+)
+
+_of_claims = _rows_of(_duplicates, "claim")
+_orphan = CompiledStatement(sa.update(_duplicates).where(*_of_claims).values(orphaned=True))
+_orphan_since = CompiledStatement(
+    sa.update(_duplicates)
+    .where(*_of_claims, _duplicates.c.run >= sa.bindparam("since"))
+    .values(orphaned=True)
+)
+_known = CompiledStatement(
+    sa.select(
+        *(_duplicates.c.id, _duplicates.c.run, _duplicates.c.item_bytes),
+        *(_duplicates.c[name] for name in _CONTENT),
+    ).where(*_rows_of(_duplicates, "identity"))
+)
+_record_again = CompiledStatement(
+    sa.update(_duplicates).where(*_row(_duplicates)).values(_new_values(_AGAIN))
+)
+_delete_duplicates = CompiledStatement(sa.delete(_duplicates).where(*_rows_of(_duplicates)))
+_size_of_items = CompiledStatement(_total(_duplicates.c.item).where(*_rows_of(_duplicates)))
+
+_own_texts = (*_rows_of(_texts, "claim"), _texts.c.duplicate == 0)
+_size_of_own_texts = CompiledStatement(_total(_texts.c.text).where(*_own_texts))
+_delete_own_texts = CompiledStatement(sa.delete(_texts).where(*_own_texts))
+_size_of_their_texts = CompiledStatement(
+    _total(_texts.c.text).where(
+        *_rows_of(_duplicates),
+        _texts.c.namespace == _duplicates.c.namespace,
+        _texts.c.claim == _duplicates.c.claim,
+        _texts.c.duplicate == _duplicates.c.id,
+    )
+)
+_delete_text = CompiledStatement(
+    sa.delete(_texts).where(*(column == sa.bindparam(column.name) for column in _texts.primary_key))
+)
 
 
 def stored_keys(plan: str, claim: Row) -> list[KeyRow]:
@@ -56,11 +146,13 @@ def _stored(row: Row) -> tuple[Any, ...]:
     return (*row[:_URL], None, *row[_URL + 1 :]) if row.url == row.key else row
 
 
-def ask_to_confirm(connection: Connection, namespace: int, claims: Sequence[Row]) -> Answer | None:
+def ask_to_confirm(
+    connection: sa.Connection, namespace: int, claims: Sequence[Row]
+) -> Answer | None:
     """Confirm claims; the answer is for :meth:`Writer.make_again`."""
     if not claims:
         return None
-    return sql.confirm.ask(connection, {"here": namespace, "numbers": {row.id for row in claims}})
+    return _confirm.ask(connection, {"here": namespace, "numbers": {row.id for row in claims}})
 
 
 def _new(row: Row | Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -74,6 +166,17 @@ def _digests(present: Answer) -> dict[int, bytes | None]:
     return {number: None if digest is None else bytes(digest) for number, digest in present.rows}
 
 
+def ask_for_duplicates(
+    connection: sa.Connection, namespace: int, duplicates: Iterable[Mapping[str, Any]]
+) -> tuple[Answer, Answer]:
+    """Ask which claims of duplicates exist, and what is recorded of their identities."""
+    claims, identities = (
+        {"here": namespace, "numbers": {row[name] for row in duplicates}}
+        for name in ("claim", "identity")
+    )
+    return _present.ask(connection, claims), _known.ask(connection, identities)
+
+
 class Writer:
     """Writes to one namespace in a transaction that holds its lock, and counts its usage.
 
@@ -82,7 +185,7 @@ class Writer:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: sa.Connection,
         namespace: int,
         held: LockedNamespace,
         budgets: tuple[float, float] = (np.inf, np.inf),
@@ -130,7 +233,7 @@ class Writer:
         if confirmed is None or confirmed.changed == len(numbers):
             return False
         # Some engines do not count a row that was confirmed before as changed.
-        present = _digests(self._ask(sql.present, numbers))
+        present = _digests(self._ask(_present, numbers))
         gone = {row.id: row for row in claims if row.id not in present}
         self.insert([row._replace(state=CONFIRMED) for row in gone.values()])
         return bool(gone)
@@ -139,13 +242,13 @@ class Writer:
         """Note that claims were seen again, and now belong to the document in their row."""
         here = {"here": self._namespace, "now": now}
         if claims:
-            rows = [{**here, "number": row.id, **_new(row, TOUCHED)} for row in claims]
-            sql.touch.ask(self._connection, rows)
+            rows = [{**here, "number": row.id, **_new(row, _TOUCHED)} for row in claims]
+            _touch.ask(self._connection, rows)
 
     def meet(self, claims: Collection[int], run: int) -> None:
         """Note that a run has met items, though it has not stored them."""
         if claims:
-            self._ask(sql.meet, claims, new_met=run)
+            self._ask(_meet, claims, new_met=run)
 
     def restore(self, claims: Sequence[Claim]) -> None:
         """Restore claims of unchanged items that were found again, but not stored.
@@ -156,9 +259,9 @@ class Writer:
             if claim.before is not None:
                 here = {"here": self._namespace, "number": claim.id, "of_token": claim.row.token}
                 # It was met, though it is not stored.
-                row = _new(claim.before._replace(met=claim.row.met), TOUCHED)
-                sql.restore.ask(self._connection, {**here, **row})
-                self._ask(sql.orphan_since, [claim.id], since=claim.row.epoch)
+                row = _new(claim.before._replace(met=claim.row.met), _TOUCHED)
+                _restore.ask(self._connection, {**here, **row})
+                self._ask(_orphan_since, [claim.id], since=claim.row.epoch)
 
     def delete(self, claims: Sequence[Row], *, orphaned: bool, texts: bool = True) -> None:
         """Delete claims, their keys and texts; mark their duplicates as orphaned if asked to."""
@@ -170,17 +273,17 @@ class Writer:
             for slot, key in stored_keys(self._plan, claim):
                 of_slots[slot].add(key)
         for slot, keys in of_slots.items():
-            self._ask(sql.delete_keys, ids, at=slot, values=keys)
-        self.usage.claims -= self._ask(sql.delete_claims, ids).changed
+            self._ask(_delete_keys, ids, at=slot, values=keys)
+        self.usage.claims -= self._ask(_delete_claims, ids).changed
         if texts:
             self.delete_texts(ids)
         if orphaned:
-            self._ask(sql.orphan, ids)
+            self._ask(_orphan, ids)
 
     def delete_texts(self, claims: Collection[int]) -> None:
         """Delete the own texts of claims."""
-        size = self._ask(sql.size_of_own_texts, claims)
-        self._ask(sql.delete_own_texts, claims)
+        size = self._ask(_size_of_own_texts, claims)
+        self._ask(_delete_own_texts, claims)
         self.usage.text_bytes -= int(size.rows[0][0])
 
     def delete_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
@@ -188,25 +291,24 @@ class Writer:
         if not duplicates:
             return
         numbers = [number for number, _ in duplicates]
-        self.usage.item_bytes -= int(self._ask(sql.size_of_items, numbers).rows[0][0])
-        self.usage.text_bytes -= int(self._ask(sql.size_of_their_texts, numbers).rows[0][0])
+        self.usage.item_bytes -= int(self._ask(_size_of_items, numbers).rows[0][0])
+        self.usage.text_bytes -= int(self._ask(_size_of_their_texts, numbers).rows[0][0])
         here = {"namespace": self._namespace}
         texts = [{**here, "claim": claim, "duplicate": number} for number, claim in duplicates]
-        sql.delete_text.ask(self._connection, texts)
-        self._ask(sql.delete_duplicates, numbers)
+        _delete_text.ask(self._connection, texts)
+        self._ask(_delete_duplicates, numbers)
 
     def record_duplicates(
         self,
         duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]],
-        present: Answer,
-        known: Answer,
+        answers: tuple[Answer, Answer],
     ) -> None:
         """Store duplicates, given by row and compressed text, with the items that were dropped.
 
-        One that an earlier visit recorded with the same content is moved to this run. `present` are
-        their claims that exist, `known` what was recorded of their identities, maybe by an earlier
-        attempt.
+        One that an earlier visit recorded with the same content is moved to this run. The answers
+        are those of :func:`ask_for_duplicates`; an earlier attempt may have stored some.
         """
+        present, known = answers
         digests = _digests(present)
         written = {number for number, *_ in known.rows}
         before = {tuple(row[3:]): row[:3] for row in known.rows}
@@ -220,18 +322,18 @@ class Writer:
                 "orphaned": given["claim"] not in digests,
                 "repeats": bool(given["digest"]) and digests.get(given["claim"]) == given["digest"],
             }
-            content = tuple(row[name] for name in CONTENT)
+            content = tuple(row[name] for name in _CONTENT)
             number, run, size = before.get(content, (0, row["run"], 0))
             # Its item may have been pushed out of the quarantine.
             if run != row["run"] and size >= row["item_bytes"]:
-                again.append({"here": self._namespace, "number": number, **_new(row, AGAIN)})
+                again.append({"here": self._namespace, "number": number, **_new(row, _AGAIN)})
                 continue
             rows.append(_in_order(row))
             self.usage.item_bytes += row["item_bytes"]
             if text is not None:
                 texts.append((row["claim"], row["id"], row["site"], text))
         if again:
-            sql.record_again.ask(self._connection, again)
+            _record_again.ask(self._connection, again)
         self._insert(schema.duplicates, rows)
         self._insert_texts(texts)
 
@@ -250,15 +352,15 @@ class Writer:
         here = {"here": self._namespace, "numbers": numbers, **more}
         return statement.ask(self._connection, here)
 
-    def _insert(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
-        sql.inserting(self._connection.dialect.name, table).rows(self._connection, rows)
+    def _insert(self, table: sa.Table, rows: Sequence[Sequence[Any]]) -> None:
+        _inserting(self._connection.dialect.name, table).rows(self._connection, rows)
 
 
 def in_parts(
     database: Database,
     namespace: int,
     numbers: Sequence[int],
-    work: Callable[[Sequence[int], Connection], None],
+    work: Callable[[Sequence[int], sa.Connection], None],
 ) -> None:
     """Work on numbers of rows in several transactions, so that other writers wait for none long."""
     for start in range(0, len(numbers), CHUNK):
@@ -266,7 +368,7 @@ def in_parts(
 
 
 @contextmanager
-def writing(connection: Connection, namespace: int) -> Iterator[Writer]:
+def writing(connection: sa.Connection, namespace: int) -> Iterator[Writer]:
     """Lock a namespace, and record the usage at the end; raises NamespaceGone."""
     writer = Writer(connection, namespace, lock(connection, namespace))
     yield writer
