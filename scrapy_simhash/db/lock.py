@@ -166,14 +166,10 @@ def record_usage(
     It shows other processes that a transaction got through, and keeps numbers unique. The sizes
     are negative if more was removed than added.
     """
+    more = dict(zip(_COUNTERS[1:], (size, text_bytes, item_bytes), strict=True))
     if _has_usage_rows(connection):
-        totals = {
-            "counter": held.last,
-            "size": held.size + size,
-            "text_bytes": held.text_bytes + text_bytes,
-            "item_bytes": held.item_bytes + item_bytes,
-        }
-        _insert_usage.ask(connection, {"namespace": namespace, **totals})
+        totals = {name: getattr(held, name) + added for name, added in more.items()}
+        _insert_usage.ask(connection, {"namespace": namespace, "counter": held.last, **totals})
         before = held.last - len(held.numbers) - 1
         start, stop = before // _SPAN * _SPAN, held.last // _SPAN * _SPAN
         if start < stop:
@@ -181,9 +177,8 @@ def record_usage(
         is_due = any(before < counter <= held.last for counter in _ANALYZED)
         if is_due and _is_small.ask(connection, {}).rows:
             _analyze.ask(connection, {})
-    elif size or text_bytes or item_bytes:
-        changes = {"size": size, "text_bytes": text_bytes, "item_bytes": item_bytes}
-        added = {f"more_{name}": change for name, change in changes.items()}
+    elif any(more.values()):
+        added = {f"more_{name}": one for name, one in more.items()}
         _add.ask(connection, {"here": namespace, **added})
 
 

@@ -135,6 +135,8 @@ class Lookup:
         self, documents: Sequence[Document], claimant: Claimant, *, keep_texts: bool = False
     ) -> Batch:
         """Prepare documents that have a fingerprint; see :func:`make_batch`."""
+        # Not later: what is looked up for this batch must stay until it is compared.
+        self.similarities.trim()
         return make_batch(
             documents,
             claimant._replace(namespace=self.namespace.id),
@@ -202,7 +204,6 @@ class Lookup:
         self, connection: Connection, batch: Batch, first: Hits, ahead: Ahead | None = None
     ) -> Found:
         """Every claim that a key of the batch leads to, with its distance; each pair once."""
-        self.similarities.trim()  # not before the texts of the last batch were compared
         asked, asker = batch.asked, batch.asker
         hits, exactly = first.keys, first.exactly
         slots = self.keys.slots
