@@ -10,15 +10,8 @@ from functools import partial
 from itertools import islice, repeat
 from typing import Any
 
+from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run, positive, seconds
-from scrapy_simhash.cli.output import (
-    VALUE,
-    format_similarity,
-    in_values,
-    marked_difference,
-    text_changes,
-    write_lines,
-)
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_window
@@ -68,7 +61,7 @@ def run(project: Project, options: Namespace) -> None:
                 texts = _differences(database, namespace, part) if options.texts else repeat("")
                 yield list(zip(part, texts, strict=False))
 
-        write_lines(options, parts(), partial(map, _line), partial(map, _fields))
+        output.write_lines(options, parts(), partial(map, _line), partial(map, _fields))
     shown = ", ".join(f"{counts[name]:,} {name}" for name in STATUSES if counts[name])
     when = f"in run {window.run}" if window.run else f"since {format_time(window.since)} UTC"
     print(f"{when}: {shown or 'nothing'}", file=sys.stderr)
@@ -93,8 +86,8 @@ def _differences(
     texts = read_texts(database, namespace, {place for one in changes for place in one.texts})
     for change in changes:
         old, new = map(texts.get, change.texts)
-        steps = text_changes(old, new) if old != new else None
-        yield marked_difference(old, steps).plain if old and steps else ""
+        steps = output.text_changes(old, new) if old != new else None
+        yield output.marked_difference(old, steps).plain if old and steps else ""
 
 
 def _fields(found: tuple[Change, str]) -> dict[str, Any]:
@@ -116,9 +109,9 @@ def _line(found: tuple[Change, str]) -> str:
     if change.origin:
         parts.append(f"from {shortened(change.origin, _ADDRESS)}")
     parts += (
-        f"{shortened(name, VALUE)}: {in_values(*values)}" if any(values) else name
+        f"{shortened(name, output.VALUE)}: {output.in_values(*values)}" if any(values) else name
         for name, values in change.fields.items()
     )
     if change.similarity not in {None, 1.0}:
-        parts.append(f"similarity {format_similarity(change.similarity, estimated=False)}")
+        parts.append(f"similarity {output.format_similarity(change.similarity, estimated=False)}")
     return "\n    ".join(filter(None, ["  ".join(parts), text]))

@@ -12,15 +12,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_json
-from scrapy_simhash.cli.output import (
-    format_distance,
-    format_similarity,
-    marked_difference,
-    open_console,
-    print_facts,
-    text_changes,
-)
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.feed.documents import PageReader
@@ -67,13 +60,13 @@ def run(project: Project, options: Namespace) -> None:
         ],
         **_compared(a, b, settings.rule, settings.scheme.bits),
     }
-    changes = None if a is None or b is None else text_changes(a.text, b.text)
+    changes = None if a is None or b is None else output.text_changes(a.text, b.text)
     if options.json:
         print_json({**figures, "difference": changes or []})
         return
     _print_figures(figures, settings.scheme.bits)
     if a is not None and changes is not None:
-        open_console().print(marked_difference(a.text, changes))
+        output.open_console().print(output.marked_difference(a.text, changes))
 
 
 def _pages(project: Project, names: Sequence[str]) -> Iterable[WarcPage]:
@@ -158,7 +151,7 @@ def _verdict(
 
 
 def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
-    console = open_console()
+    console = output.open_console()
     table = Table("", "A", "B")
     texts = figures["texts"]
     for name in ("source", "characters", "features", "fingerprint"):
@@ -174,15 +167,15 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
     similarity = page_sketch = None
     if figures["similarity"] is not None:
         least = "" if figures["threshold"] is None else f" (threshold {figures['threshold']:g})"
-        similarity = f"{format_similarity(figures['similarity'], estimated=False)}{least}"
+        similarity = f"{output.format_similarity(figures['similarity'], estimated=False)}{least}"
     if figures["page_sketch"] is not None:
         page_sketch = f"{figures['page_sketch']:.0%} of the text of the smaller page"
     rows = {
         "verdict": figures["verdict"],
         "scheme": figures["scheme"],
         "similarity": similarity,
-        "distance of fingerprints": format_distance(figures["distance"], bits),
+        "distance of fingerprints": output.format_distance(figures["distance"], bits),
         "largest distance compared": f"{figures['limit']} {plural(figures['limit'], 'bit')}",
         "on both whole pages": page_sketch,
     }
-    print_facts(rows)
+    output.print_facts(rows)

@@ -119,13 +119,8 @@ def run(project: Project, options: Namespace) -> int:
             stack.enter_context(redirect_stdout(sys.stderr))
         sketcher = _sketcher(project, options, [*reference, *sources])
         with _shown() as advance:
-            counts = dedupe_corpus(
-                sketcher,
-                targets,
-                workers=options.workers,
-                references=len(reference),
-                advance=advance,
-            )
+            given = {"workers": options.workers, "references": len(reference)}
+            counts = dedupe_corpus(sketcher, targets, **given, advance=advance)
         if targets.stream is not None:
             targets.stream.flush()
         problems = [_renamed(problem, spooled) for problem in counts.problems]
@@ -134,7 +129,14 @@ def run(project: Project, options: Namespace) -> int:
 
 
 def _files(given: str, spooled: Path | None) -> Sequence[Path]:
-    return [spooled] if given == "-" and spooled else find_files(given)
+    if given == "-" and spooled:
+        return [spooled]
+    found = find_files(given)
+    for path in found:
+        if not path.is_file():
+            problem = "is not a regular file" if path.exists() else "does not exist"
+            raise CommandError(f"{path} {problem}")
+    return found
 
 
 @contextmanager
@@ -194,16 +196,13 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
     # a page can't know it.
     secret = secret_of(settings.secret or identity_of(sources))
     plan = project.plan(secret, facts=options.facts)
+    limits = (settings.min_features, settings.max_text)
     reader: ItemReader | PageReader
     if isinstance(sources[-1], WarcFile):
-        reader = PageReader(
-            plan.scheme, plan.secret, settings.extractor, settings.min_features, settings.max_text
-        )
+        reader = PageReader(plan.scheme, plan.secret, settings.extractor, *limits)
     else:
         fields = _compared_fields(project, options)
-        reader = ItemReader(
-            plan.scheme, plan.secret, fields, settings.min_features, settings.max_text
-        )
+        reader = ItemReader(plan.scheme, plan.secret, fields, *limits)
     criteria = settings.prefer if options.prefer is None else options.prefer
     return Sketcher(sources, reader, plan, criteria, PlainItems.of(reader, plan))
 
@@ -243,31 +242,21 @@ def _shown() -> Iterator[Callable[[str, int], None]]:
 
 def _check_files(sources: Sequence[Source], reference: Sequence[Source], targets: Targets) -> None:
     """Refuse inputs that can't be read together, and outputs that can't be written."""
-    for source in (*reference, *sources):
-        if not source.path.is_file():
-            problem = "is not a regular file" if source.path.exists() else "does not exist"
-            raise CommandError(f"{source.path} {problem}")
+    first = sources[0]
     for source in sources:
-        if source.form != sources[0].form:
-            raise CommandError(f"{source.path} and {sources[0].path} have different formats")
-    _check_reference(sources, reference)
+        if source.form != first.form:
+            raise CommandError(f"{source.path} and {first.path} have different formats")
+    for source in reference:
+        if isinstance(source, WarcFile) is not isinstance(first, WarcFile):
+            raise CommandError(
+                f"{source.path} and {first.path}: WARC can only be compared with WARC"
+            )
+        if any(source.path.samefile(one.path) for one in sources):
+            raise CommandError(f"{source.path} is given as an input and with --against")
     paths = targets.paths()
     if len({path.resolve() for path in paths}) < len(paths):
         raise CommandError("-o, --dropped, --groups and --rejects must be different files")
     for path in filter(None, (targets.kept, targets.dropped, targets.groups)):
-        is_copy = path != targets.groups and sources[0].can_write(path)
+        is_copy = path != targets.groups and first.can_write(path)
         if not is_copy and not is_table(path):
             raise CommandError(f"{path}: the name must end in .jsonl, .csv or .parquet")
-    for path in paths:
-        if any(path.exists() and path.samefile(source.path) for source in (*reference, *sources)):
-            raise CommandError(f"{path} is an input file")
-
-
-def _check_reference(sources: Sequence[Source], reference: Sequence[Source]) -> None:
-    for source in reference:
-        if isinstance(source, WarcFile) is not isinstance(sources[0], WarcFile):
-            raise CommandError(
-                f"{source.path} and {sources[0].path}: WARC can only be compared with WARC"
-            )
-        if any(source.path.samefile(one.path) for one in sources):
-            raise CommandError(f"{source.path} is given as an input and with --against")

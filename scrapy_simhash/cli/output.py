@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -57,11 +50,6 @@ def progress_bar(*, is_shown: bool = True) -> Progress:
     """A progress bar on standard error, shown only on a terminal."""
     is_unseen = not (is_shown and sys.stderr.isatty())
     return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
         # Before rich 14.3 even a disabled bar prints an empty line at its end.
         console=Console(stderr=True, markup=False, emoji=False, highlight=False, quiet=is_unseen),
         transient=True,

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-from argparse import (
-    SUPPRESS,
-    Action,
-    ArgumentError,
-    ArgumentParser,
-    Namespace,
-    _SubParsersAction,
-)
 from collections.abc import Iterable
 from keyword import iskeyword
 from typing import Any
@@ -49,7 +42,7 @@ ALONE = ("dedupe", "compare", "explain")
 COMMANDS = {name: help_ for group in GROUPS.values() for name, help_ in group.items()}
 
 
-class _Commands(_SubParsersAction):  # type: ignore[type-arg]
+class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
     """Lists the commands in groups, and suggests one if the name is unknown."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -57,7 +50,7 @@ class _Commands(_SubParsersAction):  # type: ignore[type-arg]
         # argparse would list them all in its error.
         self.choices = None  # type: ignore[assignment]
 
-    def _get_subactions(self) -> list[Action]:
+    def _get_subactions(self) -> list[argparse.Action]:
         listed = {action.dest: action for action in super()._get_subactions()}
         groups = {
             title: [listed[name] for name in names if name in listed]
@@ -65,33 +58,31 @@ class _Commands(_SubParsersAction):  # type: ignore[type-arg]
         }
         return [_Group(title, actions) for title, actions in groups.items() if actions]
 
-    def __call__(
-        self, parser: ArgumentParser, namespace: Namespace, values: Any, *args: Any
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, *args: Any) -> None:
         given = values[0]
         if given in COMMANDS and given not in self._name_parser_map:
-            raise ArgumentError(None, f"{given!r} needs Scrapy: scrapy simhash {given}")
+            raise argparse.ArgumentError(None, f"{given!r} needs Scrapy: scrapy simhash {given}")
         if given not in COMMANDS:
             from difflib import get_close_matches  # noqa: PLC0415  (slow)
 
             close = get_close_matches(given, COMMANDS, 1)
             hint = f"did you mean {close[0]!r}?" if close else "scrapy simhash --help lists them"
-            raise ArgumentError(None, f"there is no command {given!r}; {hint}")
+            raise argparse.ArgumentError(None, f"there is no command {given!r}; {hint}")
         super().__call__(parser, namespace, values, *args)
 
 
-class _Group(Action):
+class _Group(argparse.Action):
     """A heading in the help, with the commands below it."""
 
-    def __init__(self, title: str, listed: list[Action]) -> None:
+    def __init__(self, title: str, listed: list[argparse.Action]) -> None:
         super().__init__([], title)
         self._listed = listed
 
-    def _get_subactions(self) -> list[Action]:
+    def _get_subactions(self) -> list[argparse.Action]:
         return self._listed
 
 
-def add_commands(parser: ArgumentParser, prog: str, names: Iterable[str]) -> None:
+def add_commands(parser: argparse.ArgumentParser, prog: str, names: Iterable[str]) -> None:
     """Add commands to the parser of a program."""
     commands = parser.add_subparsers(
         title="Commands",
@@ -105,7 +96,7 @@ def add_commands(parser: ArgumentParser, prog: str, names: Iterable[str]) -> Non
         commands.add_parser(name, help=COMMANDS[name], description=COMMANDS[name], module=name)
 
 
-class _CommandParser(ArgumentParser):
+class _CommandParser(argparse.ArgumentParser):
     """Takes its options from the module of the command, imported on first use."""
 
     def __init__(self, *, module: str, **options: Any) -> None:
@@ -115,7 +106,7 @@ class _CommandParser(ArgumentParser):
             "-s",
             "--set",
             action="append",
-            default=SUPPRESS,
+            default=argparse.SUPPRESS,
             metavar="NAME=VALUE",
             help="set or override a setting (may be repeated)",
         )

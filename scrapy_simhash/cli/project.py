@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.history.sql import NamespaceRow
-    from scrapy_simhash.index.index import Index
 
 
 class CommandError(Exception):
@@ -106,12 +105,6 @@ class Project:
             else:
                 yield database, namespaces.choose_namespace(database, self.name)
 
-    def drop_tables(self) -> None:
-        """Drop our tables, whatever version made them."""
-        from scrapy_simhash.db.transactions import drop_tables  # noqa: PLC0415
-
-        drop_tables(self.database_url, self.settings.engine_options)
-
     def plan(self, secret: bytes, facts: FactsMode | None = None) -> Plan:
         """How a corpus is compared, with the project's settings."""
         settings = self.settings
@@ -125,8 +118,3 @@ class Project:
                 facts=facts or settings.facts,
                 expected_size=settings.expected_size,
             )
-
-    def index(self, database: Database, namespace: str) -> Index:
-        """An index with the project's settings."""
-        with _user_errors():
-            return self.settings.open_index(database, namespace)

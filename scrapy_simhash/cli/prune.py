@@ -28,7 +28,7 @@ def run(project: Project, options: Namespace) -> None:
     if days is None:
         raise CommandError("--older-than DAYS or SIMHASH_EXPIRE is needed")
     with project.namespace() as (database, namespace), working("Deleting"):
-        index = project.index(database, namespace.name)
+        index = project.settings.open_index(database, namespace.name)
         before = database.now() - days * DAY
         count, drops = expire_claims(index, before), expire_duplicates(index, before)
         expire_changes(index, before)

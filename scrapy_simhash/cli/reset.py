@@ -10,6 +10,7 @@ from scrapy_simhash.cli.output import working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.passwords import shown_url
+from scrapy_simhash.db.transactions import drop_tables
 from scrapy_simhash.index.upkeep import reset_namespace
 from scrapy_simhash.visible import plural, shortened
 
@@ -30,7 +31,7 @@ def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     if options.all:
         _confirm(options, f"Delete everything in {shown_url(project.database_url)}?")
-        project.drop_tables()
+        drop_tables(project.database_url, project.settings.engine_options)
         name, size, done = None, None, "Everything was deleted"
     else:
         with project.namespace() as (database, namespace):

@@ -8,14 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scrapy_simhash.cli.arguments import (
-    add_database,
-    add_output,
-    add_prefer,
-    add_run,
-    positive,
-    seconds,
-)
+from scrapy_simhash.cli import arguments
 from scrapy_simhash.cli.drops import described
 from scrapy_simhash.cli.output import lines_to, progress_bar
 from scrapy_simhash.cli.printing import json_line
@@ -31,21 +24,21 @@ from scrapy_simhash.visible import plural
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
-    add_database(parser)
-    add_output(parser, "write to a new FILE, not to standard output")
+    arguments.add_database(parser)
+    arguments.add_output(parser, "write to a new FILE, not to standard output")
     parser.add_argument(
         "--since",
         metavar="TIME",
-        type=seconds,
+        type=arguments.seconds,
         help="only items dropped since TIME: 2030-01-31 or 2030-01-31T12:00",
     )
-    add_run(parser)
+    arguments.add_run(parser)
     parser.add_argument(
         "--orphans", action="store_true", help="only items whose original was not stored in the end"
     )
     parser.add_argument(
         "--id",
-        type=positive,
+        type=arguments.positive,
         action="append",
         metavar="N",
         help="only the item with this number in the report or in `show` (may be repeated)",
@@ -61,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="only the best item of each group, if it is better than the stored one, together "
         "with what it replaces and by which criterion",
     )
-    add_prefer(parser, "with --better, the quality that counts")
+    arguments.add_prefer(parser, "with --better, the quality that counts")
 
 
 def run(project: Project, options: Namespace) -> None:

@@ -12,16 +12,9 @@ from scrapy import Request
 from scrapy.utils.request import fingerprint as request_fingerprint
 from sqlalchemy import Row
 
+from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.drops import action_of, described, in_lines
-from scrapy_simhash.cli.output import (
-    format_distance,
-    marked_difference,
-    open_console,
-    print_facts,
-    text_changes,
-    working,
-)
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
@@ -48,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    with project.database() as database, working("Searching"):
+    with project.database() as database, output.working("Searching"):
         named = None if project.name is None else choose_namespace(database, project.name)
         namespaces = read_namespaces(database) if named is None else [named]
         pages = _pages(project, database, namespaces, options.url)
@@ -131,7 +124,7 @@ def _decisions(
     found = []
     for pair in pairs:
         new, old = map(texts.get, pair.places)
-        difference = {"text_of_original": old, "difference": text_changes(old, new)}
+        difference = {"text_of_original": old, "difference": output.text_changes(old, new)}
         found.append({**described(pair, namespace), **difference})
     return found
 
@@ -144,18 +137,18 @@ def _print_page(page: Mapping[str, Any]) -> None:
         rows["stored (UTC)"] = format_time(version["created"])
         rows["last seen (UTC)"] = format_time(version["seen"])
         if version["nearest"] is not None:
-            rows["nearest other"] = format_distance(version["nearest"], page["bits"])
+            rows["nearest other"] = output.format_distance(version["nearest"], page["bits"])
         if version["text"]:
             rows["text"] = shortened(version["text"])
         pending = "" if version["state"] == "confirmed" else _PENDING
-        print_facts(rows, f"Stored item {version['claim']}{pending}")
-    console = open_console()
+        output.print_facts(rows, f"Stored item {version['claim']}{pending}")
+    console = output.open_console()
     lines, others = page["lines"]
     for pair, line in zip(page["decisions"], lines, strict=True):
         number = f", number {pair['id']} for `restore --id`" if pair["id"] else ""
         action = action_of(pair["action"]).capitalize()
         print(f"{action} in run {pair['run']}, {pair['created']}{number}:\n{line}\n")
-        console.print(marked_difference(pair["text_of_original"], pair["difference"]))
+        console.print(output.marked_difference(pair["text_of_original"], pair["difference"]))
         console.print()
     if others:
         print(f"The newest {len(others)} of {page['duplicate_count']:,} near-duplicates of it:")
@@ -167,7 +160,7 @@ def _print_addresses(found: Sequence[tuple[str, str]]) -> None:
     table.add_column("address", overflow="fold")
     for namespace, url in found[:_ADDRESSES]:
         table.add_row(Text(shortened(namespace)), Text(shortened(url)))
-    console = open_console()
+    console = output.open_console()
     console.print(table)
     if len(found) > _ADDRESSES:
         console.print(f"These are the first {_ADDRESSES}; name more of the address.")

@@ -35,7 +35,7 @@ from scrapy_simhash.crawl.components import Addon, SimhashPipeline
 from scrapy_simhash.history.pairs import Pair, with_values
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import Subject, read_subject, sum_stats
-from scrapy_simhash.report.verdict import in_sentences, skipped_in_words
+from scrapy_simhash.report.verdict import findings, headline, remarks, skipped
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.visible import plural, visible
 
@@ -149,9 +149,10 @@ def _crawl(settings: ScrapySettings, options: Options) -> Crawler:
             "compare; try -s LOG_LEVEL=INFO to see why, or more --pages"
         )
     if not any(stats.get(kind) for kind in ("unique", "duplicates", "same")):
+        reasons = " or ".join(reason for _, reason in skipped(stats)) or "of errors"
         raise CommandError(
-            f"none of the items of the spider {name!r} could be compared ({_fetched(crawler)})"
-            f"{skipped_in_words(stats)}"
+            f"none of the items of the spider {name!r} could be compared ({_fetched(crawler)}), "
+            f"because {reasons}"
         )
     return crawler
 
@@ -232,10 +233,12 @@ def _fetched(crawler: Crawler) -> str:
 
 def _print_verdict(console: Console, crawler: Crawler, subject: Subject, scheme: Scheme) -> None:
     """Print the result, and the fields that kept items apart."""
-    first, *others = in_sentences(subject)
-    console.print(Text(f"{subject.runs[0].spider}: {_fetched(crawler)}, {first}", style="bold"))
-    for sentence in others:
-        console.print(Text(sentence))
+    spider = subject.runs[0].spider
+    console.print(Text(f"{spider}: {_fetched(crawler)}, {headline(subject)}", style="bold"))
+    for remark in remarks(subject):
+        console.print(Text(remark))
+    for one in findings(subject):
+        console.print(Text(f"{one.items:,} ({one.share}) {one.outcome}: {one.what}"))
     if not any(subject.stats.get(f"text/{size}") for size in ("8_to_31", "from_32")):
         console.print(
             Text(

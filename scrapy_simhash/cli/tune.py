@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,13 +74,15 @@ def tuned(
             f"namespace {namespace.name!r} has the scheme {namespace.scheme!r}, the project has "
             f"{scheme.id!r}: change SIMHASH_SCHEME"
         )
-    tried, present = levels(rule, scheme.bits)
+    rule = Rule(rule.limit, rule.similarity, rule.facts)
+    tried = levels(rule, scheme.bits)
+    present = tried.index(rule)
     rows = read_stored(database, namespace, run, limit=_LIMIT)
     is_own = np.array([run in {None, row.run} for row in rows], bool)
     with closing(SketchStore(Path(gettempdir()))) as store, progress_bar() as progress:
         task = progress.add_task("Sketching", total=len(rows))
         # The keys that find most are used for all levels.
-        plan = _plan(project.settings.scheme, database.secret, tried[0].rule)
+        plan = _plan(project.settings.scheme, database.secret, tried[0])
         for documents in read_documents(database, namespace, rows, scheme):
             store.append(make_part(documents, plan))
             progress.advance(task, len(documents))
@@ -89,7 +91,7 @@ def tuned(
         progress.update(task, description="Deciding", completed=0, total=len(tried))
         decisions = []
         for level in tried:
-            at_level = replace(plan, rule=level.rule)
+            at_level = replace(plan, rule=level)
             decisions.append(decide_corpus(sketches, at_level, reference=int((~is_own).sum())))
             progress.advance(task)
     counted = is_own & has_text
@@ -99,11 +101,12 @@ def tuned(
     # The steps next to the present level; in each, the pairs closest to it first.
     for number in (present, present - 1):
         if 0 <= number < len(tried) - 1:
-            least = tried[number + 1].least
+            stricter = tried[number + 1]
+            least = stricter.similarity or similarity_at(stricter.limit, scheme.bits)
             found = borderline(decisions[number], decisions[number + 1], least, counted)
             closest = found[:: 1 if number == present else -1][:_EXAMPLES]
             pairs = [(rows[one], rows[other], near) for one, other, near in closest]
-            names = {"dropped_at": tried[number].threshold, "kept_at": tried[number + 1].threshold}
+            names = {"dropped_at": threshold(tried[number]), "kept_at": threshold(stricter)}
             steps.append({**names, "pairs": _described(database, namespace, pairs)})
     return {
         "namespace": namespace.name,
@@ -114,7 +117,7 @@ def tuned(
         "levels": [
             _counts(level, one, counted) for level, one in zip(tried, decisions, strict=True)
         ],
-        "present": tried[present].threshold,
+        "present": threshold(rule),
         "borderline": steps,
     }
 
@@ -125,34 +128,23 @@ def _plan(scheme: Scheme, secret: bytes, rule: Rule) -> Plan:
     return Plan.make(scheme, secret, similarity=rule.similarity)
 
 
-def _counts(level: Level, decisions: Decisions, counted: NDArray[np.bool_]) -> dict[str, Any]:
+def _counts(rule: Rule, decisions: Decisions, counted: NDArray[np.bool_]) -> dict[str, Any]:
     kept = int((counted & decisions.kept).sum())
-    return {"threshold": level.threshold, "dropped": int(counted.sum()) - kept, "kept": kept}
+    return {"threshold": threshold(rule), "dropped": int(counted.sum()) - kept, "kept": kept}
 
 
-class Level(NamedTuple):
-    """A value of the setting to try, the rule with it, and the least similarity it allows."""
-
-    threshold: str
-    rule: Rule
-    least: float
+def threshold(rule: Rule) -> str:
+    """The value of the setting that gives a rule."""
+    return str(rule.limit) if rule.similarity is None else f"{rule.similarity:g}"
 
 
-def levels(rule: Rule, bits: int) -> tuple[list[Level], int]:
-    """The thresholds to try, the loosest first, and the position of the present one."""
-    rule = Rule(rule.limit, rule.similarity, rule.facts)
-    if rule.similarity is not None:
-        tried = sorted({*_SIMILARITIES, rule.similarity})
-        named = [
-            Level(f"{one:g}", replace(rule, limit=candidate_limit(one), similarity=one), one)
-            for one in tried
-        ]
-        return named, tried.index(rule.similarity)
-    around = range(min(rule.limit + 4, bits // 2), max(rule.limit - 4, 0) - 1, -1)
-    by_distance = [
-        Level(str(one), replace(rule, limit=one), similarity_at(one, bits)) for one in around
-    ]
-    return by_distance, around.index(rule.limit)
+def levels(rule: Rule, bits: int) -> list[Rule]:
+    """The rules to try, the loosest first; the present one is among them."""
+    if rule.similarity is None:
+        around = range(min(rule.limit + 4, bits // 2), max(rule.limit - 4, 0) - 1, -1)
+        return [replace(rule, limit=one) for one in around]
+    tried = sorted({*_SIMILARITIES, rule.similarity})
+    return [replace(rule, limit=candidate_limit(one), similarity=one) for one in tried]
 
 
 def borderline(
@@ -209,18 +201,15 @@ def print_tuned(console: Console, figures: Mapping[str, Any]) -> None:
     for step in steps:
         title = f"Dropped at {step['dropped_at']}, kept at {step['kept_at']}:"
         console.print(f"\n{title}", style="bold")
-        grid = Table.grid(padding=(0, 2), pad_edge=True)
-        grid.add_column(justify="right", no_wrap=True)
-        grid.add_column(overflow="fold")
         for pair in step["pairs"]:
-            grid.add_row(in_words(pair, figures["setting"]), Text(shortened(pair["url"])))
-            grid.add_row("match", Text(shortened(pair["match"])))
+            urls = (shortened(pair[side]) for side in ("url", "match"))
+            line = "  ".join([in_words(pair, figures["setting"]), *urls])
+            console.print(Text(line), soft_wrap=True)
             differs = marked_difference(pair["text_of_match"], pair["difference"])
             differs.truncate(_SHOWN, overflow="ellipsis")
-            grid.add_row("", differs)
-        console.print(grid)
+            console.print(differs, "")
     if steps:
-        console.print("\n[-only in the match-] {+only in the page+}", style="dim")
+        console.print("[-only in the match-] {+only in the page+}", style="dim")
 
 
 def in_words(pair: Mapping[str, Any], setting: str) -> str:

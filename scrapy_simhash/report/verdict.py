@@ -17,9 +17,6 @@ from scrapy_simhash.item.urls import same_site, split_url
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.visible import plural, shortened
 
-# A list of reasons names the most frequent ones up to this number.
-_NAMED = 5
-
 #: Actions on duplicates, in words.
 ACTIONS = {
     "drop": "dropped",
@@ -59,11 +56,6 @@ def in_words(differs: str) -> str:
 def field_label(differs: str) -> str:
     """The field that keeps two items apart, or what else does."""
     return _DIFFERS.get(differs) or shortened(differs, 80)
-
-
-def in_sentences(subject: Subject) -> list[str]:
-    """The number of checked items, of duplicates, and of items that were kept, with the reasons."""
-    return [headline(subject), *remarks(subject), *_reasons(subject)]
 
 
 def headline(subject: Subject) -> str:
@@ -114,21 +106,6 @@ def remarks(subject: Subject) -> Iterator[str]:
         yield f"Compared with earlier crawls: {listed}."
 
 
-def _reasons(subject: Subject) -> Iterator[str]:
-    """Why items were kept although they are similar, and not compared."""
-    if similar := sum(count for _, count in subject.reasons):
-        reasons = [(count, in_words(name)) for name, count in subject.reasons]
-        yield f"{similar:,} kept although the text is similar to another's{_because(reasons)}."
-    if count := sum(count for count, _ in skipped(subject.stats)):
-        which = "not compared" if subject.is_trial else "stored without comparison"
-        yield f"{count:,} {which}{skipped_in_words(subject.stats)}."
-
-
-def skipped_in_words(stats: Mapping[str, float]) -> str:
-    """Why items were not compared, as ", because the text is too short"."""
-    return _because(skipped(stats))
-
-
 def skipped(stats: Mapping[str, float]) -> list[tuple[int, str]]:
     """How many items were not compared, and why, the most frequent reason first."""
     prefix = "skipped/"
@@ -160,16 +137,6 @@ def _sites(subject: Subject) -> str:
     return f"{come} from {'the same site as' if here else 'another site than'} {their} original."
 
 
-def _because(counted: list[tuple[int, str]]) -> str:
-    """The reasons, after a comma if there is only one, else with their counts after a colon."""
-    if len(counted) == 1:
-        return f", because {counted[0][1]}"
-    listed = [f"{count:,} because {reason}" for count, reason in counted[:_NAMED]]
-    if others := sum(count for count, _ in counted[_NAMED:]):
-        listed.append(f"{others:,} for other reasons")
-    return f": {', '.join(listed)}"
-
-
 # Findings of each kind; the rest is in the table of decisions.
 _MOST = 8
 
@@ -192,7 +159,7 @@ class Finding(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Something to change or to do: a line to copy, its effect, and examples of two items."""
+    """Something to change: a line to copy, its effect, and examples of two items."""
 
     line: str
     effect: str
@@ -269,38 +236,18 @@ def _how(url: str, original: str) -> str:
 
 
 def steps(subject: Subject) -> Iterator[Step]:
-    """What to change, or to do, the most important first."""
-    name = shlex.quote(shortened(subject.namespace.name))
-    command = f"scrapy simhash {{}} --namespace {name} {{}}"
-    orphans = sum(row.orphans for row in subject.runs)
-    if orphans and not subject.is_trial:
-        they = "it" if orphans == 1 else "them"
-        yield Step(
-            command.format("restore", "--orphans -o orphans.jsonl"),
-            f"{orphans:,} {plural(orphans, 'item')} dropped for an original that was not stored in "
-            f"the end: this returns {they}.",
-            (),
-        )
+    """What to change, the most important first."""
     for advice in subject.advice:
         yield Step(advice.setting, f"{advice.effect}.", advice.examples)
-    parts = [one for one in subject.patterns if "?" in one.part]
+    # A place with a wildcard gets no rule.
+    parts = [one for one in subject.patterns if "?" in one.part and "*" not in one.part]
     if parts and not subject.is_trial:
         saved = sum(one.repeats for one in parts)
         listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
-        # A place with a wildcard gets no rule.
-        has_rules = not any("*" in one.part for one in parts)
-        by = "by rules for duplicate-url-discarder" if has_rules else "without such links"
+        name = shlex.quote(shortened(subject.namespace.name))
         yield Step(
-            command.format("patterns", "--rules rules.json" if has_rules else "").strip(),
+            f"scrapy simhash patterns --namespace {name} --rules rules.json",
             f"Up to {saved:,} {plural(saved, 'download')} that only repeated pages would be saved "
-            f"{by}: {listed}{' …' if len(parts) > 3 else ''}.",
-            (),
-        )
-    better = int(subject.stats.get("duplicates/better", 0))
-    if better and not subject.is_trial:
-        yield Step(
-            command.format("restore", "--better -o better.jsonl"),
-            f"{better:,} dropped {plural(better, 'item')} better than the stored one, by "
-            "`SIMHASH_PREFER`: this returns the best of each group.",
+            f"by rules for duplicate-url-discarder: {listed}{' …' if len(parts) > 3 else ''}.",
             (),
         )

@@ -153,7 +153,7 @@ def test_what_can_not_be_compared_is_refused(call, tmp_path):
         ((new, "--against", new, "-o", kept), "is given as an input and with --against"),
         ((new, "--against", archive, "-o", kept), "WARC can only be compared with WARC"),
         ((new, "--against", tmp_path / "none.jsonl", "-o", kept), "does not exist"),
-        ((new, "--against", old, "-o", old), "is an input file"),
+        ((new, "--against", old, "-o", old), "exists; remove it"),
         ((new, "--against", old, "-o", kept, "--fields", "body"), "no item has a field body"),
     ):
         code, _, err = call("dedupe", *given)

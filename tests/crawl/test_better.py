@@ -17,7 +17,7 @@ from site_pages import bare, paragraphs, story, title
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.report.subject import read_subject
-from scrapy_simhash.report.verdict import in_sentences
+from scrapy_simhash.report.verdict import remarks
 
 PREFER = "own-site=own.example,shortest-url"
 MIRROR, OWN = "http://mirror.example/2030/a-long-path", "http://own.example"
@@ -65,7 +65,7 @@ def better(call, settings, *options, **given):
 def verdict(settings) -> str:
     """The text of the report."""
     with closing(Database(settings["SIMHASH_DATABASE_URL"])) as database:
-        return " ".join(in_sentences(read_subject(database, "stories", None, 10, 0.9)))
+        return " ".join(remarks(read_subject(database, "stories", None, 10, 0.9)))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

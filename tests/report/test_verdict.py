@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from scrapy_simhash.history.pairs import SAME
-from scrapy_simhash.report.verdict import in_sentences
+from scrapy_simhash.report.verdict import findings, headline, remarks
 
 
 def subject(
@@ -112,8 +112,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
         ),
         (
             subject(
-                {"checked": 9, "skipped/too_short": 2, "skipped/no_text": 1, "failed_open": 3},
-                kept=[("price", 4), ("a", 1), ("b", 1), ("c", 1), ("d", 1), ("e", 1)],
+                {"checked": 9, "failed_open": 3},
                 orphans=1,
             ),
             [
@@ -123,18 +122,24 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                     "`scrapy simhash restore --orphans` returns it."
                 ),
                 "3 stored unchecked because the index did not answer.",
-                (
-                    "9 kept although the text is similar to another's: 4 because `price` differs, "
-                    "1 because `a` differs, 1 because `b` differs, 1 because `c` differs, "
-                    "1 because `d` differs, 1 for other reasons."
-                ),
-                (
-                    "3 stored without comparison: 2 because the text is too short, 1 because "
-                    "neither the item nor its page has text."
-                ),
             ],
         ),
     ],
 )
 def test_the_result_in_sentences(given, sentences):
-    assert in_sentences(given) == sentences
+    assert [headline(given), *remarks(given)] == sentences
+
+
+def test_what_was_kept_and_not_compared_is_found():
+    given = subject(
+        {"checked": 2000, "skipped/too_short": 20, "skipped/no_text": 1},
+        kept=[("price", 4), ("(numbers)", 2)],
+    )
+    given.run, given.kept, given.changes = 7, [], []
+    found = [(one.outcome, one.what, one.items, one.share) for one in findings(given)]
+    assert found == [
+        ("kept", "`price` differs", 4, "0.2%"),
+        ("kept", "the numbers in the text differ", 2, "0.1%"),
+        ("not compared", "the text is too short", 20, "1.0%"),
+        ("not compared", "neither the item nor its page has text", 1, "<0.1%"),
+    ]
