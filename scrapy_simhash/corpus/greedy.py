@@ -242,7 +242,10 @@ class Greedy:
     def _met(self, place: int, mine: Row, other: int, similarity: float | None) -> Met:
         def changes() -> Changes | None:
             new, old = (self._sketches.text(int(self._numbers[one])) for one in (place, other))
-            return None if new is None or old is None else changes_of(new, old)
+            if new is None or old is None:
+                return None
+            tells_state = self._sketches.rows["tells_state"][self._numbers[[place, other]]]
+            return changes_of(new, old, tells_state=bool(tells_state.any()))
 
         claim = self._row(other)
         return met_with(mine, claim, apart(mine, claim), lambda: (similarity, False), changes)

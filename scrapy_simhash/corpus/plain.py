@@ -27,17 +27,19 @@ from scrapy_simhash.item.facts import NUMBERS_OF_TEXT
 from scrapy_simhash.item.folding import NUMBERS
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.quality import Criterion, QualitySignals, ranks_of
+from scrapy_simhash.item.state import SIGNS
 from scrapy_simhash.keys.bands import Bands, core_bins
 from scrapy_simhash.simhash.shingles import SECOND, Shingles
 
 #: What the core returns of a document, and of a line that it leaves: numbers of record and line
 #: from 0, and its place in the chunk.
 ROW = np.dtype(
-    [("fingerprint", "V16"), ("digest", "V16"), ("identity", "i8"), ("record", "i4")]
-    + [(name, "i4") for name in ("hashes", "length", "characters", "facts", "url")]
+    [("fingerprint", "V16"), ("digest", "V16"), ("identity", "i8"), ("tells_state", "i8")]
+    + [(name, "i4") for name in ("record", "hashes", "length", "characters", "facts", "url")]
 )
 LEFT = np.dtype([(name, "i8") for name in ("record", "line", "start", "end")])
 
+_SIGNS = f" {' '.join(sorted(SIGNS))} ".encode()
 _IGNORED, _COMPARED, _ADDRESS = range(3)
 # Fields that the core looks up, and characters of a text that are read for all that matters here.
 _FIELDS, _LOOK = 64, 65_536
@@ -105,7 +107,7 @@ class PlainItems:
             chunk,
             list(self.fields.items()),
             (fold_table(), scheme.core_constants(), SECOND, core_bins(bands)),
-            (before, self.reader.secret, fact, *bounds),
+            (before, self.reader.secret, fact, *bounds, _SIGNS),
             number,
         )
         rows, keys, shingles, details, texts, left = made
@@ -127,7 +129,7 @@ class PlainItems:
         """The sketches of plain items and of the others, in their order."""
         kind = row_type(self.plan.width, len(criteria))
         mine = np.zeros(len(found.rows), kind)
-        for name in ("fingerprint", "digest", "identity", "hashes", "length", "facts", "url"):
+        for name in set(ROW.names or ()).intersection(kind.names or ()):
             mine[name] = found.rows[name]
         for name, sizes in (
             ("shingles", mine["hashes"]),

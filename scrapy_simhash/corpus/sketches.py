@@ -42,6 +42,7 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
     `text` that of its text in UTF-8, and `length` its bytes.
     `details` is the place, in bytes, of its facts, page sketch and address among those of all
     documents; `facts`, `page_sketch` and `url` are their lengths, -1 for None.
+    `tells_state` is False where no number of the text tells its state: `item.state.without_state`.
     """
     return np.dtype(
         [
@@ -61,6 +62,7 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
             ("url", np.int32),
             ("compared_by", np.int8),
             ("has_digest", np.bool_),
+            ("tells_state", np.bool_),
         ]
     )
 
@@ -84,6 +86,7 @@ class _Packed(NamedTuple):
     url: int
     compared_by: int
     has_digest: bool
+    tells_state: bool = True
 
 
 class Part(NamedTuple):

@@ -42,6 +42,16 @@ _READERS = {
     *("guest", "guests", "member", "members", "user", "users", "visitor", "visitors"),
 }
 
+#: Without one of these ASCII words beside it, and without other letters, no number tells a state.
+SIGNS = {
+    *(word for words in COUNTED | LABELS for word in words.split() if word.isascii()),
+    *("stock", "rated", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes"),
+    *("hr", "hrs", "hour", "hours", "day", "days", "sekunde", "sekunden", "minuten", "stunde"),
+    *("stunden", "tag", "tage", "tagen", "segundo", "segundos", "seconde", "secondes", "minuto"),
+    *("minutos", "hora", "horas", "heure", "heures", "dia", "dias", "jour", "jours"),
+    *_READERS,
+}
+
 
 @lru_cache(maxsize=8)  # a text is compared with several
 def without_state(text: str) -> str:

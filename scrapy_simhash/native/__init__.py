@@ -68,7 +68,7 @@ class Core(Protocol):
         block: bytes,
         fields: list[tuple[bytes, int]],
         hashing: tuple[Any, _How, int, tuple[Any, Any, Any, int]],
-        item: tuple[bytes, bytes, bytes, int, int],
+        item: tuple[bytes, bytes, bytes, int, int, bytes],
         first: int,
         /,
     ) -> list[bytes]:
@@ -78,7 +78,7 @@ class Core(Protocol):
         is ignored; `table`, `how`, `second` as for `majority`, and the last four arguments of
         `bands`; what stands before the text in the digest of an item, the key of hashes, name and
         kind of the fact of the numbers, packed, the fewest shingles and the most characters of a
-        text; the number of the first line.
+        text, the words of `item.state.SIGNS`; the number of the first line.
         """
 
     def knows(self, element: Any, /) -> bool:
@@ -165,7 +165,7 @@ def _made(core: Core) -> tuple[int, int]:
 def _document(core: Core) -> int:
     fields = [(b"t", 1), (b"url", 2)]
     hashing = (_LETTERS, _HOW, _SECOND, _BINS)
-    made = core.documents(_ITEM, fields, hashing, (b"t:", b"key", b"name+", 2, 99), 7)
+    made = core.documents(_ITEM, fields, hashing, (b"t:", b"key", b"name+", 2, 99, b" ab "), 7)
     rows, _, _, details, texts, _ = made
     return crc32(rows[:32] + details + texts)
 

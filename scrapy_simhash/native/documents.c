@@ -16,7 +16,7 @@
 /* As corpus.plain.ROW. */
 typedef struct {
     uint8_t fingerprint[16], digest[16];
-    int64_t identity;
+    int64_t identity, tells;
     int32_t record, hashes, length, characters, facts, url;
 } Row;
 
@@ -31,6 +31,7 @@ typedef struct {
     unsigned long long second;
     Bins bins;
     Py_ssize_t least, most;
+    const char *words;
     long long first;
     Field fields[64];
     Py_ssize_t field_count;
@@ -80,21 +81,28 @@ static int may_be_space(uint32_t c)
 }
 
 /* Whether a text is surely read as it is: no address, markup, JSON, data, and nothing at its ends
- * or, if it is short, in its numbers that is left out. */
+ * that is left out. */
 static int is_plain_text(At at, At end, const uint32_t *points, Py_ssize_t count)
 {
     if (may_be_space(points[0]) || may_be_space(points[count - 1]) || *at == '{' || *at == '[' ||
         !memcmp(at, "data:", 5) || memchr(at, '<', (size_t)(end - at)))
         return 0;
-    int is_one_word = 1, spaces = 0;
+    int is_one_word = 1;
     for (int place = 0; place < 64; place++) {
         is_one_word &= place >= 60 || (points[place] > ' ' && points[place] < 0x80);
         if (points[place] == '/' && points[place + 1] == '/')
             return 0;
     }
+    return !is_one_word;
+}
+
+/* Whether it is so short that the numbers that tell a state are left out. */
+static int is_short(const uint32_t *points, Py_ssize_t count)
+{
+    int spaces = 0;
     for (Py_ssize_t place = 0; count < SHORT && place < count; place++)
         spaces += points[place] == ' ';
-    return !is_one_word && !(spaces > FEW_SPACES && may_have_digits(at, end));
+    return spaces > FEW_SPACES;
 }
 
 /* Whether an address is plain ASCII, without spaces. */
@@ -223,14 +231,17 @@ static int sketch_line(const Given *given, Made *made, At at, At end)
         !is_plain_text(text, behind, made->room.points, count))
         return 0;
     made->numbers.used = 0;
-    int is_ascii = (size_t)count == item->text.used;
-    if ((result = numbers_of(text, behind, is_ascii, &made->numbers)) <= 0)
+    int is_ascii = (size_t)count == item->text.used, tells = 1;
+    if ((result = numbers_of(text, behind, is_ascii, &made->numbers, given->words, &tells)) <= 0)
         return result;
+    if (tells && is_short(made->room.points, count))
+        return 0;
     /* What can be normalised for its numbers here is in NFC. */
     Py_ssize_t hashes = make_shingles(&made->room, count, &given->table, 1, &given->with);
     if (hashes < given->least)
         return 0;
     int64_t numbers = hash_numbers(made, &given->secret);
+    row.tells = tells;
     row.hashes = (int32_t)hashes;
     row.length = (int32_t)item->text.used;
     row.characters = (int32_t)count;
@@ -314,11 +325,11 @@ PyObject *core_documents(PyObject *Py_UNUSED(module), PyObject *arguments)
     PyObject *fields, *found = NULL;
     unsigned long long base, pair;
 
-    if (!PyArg_ParseTuple(arguments, "y*O!(y*(KKn)K(y*y*y*n))(y*y*y*nn)L:documents", &given.block,
+    if (!PyArg_ParseTuple(arguments, "y*O!(y*(KKn)K(y*y*y*n))(y*y*y*nny)L:documents", &given.block,
                           &PyList_Type, &fields, &given.table, &base, &pair, &given.with.window,
                           &given.second, &given.bins.starts, &given.bins.orders,
                           &given.bins.factors, &given.bins.bands, &given.before, &given.secret,
-                          &given.fact, &given.least, &given.most, &given.first))
+                          &given.fact, &given.least, &given.most, &given.words, &given.first))
         return NULL;
     given.with.base = base, given.with.pair = pair;
     if (!read_fields(fields, &given)) {

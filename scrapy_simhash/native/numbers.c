@@ -295,7 +295,7 @@ static int may_say_when_made_anew(At start, At end)
     return 0;
 }
 
-int numbers_of(At start, At end, int normalised, Bytes *found)
+int numbers_of(At start, At end, int normalised, Bytes *found, const char *words, int *tells)
 {
     unsigned char *plain = NULL, *made = NULL;
     Py_ssize_t size = -2;
@@ -315,21 +315,11 @@ int numbers_of(At start, At end, int normalised, Bytes *found)
         result = 0;
     else
         result = find_numbers(found, start, start + size) ? -1 : 1;
+    if (words && result > 0)
+        *tells = made || may_tell_state(start, start + size, words);
     free(plain);
     free(made);
     return result;
-}
-
-int may_have_digits(At at, At end)
-{
-    for (; (at = next_of_interest(at, end, 1)) < end; at += size_of(at, end)) {
-        unsigned char first = *at, second = end - at > 1 ? at[1] : 0;
-        /* Letters, ideographs, kana, and the punctuation of all of these. */
-        if (!(first >= 0xC3 && first <= 0xD3) && !(first >= 0xE4 && first <= 0xE9) &&
-            !(first == 0xE2 && second == 0x80) && !(first == 0xE3 && (second & 0xFC) == 0x80))
-            return 1;
-    }
-    return 0;
 }
 
 PyObject *core_numbers(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -341,7 +331,7 @@ PyObject *core_numbers(PyObject *Py_UNUSED(module), PyObject *arguments)
 
     if (!PyArg_ParseTuple(arguments, "s*p:numbers", &text, &normalised))
         return NULL;
-    int result = numbers_of(text.buf, (At)text.buf + text.len, normalised, &found);
+    int result = numbers_of(text.buf, (At)text.buf + text.len, normalised, &found, NULL, NULL);
     PyBuffer_Release(&text);
     if (result < 0)
         PyErr_NoMemory();

@@ -13,10 +13,10 @@ typedef const unsigned char *At;
 unsigned char *plain_text(At at, At end, unsigned char *made);
 
 /* Append the numbers of a text: item.numbers._numbers. Returns 0 to leave it to Python, -1 without
- * memory. */
-int numbers_of(At start, At end, int normalised, Bytes *found);
+ * memory. With words, which stand beside numbers that tell a state: whether any may do so. */
+int numbers_of(At start, At end, int normalised, Bytes *found, const char *words, int *tells);
 
-/* Whether a text may have a digit, of any script, when it is normalised. */
-int may_have_digits(At at, At end);
+/* Whether numbers of a normalised text may tell its state, which has no time relative to now. */
+int may_tell_state(At start, At end, const char *words);
 
 #endif

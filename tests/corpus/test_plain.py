@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 from corpora import feed_of
@@ -21,6 +22,7 @@ from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.lines import Block, JsonLines
 from scrapy_simhash.feed.source import Chunk, FeedError
 from scrapy_simhash.item.quality import criteria_of
+from scrapy_simhash.item.state import SIGNS, without_state
 from scrapy_simhash.simhash.shingles import Shingles
 
 pytestmark = pytest.mark.skipif(native.core is None, reason="the core is not in use")
@@ -327,3 +329,42 @@ def test_any_number_of_threads_gives_what_python_gives_alone(tmp_path, monkeypat
         assert used.mostly_plain is (name != "a")
         written.add((targets.kept.read_bytes(), targets.groups.read_bytes()))
     assert len(written) == 1
+
+
+STATES = [*SIGNS, "Views:", "comentários", "réponses", "просмотров", "in stock", "Reaction score:"]
+STATES += [
+    "vor",
+    "hace",
+    "min ago",
+    "AGO",
+    "users online",
+    "out of 5",
+    "k",
+    "M views",
+    "万",
+    "次阅读",
+]
+STATES += ["分钟前", "浏览次数：", "评论(", "last edited", "Jan", "naïve", "中文", "’s", "e\u0301"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_where_no_number_tells_a_state_none_is_left_out(tmp_path, seed):
+    chance = random.Random(seed)
+    _, core = sketchers(tmp_path)
+    texts = []
+    for _ in range(400):
+        words = [*prose(chance.random(), 110).split(), *chance.choices(STATES, k=2)]
+        chance.shuffle(words)
+        for _ in range(4):
+            number = chance.choice(["7", "1,204", "2.5k", "３", "12:30", "2024"])
+            words.insert(chance.randrange(1, len(words)), number)
+        gaps = chance.choices(["", ":", " (", "\n", "|", " +", ", "], k=16) + [" "] * 199
+        chance.shuffle(gaps)
+        texts.append(
+            "x" + "".join(word + gap for word, gap in zip(words, gaps, strict=False)) + "x"
+        )
+    found = core.plain.sketch(lines_of(*({"text": text} for text in texts)), 0).rows
+    without = [texts[row["record"]] for row in found if not row["tells_state"]]
+    assert 50 < len(without) < len(found)
+    for text in without:
+        assert without_state(text) is text
