@@ -35,6 +35,7 @@ import sys
 import tarfile
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -46,6 +47,7 @@ import numpy as np
 import psutil
 
 from benchmarks.accuracy_parts.tables import table
+from benchmarks.peers import PEERS
 from benchmarks.text_dedup import clusters
 from scrapy_simhash import native
 from scrapy_simhash.corpus.greedy import decide_corpus
@@ -203,30 +205,11 @@ def items_of(source: Path):
             yield item["url"], item["text"]
 
 
-def by_rensa(source: Path, _folder: Path, _processes: int) -> Iterable[str]:
-    """A loop around rensa, in Rust."""
-    from rensa import RMinHash, RMinHashLSH
-
-    index, kept = RMinHashLSH(threshold=SIMILARITY, num_perm=128, num_bands=16), {}
+def in_a_loop(package: str, source: Path, _folder: Path, _processes: int) -> Iterable[str]:
+    """A loop around a package."""
+    matcher = PEERS[package](pairs_of, SIMILARITY)
     for number, (url, text) in enumerate(items_of(source)):
-        made = RMinHash(num_perm=128, seed=1)
-        made.update(pairs_of(text))
-        if all(made.jaccard(kept[near]) < SIMILARITY for near in index.query(made)):
-            index.insert(number, made)
-            kept[number] = made
-            yield url
-
-
-def by_datasketch(source: Path, _folder: Path, _processes: int) -> Iterable[str]:
-    """A loop around datasketch, in numpy."""
-    from datasketch import MinHash, MinHashLSH
-
-    index = MinHashLSH(threshold=SIMILARITY, num_perm=128)
-    for url, text in items_of(source):
-        made = MinHash(num_perm=128)
-        made.update_batch([pair.encode() for pair in pairs_of(text)])
-        if not index.query(made):
-            index.insert(url, made)
+        if matcher.meet(number, text) is None:
             yield url
 
 
@@ -312,8 +295,8 @@ WAYS = {
     "spark": by_spark,
     "datatrove": by_datatrove,
     "text-dedup": by_text_dedup,
-    "rensa": by_rensa,
-    "datasketch": by_datasketch,
+    "rensa": partial(in_a_loop, "rensa"),
+    "datasketch": partial(in_a_loop, "datasketch"),
 }
 
 COLUMNS = ("way", "processes", "s", "s computed", "documents/s", "MiB", "MiB of its own")

@@ -43,7 +43,7 @@ from scrapy_simhash.text.html import decode, parse_html
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from benchmarks.accuracy_parts.others import Matcher
+    from benchmarks.peers import Matcher
 
 SECONDS = 60  # that an extractor has for a page
 CLEANED = {

@@ -6,14 +6,15 @@ features are given pairs of tokens, as this package makes them, so that all lang
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
 from benchmarks.accuracy_parts.visits import Judged
+from benchmarks.peers import PEERS
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.shingles import shingle_names
 from scrapy_simhash.index.index import Index
@@ -25,15 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.accuracy_parts.visits import Visit
+    from benchmarks.peers import Matcher
 
-__all__ = ["Matcher", "TextJudge", "extractors", "installed", "matchers", "text_judges", "text_of"]
+__all__ = ["TextJudge", "extractors", "installed", "matchers", "text_judges", "text_of"]
 
-
-class Matcher(Protocol):
-    """Texts that are stored, and how one that is near is found."""
-
-    def meet(self, number: int, text: str) -> int | None:
-        """Return the number of a stored text that this one is near; store it if none is."""
+SIMILARITY = 0.8  # that other packages find
 
 
 class TextJudge(NamedTuple):
@@ -80,113 +77,11 @@ def _in_memory() -> tuple[Database, Run]:
     return database, Run.open(database)
 
 
-class _Simhash:
-    """simhash, with its own features, and the distance that the literature has.
-
-    Version 2.1.2 fails, with numpy 2, on a text that has a feature more than 255 times.
-    """
-
-    def __init__(self) -> None:
-        from simhash import Simhash, SimhashIndex
-
-        self._fingerprint = Simhash
-        self._index = SimhashIndex([], k=3)
-
-    def meet(self, number: int, text: str) -> int | None:
-        try:
-            fingerprint = self._fingerprint(text)
-        except OverflowError:
-            return None
-        near = self._index.get_near_dups(fingerprint)
-        if near:
-            return min(map(int, near))
-        self._index.add(str(number), fingerprint)
-        return None
-
-
-class _Datasketch:
-    """datasketch: MinHash of 128 permutations, LSH at a similarity of .8."""
-
-    def __init__(self) -> None:
-        from datasketch import MinHash, MinHashLSH
-
-        self._minhash = MinHash
-        self._index = MinHashLSH(num_perm=128, params=_bands())
-
-    def meet(self, number: int, text: str) -> int | None:
-        features = [name.encode("utf-8", "replace") for name in shingle_names(text)]
-        if not features:
-            return None
-        minhash = self._minhash(num_perm=128)
-        minhash.update_batch(features)
-        near = self._index.query(minhash)
-        if near:
-            return min(near)
-        self._index.insert(number, minhash)
-        return None
-
-
-@lru_cache(maxsize=1)
-def _bands() -> tuple[int, int]:
-    """How datasketch divides permutations; finding that out takes most of the time."""
-    from datasketch import MinHashLSH
-
-    index = MinHashLSH(threshold=0.8, num_perm=128)
-    return index.b, index.r
-
-
-class _Gaoya:
-    """gaoya: MinHash of 100 hashes in 20 bands, at a similarity of .8."""
-
-    def __init__(self) -> None:
-        from gaoya.minhash import MinHashStringIndex
-
-        self._index = MinHashStringIndex(
-            jaccard_threshold=0.8, num_bands=20, band_size=5, analyzer=_features
-        )
-
-    def meet(self, number: int, text: str) -> int | None:
-        near = self._index.query(text)
-        if near:
-            return min(near)
-        self._index.insert_document(number, text)
-        return None
-
-
-class _Rensa:
-    """rensa: MinHash of 128 permutations in 16 bands, at an estimated similarity of .8."""
-
-    def __init__(self) -> None:
-        from rensa import RMinHash, RMinHashLSH
-
-        self._minhash = RMinHash
-        self._index = RMinHashLSH(threshold=0.8, num_perm=128, num_bands=16)
-        self._kept: dict[int, Any] = {}
-
-    def meet(self, number: int, text: str) -> int | None:
-        minhash = self._minhash(num_perm=128, seed=1)
-        minhash.update(_features(text))
-        near = [one for one in self._index.query(minhash) if self._is_near(minhash, one)]
-        if near:
-            return min(near)
-        self._index.insert(number, minhash)
-        self._kept[number] = minhash
-        return None
-
-    def _is_near(self, minhash: Any, other: int) -> bool:
-        return bool(minhash.jaccard(self._kept[other]) >= 0.8)
-
-
-def _features(text: str) -> list[str]:
-    return list(shingle_names(text))
-
-
 def matchers() -> dict[str, Callable[[], Matcher]]:
     """The matchers that are installed, by their names and versions."""
-    known = {"simhash": _Simhash, "datasketch": _Datasketch, "gaoya": _Gaoya, "rensa": _Rensa}
     return {"this": _This} | {
-        f"{package} {installed(package)}": matcher
-        for package, matcher in known.items()
+        named(package): partial(peer, shingle_names, SIMILARITY)
+        for package, peer in PEERS.items()
         if installed(package)
     }
 

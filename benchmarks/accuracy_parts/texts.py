@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from benchmarks.accuracy_parts.others import Matcher
+    from benchmarks.peers import Matcher
 
 __all__ = ["EDITS", "Pair", "accepted", "edited", "read_pairs"]
 

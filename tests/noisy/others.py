@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 
-from benchmarks.accuracy_parts.others import Matcher, matchers, text_of
+from benchmarks.accuracy_parts.others import matchers, text_of
+from benchmarks.peers import Matcher
 from tests.noisy.run import SETS, Measured, Outcome, find_kinds, table
 from tests.noisy.site import Kind
 
