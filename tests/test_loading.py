@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import pytest
 from scrapy_simhash.classic.hashes import load_hash
 from scrapy_simhash.classic.words import load_tokenizer
 from scrapy_simhash.crawl.fields import Fields
-from scrapy_simhash.loading import is_import_path, load_object
+from scrapy_simhash.loading import import_large, is_import_path, load_object
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.text.page import load_extractor
 
@@ -70,3 +71,23 @@ def test_plain_name_is_no_import_path(name: str) -> None:
 def test_only_a_class_has_fields(kind: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="class"):
         Fields({kind: ["name"]})
+
+
+def test_a_large_module_is_imported_without_the_garbage_collector(tmp_path, monkeypatch):
+    for name in ("watched", "started"):
+        (tmp_path / f"{name}.py").write_text("import gc\nIS_WATCHED = gc.isenabled()\n")
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    frozen = gc.get_freeze_count()
+    assert not import_large("watched", is_start=False).IS_WATCHED
+    assert gc.isenabled()
+    assert gc.get_freeze_count() <= frozen
+    assert not import_large("started", is_start=True).IS_WATCHED
+    assert gc.get_freeze_count() > frozen
+    # Once only: what a second command leaves behind is collected.
+    gc.unfreeze()
+    import_large("started", is_start=True)
+    assert gc.get_freeze_count() == 0
+    with pytest.raises(ZeroDivisionError):
+        import_large("broken", is_start=True)
+    assert gc.isenabled()

@@ -11,9 +11,9 @@ from typing import Any
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run
 from scrapy_simhash.cli.output import VALUE, format_similarity, in_values, write_lines
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.db.values import EXACT, PAGE
+from scrapy_simhash.db.values import EXACT, PAGE, SAME
 from scrapy_simhash.history.namespaces import find_run
-from scrapy_simhash.history.pairs import KEPT, SAME, Pair, read_pairs, with_values
+from scrapy_simhash.history.pairs import KEPT, Pair, read_pairs, with_values
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.report.verdict import ACTIONS, in_words

@@ -21,19 +21,19 @@ TEXT_LENGTH = 16_383
 
 metadata = sa.MetaData()
 
-_MYSQL: dict[str, Any] = {
-    "mysql_engine": "InnoDB",
-    "mysql_charset": "utf8mb4",
+
+@sa.event.listens_for(metadata, "before_create")
+def _set_options(_metadata: sa.MetaData, connection: sa.Connection, **_options: object) -> None:
+    """Set what MariaDB has to know. As arguments of the tables, they would import its dialect."""
     # Names that differ only in case are different names.
-    "mysql_collate": "utf8mb4_bin",
-    "mariadb_engine": "InnoDB",
-    "mariadb_charset": "utf8mb4",
-    "mariadb_collate": "utf8mb4_bin",
-}
+    options = {"engine": "InnoDB", "charset": "utf8mb4", "collate": "utf8mb4_bin"}
+    if (dialect := connection.dialect.name) in {"mysql", "mariadb"}:
+        for table in metadata.tables.values():
+            table.dialect_kwargs.update({f"{dialect}_{name}": options[name] for name in options})
 
 
 def _table(name: str, *columns: sa.Column[Any] | sa.Index, **options: Any) -> sa.Table:
-    return sa.Table(f"simhash_{name}", metadata, *columns, **_MYSQL, **options)
+    return sa.Table(f"simhash_{name}", metadata, *columns, **options)
 
 
 def _key(name: str, kind: type[sa.Integer]) -> sa.Column[int]:

@@ -12,6 +12,9 @@ PENDING, CONFIRMED = 0, 1
 #: What a claim was compared by: its text, the whole item exactly, or the text of its page.
 TEXT, EXACT, PAGE = 0, 1, 2
 
+#: The action on a page that had not changed since its last visit; see `Duplicate`.
+SAME = "same"
+
 #: Bytes and characters of a secret.
 SECRET_BYTES, _MIN_CHARACTERS = 16, 16
 

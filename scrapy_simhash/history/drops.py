@@ -12,9 +12,9 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import CONFIRMED
+from scrapy_simhash.db.values import CONFIRMED, SAME
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.pairs import SAME, Pair, select_dropped
+from scrapy_simhash.history.pairs import Pair, select_dropped
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan, is_valid
 from scrapy_simhash.item.quality import Criterion, better_by, ranks_of

@@ -27,7 +27,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import storable
+from scrapy_simhash.db.values import SAME, storable
 from scrapy_simhash.features.hashes import similarity_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
@@ -37,8 +37,8 @@ from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
 
-#: The action on a page that had not changed since its last visit, and on a similar item.
-SAME, KEPT = "same", "kept"
+#: The action on an item that was kept although another one is similar.
+KEPT = "kept"
 
 #: The number of a claim, and that of a duplicate of it or 0.
 Place = tuple[int, int]

@@ -8,11 +8,12 @@ from itertools import islice
 from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import SAME
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.advice import LEAST, Advice, advise
 from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_window
 from scrapy_simhash.history.namespaces import RunRow, choose_namespace, read_runs
-from scrapy_simhash.history.pairs import SAME, Pair, count_claims, count_drops, read_newest
+from scrapy_simhash.history.pairs import Pair, count_claims, count_drops, read_newest
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.simhash.measure import similarity_at

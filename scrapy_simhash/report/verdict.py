@@ -6,16 +6,19 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
-from scrapy_simhash.history.advice import Example
-from scrapy_simhash.history.changes import Change
-from scrapy_simhash.history.pairs import SAME, Pair
+from scrapy_simhash.db.values import SAME
 from scrapy_simhash.item.facts import PAGE
 from scrapy_simhash.item.urls import same_site, split_url
-from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.visible import plural, shortened
+
+if TYPE_CHECKING:
+    from scrapy_simhash.history.advice import Example
+    from scrapy_simhash.history.changes import Change
+    from scrapy_simhash.history.pairs import Pair
+    from scrapy_simhash.report.subject import Subject
 
 #: Actions on duplicates, in words.
 ACTIONS = {

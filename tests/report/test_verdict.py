@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from scrapy_simhash.history.pairs import SAME
+from scrapy_simhash.db.values import SAME
 from scrapy_simhash.report.verdict import findings, headline, remarks
 
 
