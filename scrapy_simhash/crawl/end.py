@@ -193,7 +193,8 @@ class CrawlEnd:
 
     def _log_changes(self, removed: int) -> None:
         """What is new, changed, and so on; nothing for a first crawl."""
-        self.stats.count_removed(removed)
+        if removed:
+            self.stats.set({"changes/removed": removed})
         found = self.stats.below("changes/")
         counts = [(found[name], name) for name in _STATUSES if found.get(name)]
         if set(found) > {"new"} or (found and "new" not in found):

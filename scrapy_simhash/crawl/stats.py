@@ -84,7 +84,7 @@ class CrawlStats:
         yield
         self._spent[name] += time.perf_counter() - started
         # In microseconds: rounding a number takes longer than counting.
-        self._set({name: int(self._spent[name] * 1e6) / 1e6})
+        self.set({name: int(self._spent[name] * 1e6) / 1e6})
 
     def finish(self, figures: Figures, open_claims: int) -> None:
         """Set what is known at the end only."""
@@ -96,12 +96,7 @@ class CrawlStats:
             "index/seconds_max": round(figures.seconds_max, 3),
             "index/size": sum(figures.sizes.values()),
         }
-        self._set(values | {name: count for name, count in figures.counts.items() if count})
-
-    def count_removed(self, removed: int) -> None:
-        """Set how many things are gone, if any."""
-        if removed:
-            self._set({"changes/removed": removed})
+        self.set(values | {name: count for name, count in figures.counts.items() if count})
 
     def get(self, name: str) -> int:
         """The value of a counter so far."""
@@ -146,7 +141,8 @@ class CrawlStats:
         except Exception as error:  # noqa: BLE001 - stats collectors are users' code
             self._log_once(error)
 
-    def _set(self, values: Mapping[str, float]) -> None:
+    def set(self, values: Mapping[str, float]) -> None:
+        """Set several values."""
         try:
             for name, value in values.items():
                 self._collector.set_value(f"simhash/{name}", value)

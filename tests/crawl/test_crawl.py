@@ -94,7 +94,7 @@ class Unreliable:
 
     async def process_item(self, item):
         chance = random.Random(path_of(item["url"]))
-        await asyncio.sleep(chance.random() * 0.02)
+        await asyncio.sleep(chance.random() * 0.1)
         if (fate := chance.random()) < 0.3:
             raise DropItem("not wanted")
         if fate < 0.4:

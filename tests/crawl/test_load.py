@@ -137,7 +137,7 @@ async def test_what_waits_counts_for_scrapy_until_it_is_through(settings, monkey
     sizes = []
 
     async def claim(self, subject, document):
-        sizes.append(self._errors._crawler.engine.scraper.slot.active_size)
+        sizes.append(self.errors.crawler.engine.scraper.slot.active_size)
         return await really(self, subject, document)
 
     class Closes(Titles):
