@@ -51,8 +51,7 @@ class Deduplicator:
         self._crawler = crawler
         self._settings = settings
         self._stats = CrawlStats(crawler.stats)
-        closes = settings.on_error == "close"
-        self._errors = ErrorPolicy(crawler, self._stats, closes)
+        self._errors = ErrorPolicy(crawler, self._stats, settings.on_error == "close")
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._errors)
         self._groups = ItemField("SIMHASH_GROUP_FIELD", settings.group_field)
@@ -97,7 +96,7 @@ class Deduplicator:
         `may_store_after` tells whether an item pipeline after ours may store them.
         """
         self._feeds.is_stored_elsewhere = may_store_after
-        watch_closing(self._crawler, self._end.note_pipeline_error)
+        watch_closing(self._crawler, self._end.pipeline_errors.append)
 
     def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, recording which page each item came from."""

@@ -55,7 +55,8 @@ class CrawlEnd:
     stats: CrawlStats
     feeds: FeedCheck
     reason: str = "finished"
-    pipeline_error: Exception | None = None
+    # Of item pipelines that failed when they closed: what they held back may not be stored.
+    pipeline_errors: list[Exception] = field(default_factory=list)
     # The hashes of the identity keys of pages that the site says are gone.
     gone: set[int] = field(default_factory=set)
 
@@ -64,10 +65,6 @@ class CrawlEnd:
         fingerprinter = self.crawler.request_fingerprinter
         if response.status in _GONE and fingerprinter is not None:
             self.gone.add(identity_hash(fingerprinter.fingerprint(request).hex()))
-
-    def note_pipeline_error(self, error: Exception) -> None:
-        """An item pipeline failed when it closed: what it held back may not be stored."""
-        self.pipeline_error = error
 
     async def spider_closed(self, reason: str) -> None:
         """Handle the signal: stats are logged, and monitors run, before the engine stops."""
@@ -153,7 +150,7 @@ class CrawlEnd:
     async def engine_stopped(self) -> None:
         """Handle the signal: every item has its outcome, and the feeds are stored or not."""
         problem = await self.feeds.problem(self.settings.timeout)
-        if (error := self.pipeline_error) is not None:
+        for error in self.pipeline_errors:
             what = f"{type(error).__name__}: {error}"
             problem = f"An item pipeline failed in close_spider ({shortened(what, 2000)})"
         if problem:
