@@ -29,6 +29,9 @@ from scrapy_simhash.visible import format_time, shortened
 # Addresses that are listed if several contain what was given.
 _ADDRESSES = 30
 
+# What is known of a page, and lines of its decisions and of its duplicates.
+_Page = tuple[dict[str, Any], list[str], list[str]]
+
 _PENDING = " (pending: not known to be stored yet)"
 
 
@@ -54,20 +57,20 @@ def run(project: Project, options: Namespace) -> None:
         where = f"in {project.name!r}" if project.name else f"in {database}"
         raise NotFound(f"nothing is stored about {options.url} {where}")
     if options.json:
-        for page in pages:
-            print_json({name: value for name, value in page.items() if name != "lines"})
+        for known, *_ in pages:
+            print_json(known)
         if not pages:
             print_json({"addresses": [url for _, url in addresses[:_ADDRESSES]]})
         return
     for page in pages:
-        _print_page(page)
+        _print_page(*page)
     if not pages:
         _print_addresses(addresses)
 
 
 def _pages(
     project: Project, database: Database, namespaces: Sequence[NamespaceRow], url: str
-) -> list[dict[str, Any]]:
+) -> list[_Page]:
     """What each namespace has about a page."""
     identities = {identity_hash(url)}
     if url.startswith(("http://", "https://")):
@@ -81,18 +84,16 @@ def _pages(
                 [*with_values(database, namespace, pairs, project.settings.scheme)]
                 for pairs in both
             )
-            found.append(
-                {
-                    "url": url,
-                    "namespace": namespace.name,
-                    "bits": namespace.bits,
-                    "versions": _versions(database, namespace, page.claims),
-                    "decisions": _decisions(database, namespace, decisions),
-                    "duplicates": [described(pair, namespace) for pair in duplicates],
-                    "duplicate_count": page.duplicate_count,
-                    "lines": [[*in_lines(pairs)] for pairs in (decisions, duplicates)],
-                }
-            )
+            known = {
+                "url": url,
+                "namespace": namespace.name,
+                "bits": namespace.bits,
+                "versions": _versions(database, namespace, page.claims),
+                "decisions": _decisions(database, namespace, decisions),
+                "duplicates": [described(pair, namespace) for pair in duplicates],
+                "duplicate_count": page.duplicate_count,
+            }
+            found.append((known, [*in_lines(decisions)], [*in_lines(duplicates)]))
     return found
 
 
@@ -129,7 +130,7 @@ def _decisions(
     return found
 
 
-def _print_page(page: Mapping[str, Any]) -> None:
+def _print_page(page: Mapping[str, Any], lines: Sequence[str], others: Sequence[str]) -> None:
     for version in page["versions"]:
         rows = {"namespace": shortened(page["namespace"])}
         for name in ("url", "key", "group", "fingerprint", "features", "run"):
@@ -143,7 +144,6 @@ def _print_page(page: Mapping[str, Any]) -> None:
         pending = "" if version["state"] == "confirmed" else _PENDING
         output.print_facts(rows, f"Stored item {version['claim']}{pending}")
     console = output.open_console()
-    lines, others = page["lines"]
     for pair, line in zip(page["decisions"], lines, strict=True):
         number = f", number {pair['id']} for `restore --id`" if pair["id"] else ""
         action = action_of(pair["action"]).capitalize()

@@ -196,7 +196,7 @@ def print_tuned(console: Console, figures: Mapping[str, Any]) -> None:
         )
     console.print(table)
     if left_out := figures["left_out"]:
-        console.print(f"Not compared: {left_out:,} older stored items.")
+        console.print(f"Not compared: {left_out:,}, as they are older or their texts are gone.")
     steps = [step for step in figures["borderline"] if step["pairs"]]
     for step in steps:
         title = f"Dropped at {step['dropped_at']}, kept at {step['kept_at']}:"

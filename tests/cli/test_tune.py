@@ -164,4 +164,4 @@ def test_what_has_no_text_any_more_is_counted_and_left_out(call, tmp_path):
         index.confirm(*index.execute(claims=[Document(Sketch(5, 1, None), "2", exact=True)]))
     tuned = json.loads(call("tune", "--json", "--database", path)[1])
     assert (tuned["documents"], tuned["left_out"]) == (1, 1)
-    assert "Not compared: 1 " in call("tune", "--database", path)[1]
+    assert "Not compared: 1, as" in call("tune", "--database", path)[1]
