@@ -42,13 +42,11 @@ _READERS = {
     *("guest", "guests", "member", "members", "user", "users", "visitor", "visitors"),
 }
 
-#: Without one of these ASCII words beside it, and without other letters, no number tells a state.
+#: Only beside one of these words or a time since then a number tells a state, but for scripts other
+#: than Latin.
 SIGNS = {
-    *(word for words in COUNTED | LABELS for word in words.split() if word.isascii()),
-    *("stock", "rated", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes"),
-    *("hr", "hrs", "hour", "hours", "day", "days", "sekunde", "sekunden", "minuten", "stunde"),
-    *("stunden", "tag", "tage", "tagen", "segundo", "segundos", "seconde", "secondes", "minuto"),
-    *("minutos", "hora", "horas", "heure", "heures", "dia", "dias", "jour", "jours"),
+    *(word for words in COUNTED | LABELS for word in words.split()),
+    *("stock", "rated", "ago"),
     *_READERS,
 }
 

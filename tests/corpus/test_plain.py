@@ -333,8 +333,7 @@ def test_any_number_of_threads_gives_what_python_gives_alone(tmp_path, monkeypat
 
 STATES = [*SIGNS, "Views:", "comentários", "réponses", "просмотров", "in stock", "Reaction score:"]
 STATES += [
-    "vor",
-    "hace",
+    *("vor etwa", "hace", "há", "il y a environ", "minuten", "horas", "jours", "DÍAS", "meßages"),
     "min ago",
     "AGO",
     "users online",
