@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pairs import read_pairs
 
-from scrapy_simhash.features.hashes import mix64
+from scrapy_simhash.features.shingles import mix64
 from scrapy_simhash.keys.bands import Bands, bands_for
 from scrapy_simhash.simhash.measure import distance, limits
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme

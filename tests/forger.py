@@ -13,8 +13,14 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.features.hashes import BINS, minhash, mix64
-from scrapy_simhash.features.shingles import _constants, shingle_names, shingles
+from scrapy_simhash.features.shingles import (
+    BINS,
+    _constants,
+    minhash,
+    mix64,
+    shingle_names,
+    shingles,
+)
 from scrapy_simhash.keys.bands import Bands, _bins
 from scrapy_simhash.simhash.shingles import Shingles
 

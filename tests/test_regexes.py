@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(
 REPEATS = (MAX_REPEAT, MIN_REPEAT, POSSESSIVE_REPEAT)
 
 # Modules with a pattern of parts that are known only at run time: alternative fixed texts.
-OTHERS = {"scrapy_simhash.db.passwords", "scrapy_simhash.features.state"}
+OTHERS = {"scrapy_simhash.db.passwords", "scrapy_simhash.item.state"}
 
 # Characters of the texts that are compared.
 SHORT, LONG = 2500, 10_000

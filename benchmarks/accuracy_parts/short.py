@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scrapy_simhash.features.hashes import minhash, similarity_of
+from scrapy_simhash.features.shingles import minhash, similarity_of
 from scrapy_simhash.keys.bands import bands_for
 from scrapy_simhash.simhash.measure import candidate_limit, distance, similarity
 from scrapy_simhash.simhash.scheme import load_scheme

@@ -4,6 +4,6 @@ The rest of the package does not import it: `load_scheme("keywords")` finds it b
 """
 
 from scrapy_simhash.classic.scheme import fingerprint_features, within
-from scrapy_simhash.simhash.majority import bit_sums
+from scrapy_simhash.simhash.shingles import bit_sums
 
 __all__ = ["bit_sums", "fingerprint_features", "within"]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from scrapy_simhash.classic import words as of_words
 from scrapy_simhash.classic.hashes import HASHES, FeatureHash, load_hash, with_secret
 from scrapy_simhash.classic.weights import load_weights
-from scrapy_simhash.simhash.majority import bit_sums, check_tie, check_weights, signs
 from scrapy_simhash.simhash.measure import distance
 from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
+from scrapy_simhash.simhash.shingles import bit_sums, check_tie, check_weights, signs
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,7 +18,7 @@ from scrapy_simhash.classic.words import (
     read_lines,
 )
 from scrapy_simhash.loading import digest
-from scrapy_simhash.simhash.majority import check_weights
+from scrapy_simhash.simhash.shingles import check_weights
 from scrapy_simhash.visible import shortened
 
 WEIGHTS = ("levels", "tf", "tfidf", "textrank", "pos")

@@ -23,7 +23,7 @@ from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Claimant, Document
-from scrapy_simhash.item.urls import same_site
+from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.text.html import decode, parse_html

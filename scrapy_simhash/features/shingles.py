@@ -1,16 +1,18 @@
-"""Shingles: the distinct pairs of neighbouring tokens of a text, as 64-bit hashes."""
+"""Shingles: the distinct pairs of neighbouring tokens of a text, as 64-bit hashes.
+
+And sets of such hashes: distinct ones, MinHash sketches.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from scrapy_simhash import native
-from scrapy_simhash.features.hashes import distinct, mix64
 from scrapy_simhash.features.tokens import (
     cluster_tokens,
     compiled,
@@ -19,6 +21,41 @@ from scrapy_simhash.features.tokens import (
     named_tokens,
     token_starts,
 )
+
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+
+
+def mix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scatter 64-bit values over all 64 bits, one to one; 0 stays 0.
+
+    The finaliser of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+    Generators", OOPSLA 2014; constants: Stafford's mix 13).
+    """
+    mixed = values ^ (values >> np.uint64(30))
+    mixed *= _MIX_1
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= _MIX_2
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
+
+
+_Number = TypeVar("_Number", bound="np.number[Any]")
+
+
+def distinct(ordered: NDArray[_Number]) -> NDArray[_Number]:
+    """The distinct numbers of a sorted array, as `np.unique`, which imports `numpy.ma`: 50 ms."""
+    first = np.empty(ordered.size, np.bool_)
+    first[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
+def among(numbers: NDArray[Any], others: ArrayLike) -> NDArray[np.bool_]:
+    """Whether each number is among others, as `np.isin`, which imports `numpy.ma` too."""
+    ordered = np.sort(others)
+    left, right = (np.searchsorted(ordered, numbers, side) for side in ("left", "right"))
+    return left < right
 
 
 class _Constants(NamedTuple):
@@ -51,17 +88,14 @@ def shingles(text: str, secret: bytes = b"") -> NDArray[np.uint64]:
     Case, width and punctuation do not matter. Emoji and other pictures are tokens in a text that
     has nothing else. A text of fewer than two tokens has no pair.
 
-    Args:
-        text: Any text. Takes up to 50 bytes of memory a character.
-        secret: Up to 64 bytes that key the hashes, so that nobody else can choose words by their
-            hashes. Without it they are the same everywhere.
-
-    Returns:
-        Sorted distinct 64-bit hashes, evenly spread over the whole range; empty for fewer than two
-        tokens.
+    Up to 64 secret bytes key the hashes, so that nobody else can choose words by their hashes;
+    without them they are the same everywhere. They are sorted, and evenly spread over all 64 bits.
+    Takes up to 50 bytes of memory a character.
     """
-    if native.core is not None:
-        return _compiled(native.core, text, secret)
+    if (core := native.core) is not None:
+        how = core_constants(secret)
+        made = compiled(lambda text, is_nfc: core.shingles(text, fold_table(), is_nfc, how), text)
+        return np.frombuffer(made, np.uint64)
     hashes = _pair_hashes(fold(text), secret)
     hashes.sort()
     return distinct(hashes)
@@ -71,12 +105,6 @@ def core_constants(secret: bytes) -> tuple[int, int, int]:
     """How the core hashes tokens and pairs."""
     base, pair = _constants(secret)
     return base, int(pair), _WINDOW
-
-
-def _compiled(core: native.Core, text: str, secret: bytes) -> NDArray[np.uint64]:
-    how = core_constants(secret)
-    made = compiled(lambda text, is_nfc: core.shingles(text, fold_table(), is_nfc, how), text)
-    return np.frombuffer(made, np.uint64)
 
 
 def shingle_names(text: str, secret: bytes = b"") -> dict[str, int]:
@@ -111,8 +139,6 @@ def _pair_hashes(folded: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
 def _token_hashes(folded: NDArray[Any], starts: NDArray[np.intp], base: int) -> NDArray[np.uint64]:
     """One polynomial hash per token, in order."""
     characters = folded[1:]
-    if characters.size <= _WINDOW:
-        return _window_hashes(characters, starts, base)
     bounds = np.append(starts, characters.size)
     hashes = np.empty(starts.size, np.uint64)
     done = 0
@@ -130,8 +156,6 @@ def _token_hashes(folded: NDArray[Any], starts: NDArray[np.intp], base: int) -> 
 def _window_hashes(
     characters: NDArray[Any], starts: NDArray[np.intp], base: int
 ) -> NDArray[np.uint64]:
-    if not starts.size:
-        return np.empty(0, np.uint64)
     powers, inverses = _powers(base)
     terms = characters * powers[: characters.size]
     # Separators are 0 and add nothing, so each sum may run up to the next token. The inverse moves
@@ -158,3 +182,42 @@ def _powers(base: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         return np.multiply.accumulate(factors)
 
     return powers(base), powers(pow(base, -1, 1 << 64))
+
+
+BINS = 256
+_STARTS = np.arange(BINS, dtype=np.uint64) << np.uint64(56)
+# The values of a bin; 0 stands for an empty one.
+_VALUES = 255
+
+
+def minhash(shingles: NDArray[np.uint64]) -> bytes:
+    """Sketch a set of shingles: sorted distinct 64-bit hashes, evenly spread.
+
+    One-permutation hashing: the range of the hashes is cut into 256 bins, and eight bits of the
+    least hash in each bin are kept (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012; Li
+    and König, "b-Bit Minwise Hashing", WWW 2010).
+    """
+    if native.core is not None:
+        return native.core.minhash(np.ascontiguousarray(shingles, np.uint64))
+    first = shingles.searchsorted(_STARTS)
+    filled = first < np.append(first[1:], shingles.size)
+    sketch = np.zeros(BINS, np.uint8)
+    # The highest bits are the number of the bin; any others will do.
+    least = shingles[first[filled]]
+    sketch[filled] = (least >> np.uint64(16)) % np.uint64(_VALUES) + np.uint64(1)
+    return sketch.tobytes()
+
+
+def similarity_of(one: bytes, other: bytes) -> float:
+    """Estimate the Jaccard similarity of two sets from their sketches; 0 if both are empty.
+
+    The standard error is about .019 at .9 and .025 at .8, more for sets of fewer shingles than
+    there are bins.
+    """
+    a, b = np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8)
+    known = int(np.count_nonzero(a | b))
+    if not known:
+        return 0.0
+    equal = int(np.count_nonzero((a == b) & (a > 0)))
+    # Less the bins that are equal by chance.
+    return max(0.0, (equal / known * _VALUES - 1) / (_VALUES - 1))

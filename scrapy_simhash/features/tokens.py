@@ -23,11 +23,8 @@ from scrapy_simhash import native
 if TYPE_CHECKING:
     T = TypeVar("T")
 
-
 _LONGEST = 30
 _JOINER = "\u034f"  # the combining grapheme joiner, across which marks are not sorted
-
-
 # Longer texts are normalised up to so many characters that change, counted after the change. Some
 # take half a microsecond, each is normalised several times, and a page may have a million of them.
 _LONG, _MOST_CHANGED = 1 << 15, 100_000
@@ -36,6 +33,11 @@ _HIDDEN_MARKS = {
     mark: unicodedata.normalize("NFD", mark) for mark in ("\u0344", "\u0f73", "\u0f75", "\u0f81")
 }
 _HALFWIDTH_MARKS = {"\uff9e": "\u3099", "\uff9f": "\u309a"}
+
+
+def listed(words: str) -> set[str]:
+    """The words of a list that is written as a text."""
+    return set(words.split())
 
 
 def normal(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
@@ -79,8 +81,7 @@ def _changed_sizes(form: Literal["NFC", "NFKC"]) -> NDArray[np.uint8]:
 def stream_safe(text: str) -> str:
     """Put a joiner after each 30 combining marks in a row; to be called before normalising.
 
-    Returns:
-        The text itself where it has no longer row, as all texts that somebody can read.
+    No text that somebody can read has a longer row.
     """
     step = _LONGEST + 1
     # A longer row covers one of every 31 characters, so only those are checked.

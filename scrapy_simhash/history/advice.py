@@ -18,10 +18,10 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.pairs import NOTHING, read_contents
 from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.item.addresses import place
 from scrapy_simhash.item.facts import Facts, changed_facts, equal_titles
 from scrapy_simhash.item.folding import NOTE, NUMBER, SECTION, STATE, TEXT, TIME, fold
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.urls import place
 from scrapy_simhash.visible import plural, shortened
 
 #: Advice needs so many items, and this share of all that were stored.

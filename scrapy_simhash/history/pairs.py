@@ -28,7 +28,7 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import SAME, storable
-from scrapy_simhash.features.hashes import similarity_of
+from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan

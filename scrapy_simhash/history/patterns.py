@@ -13,11 +13,11 @@ from sqlalchemy import ColumnElement, Select, Table, func, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.features.hashes import distinct, mix64
+from scrapy_simhash.features.shingles import distinct, mix64
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.item.urls import Address
+from scrapy_simhash.item.addresses import Address
 
 #: The number of duplicate pages from which a part is shown.
 LEAST = 20
@@ -34,9 +34,9 @@ class Pattern(NamedTuple):
     pages are equal if the duplicates among them are duplicates of the others' items, and of nothing
     else. An item kept because a field differs is not equal.
 
-    The part is named as :class:`~scrapy_simhash.item.urls.Address` does. Counted are the addresses
-    with it, the addresses in groups of two or more, these groups, and those of them whose pages are
-    not equal. The example is cut to 2,000 characters.
+    The part is named as :class:`~scrapy_simhash.item.addresses.Address` does. Counted are the
+    addresses with it, the addresses in groups of two or more, these groups, and those of them whose
+    pages are not equal. The example is cut to 2,000 characters.
     """
 
     part: str

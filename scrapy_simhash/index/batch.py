@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.db.values import EXACT, PAGE, TEXT, storable
-from scrapy_simhash.features.hashes import minhash
+from scrapy_simhash.features.shingles import minhash
 from scrapy_simhash.index.verdict import Claimant, Document, Row
-from scrapy_simhash.item.urls import site
+from scrapy_simhash.item.addresses import site
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import Blocks
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming

@@ -20,8 +20,8 @@ from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Document, Match, Place, Row, Verdict, group_name
 from scrapy_simhash.index.visits import NO_VISITS, Visits
+from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.item.quality import QualitySignals, address_of
-from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
 from scrapy_simhash.text.page import containment
 

@@ -15,8 +15,8 @@ from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.index.rule import Met, Rule, are_equal
 from scrapy_simhash.index.verdict import Place, Row
 from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits, judge
+from scrapy_simhash.item.addresses import same_site, site, view_of
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts, conflict, equal_titles
-from scrapy_simhash.item.urls import same_site, site, view_of
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 from scrapy_simhash.text.page import containment
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from scrapy_simhash.db.statements import Answer
 from scrapy_simhash.exceptions import SchemeMismatch
-from scrapy_simhash.features.hashes import among
+from scrapy_simhash.features.shingles import among
 from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import (
     Batch,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import CompiledStatement, is_in, numbers_parameter
-from scrapy_simhash.features.hashes import distinct
+from scrapy_simhash.features.shingles import distinct
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.verdict import Place, Row
 from scrapy_simhash.keys.plan import HOT_KEY

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.features.hashes import similarity_of
+from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Scheme

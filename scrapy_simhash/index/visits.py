@@ -50,8 +50,8 @@ from typing import Literal, NamedTuple
 from scrapy_simhash.db.values import CONFIRMED, EXACT, PENDING
 from scrapy_simhash.index.rule import Met, Rule, are_equal
 from scrapy_simhash.index.verdict import Place, Row, Status
+from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts
-from scrapy_simhash.item.urls import same_site
 
 
 class Visits(NamedTuple):

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
+from scrapy_simhash.item.addresses import View
 from scrapy_simhash.item.folding import (
     AMOUNT,
     NOTE,
@@ -22,7 +23,6 @@ from scrapy_simhash.item.folding import (
 )
 from scrapy_simhash.item.names import TITLES, Mark, name_of
 from scrapy_simhash.item.numbers import numbers_in
-from scrapy_simhash.item.urls import View
 
 #: Fields that are stored of an item, including `(others)` and `(numbers)`.
 MAX_FIELDS = 64
@@ -89,22 +89,19 @@ class Facts:
         return cls(tuple(sorted(records)), names, shown)
 
     def with_numbers(self, text: str, secret: bytes = b"") -> Self:
-        """Add the numbers of the compared text, in place of those of another text.
-
-        A text without numbers has no such fact.
-        """
-        key = name_of(NUMBERS_OF_TEXT).key
-        records = [record for record in self.records if record[0] != key]
-        if value := numbers(text, secret):
-            records.append((key, NUMBERS, value))
-        names = {**self.names, key: NUMBERS_OF_TEXT}
-        return replace(self, records=tuple(sorted(records)), names=names)
+        """Add the numbers of the compared text, if it has any, in place of those of another."""
+        return self._with(NUMBERS_OF_TEXT, NUMBERS, numbers(text, secret))
 
     def with_rest(self, text: str, secret: bytes = b"") -> Self:
         """Add the item's own text: it makes no other item, but another version."""
-        value = _hash(text.casefold(), secret)
-        records = sorted((*self.records, (REST_KEY, TEXT, value)))
-        return replace(self, records=tuple(records), names={**self.names, REST_KEY: REST_OF_ITEM})
+        return self._with(REST_OF_ITEM, TEXT, _hash(text.casefold(), secret))
+
+    def _with(self, name: str, kind: int, value: int) -> Self:
+        key = name_of(name).key
+        records = [record for record in self.records if record[0] != key]
+        if value:
+            records.append((key, kind, value))
+        return replace(self, records=tuple(sorted(records)), names={**self.names, key: name})
 
     def joined(self, other: Facts) -> Self:
         """These facts and others, with other names."""

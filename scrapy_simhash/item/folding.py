@@ -6,11 +6,12 @@ import datetime as dt
 import html
 import math
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from itertools import islice
 from typing import Any, NamedTuple
 
-from scrapy_simhash.features.tokens import normal
+from scrapy_simhash.features.tokens import listed, normal
 from scrapy_simhash.item.addresses import is_address
 from scrapy_simhash.item.names import Mark, Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
@@ -25,20 +26,14 @@ _LOOK = 65_536
 _SHORT = 200
 
 _TAG = re.compile(r"</?([A-Za-z!][^\s<>/]*+)[^<>]*+>")
-_ELEMENTS = {
-    *re.findall(
-        r"\w+",
-        """
-    a abbr address article aside audio b big blockquote body br button canvas caption center
-    cite code col colgroup dd del details dfn dir div dl dt em embed fieldset figcaption
-    figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html i iframe
-    img input ins kbd label legend li link main map mark menu meta nav noscript object ol
-    optgroup option p param picture pre q ruby s samp script section select small source
-    span strike strong style sub summary sup svg table tbody td textarea tfoot th thead time
-    title tr tt u ul var video wbr
-        """,
-    )
-}
+_ELEMENTS = listed(
+    "a abbr address article aside audio b big blockquote body br button canvas caption center cite "
+    "code col colgroup dd del details dfn dir div dl dt em embed fieldset figcaption figure font "
+    "footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd "
+    "label legend li link main map mark menu meta nav noscript object ol optgroup option p param "
+    "picture pre q ruby s samp script section select small source span strike strong style sub "
+    "summary sup svg table tbody td textarea tfoot th thead time title tr tt u ul var video wbr"
+)
 # Tags of a value that are looked at.
 _TAGS = 256
 # Python refuses to read numbers of so many digits; no character needs more than seven.
@@ -118,15 +113,7 @@ def fold(name: Name, value: Any) -> Folded | None:
     """
     if "silent" in name.marks:
         return None
-    kind = type(value)
-    if kind is str:
-        folded = _text(name, value)
-    elif kind is list:
-        folded = _list(name, value)
-    elif kind is dict:
-        folded = _dict(name, value)
-    else:
-        folded = _scalar(name, value)
+    folded = _FOLDS.get(type(value), _scalar)(name, value)
     if folded is None or folded.kind >= AMOUNT:
         return folded
     if name.state and name.state.fullmatch(folded.text.removeprefix("t:").removeprefix("n:")):
@@ -154,13 +141,9 @@ def _scalar(name: Name, value: Any) -> Folded | None:
 def _text(name: Name, text: str) -> Folded | None:
     if is_address(name, text) or is_encoded(text):
         return None
-    if not is_markup(text):
-        folded = _fold(text[:_LOOK])
-    else:
-        folded = _fold(without_tags(text[:_LOOK]))
-        if len(folded) > _SHORT:
-            return None
-    if not folded:
+    is_tagged = is_markup(text)
+    folded = _fold(without_tags(text[:_LOOK]) if is_tagged else text[:_LOOK])
+    if not folded or (is_tagged and len(folded) > _SHORT):
         return None
     # Texts that are similar are in one language.
     if "language" in name.marks and _LANGUAGE.fullmatch(folded):
@@ -188,11 +171,9 @@ def _list(name: Name, values: list[Any]) -> Folded | None:
     if len(facts) < 2:
         return facts.pop() if facts else None
     kinds = {folded.kind for folded in facts}
-    kind = TEXT
+    kind = AMOUNT if min(kinds) >= NUMBER and max(kinds) >= AMOUNT else TEXT
     if len(kinds) == 1:
-        kind = kinds.pop()
-    elif min(kinds) >= NUMBER and max(kinds) >= AMOUNT:
-        kind = AMOUNT
+        (kind,) = kinds
     return Folded(kind, "l:" + "\x1f".join(sorted({folded.whole() for folded in facts})))
 
 
@@ -203,6 +184,9 @@ def _dict(name: Name, fields: dict[str, Any]) -> Folded | None:
         if (folded := fold(name_of(f"{name.text}.{key}"), value)) is not None
     ]
     return Folded(TEXT, "d:" + "\x1e".join(facts)) if facts else None
+
+
+_FOLDS: dict[type, Callable[[Name, Any], Folded | None]] = {str: _text, list: _list, dict: _dict}
 
 
 def _fold(text: str) -> str:

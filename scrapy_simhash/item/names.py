@@ -13,8 +13,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal
 
-from scrapy_simhash.features.state import listed, state_of, words_of
-from scrapy_simhash.features.tokens import normal
+from scrapy_simhash.features.tokens import listed, normal
+from scrapy_simhash.item.state import state_of, words_of
 
 #: What a name may tell. Its value is ...
 Mark = Literal[
@@ -62,11 +62,11 @@ _WORDS: dict[Mark, set[str]] = {
         "period quarter round schedule season start starts until valid version volume week year "
         "時間"
     ),
-    "code": {
-        *("asin", "barcode", "code", "codes", "doi", "ean", "gtin", "gtins", "isbn", "issn"),
-        *("model", "mpn", "names", "plu", "reference", "serial", "sku", "skus", "upc", "vin"),
-        *("编号", *_TITLES),
-    },
+    "code": _TITLES
+    | listed(
+        "asin barcode code codes doi ean gtin gtins isbn issn model mpn names plu reference serial "
+        "sku skus upc vin 编号"
+    ),
 }
 # By the end of a word, also one glued to another: saleprice, Endpreis.
 _ENDS: dict[Mark, tuple[str, ...]] = {
@@ -121,15 +121,15 @@ class Name:
 def name_of(text: str) -> Name:
     """Parse a name."""
     plain = normal(_shortened(text), "NFKC")
-    listed = words_of(plain)
+    words = words_of(plain)
     joined = re.sub(r"[_\-\s]", "", plain.casefold())
     parts = joined.split(".")
     last = parts[-1]
     marks: set[Mark] = {mark for mark, known in _LAST.items() if last in known}
-    marks |= {mark for mark, known in _WORDS.items() if not known.isdisjoint(listed)}
-    marks |= {mark for mark, ends in _ENDS.items() if any(word.endswith(ends) for word in listed)}
+    marks |= {mark for mark, known in _WORDS.items() if not known.isdisjoint(words)}
+    marks |= {mark for mark, ends in _ENDS.items() if any(word.endswith(ends) for word in words)}
     tests: dict[Mark, bool] = {
-        "address": not _ADDRESSES.isdisjoint(listed[-1:]),
+        "address": not _ADDRESSES.isdisjoint(words[-1:]),
         "canonical": joined in {"canonical", "canonicalurl"},
         "price": _PRICE_CJK.search(plain) is not None,
         "silent": not _SILENT.isdisjoint(parts)

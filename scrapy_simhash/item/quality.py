@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple, Self
 
-from scrapy_simhash.item.addresses import is_page
+from scrapy_simhash.item.addresses import is_page, site
 from scrapy_simhash.item.names import Mark, name_of
-from scrapy_simhash.item.urls import site
 
 _LAST = (1 << 62) - 1
 # Characters of a value that may be a moment, or an address.

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from scrapy_simhash.features.state import listed
-from scrapy_simhash.features.tokens import normal
+from scrapy_simhash.features.tokens import listed, normal
 
 _LENGTH = 64  # characters of a date, at most
 _MONTHS = {
@@ -127,10 +126,7 @@ def is_within(value: Any, start: float, stop: float) -> bool:
     of the last minutes. Without a time zone it counts as UTC and as local time. A date alone does
     not count: many things have it.
     """
-    kind = type(value)
-    if (kind is int or kind is float) and value < 1e9:
-        return False
-    if kind is str:
+    if type(value) is str:
         if not _may_be_moment(value):
             return False
         if not _MACHINE.match(value) and not _EPOCH.fullmatch(value):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash import native
-from scrapy_simhash.features.hashes import mix64
+from scrapy_simhash.features.shingles import mix64
 
 if TYPE_CHECKING:
     from scrapy_simhash.simhash.scheme import Sketch
@@ -41,9 +41,7 @@ class Bands:
     texts agree in a bin with the probability of their Jaccard similarity. Band j is made of the
     bins j, j + bands, j + 2 bands, ...: bins far apart.
 
-    Attributes:
-        bands: The number of keys of a document.
-        rows: The number of bins in a key, which must all agree.
+    Each of the bands is a key of a document; all of its bins, as many as rows, must agree.
     """
 
     bands: int = 8
@@ -80,14 +78,9 @@ class Bands:
         return 1 - (1 - similarity**self.rows) ** self.bands
 
     def keys(self, sketch: Sketch) -> NDArray[np.int32]:
-        """The keys to store, and to look up.
+        """The keys to store, and to look up, of shape (slots,).
 
-        Returns:
-            An array of shape (slots,).
-
-        Raises:
-            TypeError: the scheme has no shingles, or the sketch is a bare fingerprint.
-            ValueError: the text has no shingle.
+        Raises TypeError without shingles, as of a bare fingerprint, ValueError if there is none.
         """
         if sketch.shingles is None:
             raise TypeError(
@@ -119,9 +112,8 @@ def core_bins(keys: Bands) -> tuple[Any, Any, Any, int]:
 def _bins(count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64]]:
     """The constants of a number of bins, which must never change.
 
-    Returns:
-        The start of each bin; for each bin the order in which bins are tried for a value, itself
-        first; an odd factor for each bin.
+    The start of each bin; the order in which bins are tried for its value, itself first; an odd
+    factor.
     """
     starts = [-(-(number << 64) // count) for number in range(count)]
     # SplitMix64 from seed 0: the same on every machine.
@@ -133,11 +125,7 @@ def _bins(count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np
 
 
 def bands_for(similarity: float) -> Bands:
-    """The bands with a recall of .985 or more at a Jaccard similarity, and 1 for equal sets.
-
-    Raises:
-        ValueError: the similarity is not from 0.7 to 1.
-    """
+    """The bands with a recall of .985 or more at a Jaccard similarity, and 1 for equal sets."""
     if not 0.7 <= similarity <= 1:
         raise ValueError(f"a similarity is from 0.7 to 1 here: {similarity}")
     return next(Bands(*plan) for least, plan in _BANDS_FROM if similarity >= least)

@@ -47,9 +47,6 @@ class Blocks:
 
     Block 0 is the lowest bits of the fingerprint, and so on upwards. Bits above the last block are
     not used: two fingerprints are no farther apart on fewer bits.
-
-    Attributes:
-        widths: The number of bits of each block, 1 to 32.
     """
 
     widths: tuple[int, ...] = (22, 21, 21)
@@ -106,11 +103,8 @@ class Blocks:
     def flips(self, distance: int) -> list[NDArray[np.int32]]:
         """The masks whose exclusive or with a key gives the keys to look up within a distance.
 
-        Returns:
-            An array for each slot, with 0 first; empty for a slot that is not searched.
-
-        Raises:
-            ValueError: the distance is negative, or takes too many lookups.
+        An array for each slot, with 0 first; empty for a slot that is not searched. Raises
+        ValueError for a distance that is negative, or takes too many lookups.
         """
         lookups = self.lookups(distance)
         if lookups > _MOST_LOOKUPS:
@@ -161,20 +155,11 @@ def _flips(width: int, radius: int) -> NDArray[np.int32]:
 def blocks_for(
     bits: int, distance: int, expected_size: int = 1_000_000, engine: str = "sqlite"
 ) -> Blocks:
-    """The blocks of the lowest cost for a Hamming distance.
+    """The blocks of the lowest cost to miss nothing within a Hamming distance.
 
     Tries all numbers of blocks of even widths over the low bits or all of them: with more bits
     there are fewer candidates, with more blocks smaller radii. For a very large distance the choice
-    amounts to reading everything.
-
-    Args:
-        bits: the width of the fingerprints.
-        distance: the distance on all bits within which nothing may be missed.
-        expected_size: the number of documents.
-        engine: the name of SQLAlchemy's dialect.
-
-    Raises:
-        ValueError: a number is out of range.
+    amounts to reading everything. The engine is the name of SQLAlchemy's dialect.
     """
     if bits < 1 or distance < 0 or expected_size < 0:
         raise ValueError(
@@ -208,8 +193,7 @@ def load_keys(id: str) -> Bands | Blocks:  # noqa: A002
 def choose_limits(scheme: Scheme, similarity: float, distance: int | None) -> tuple[int, int]:
     """The distances within which blocks are searched, and up to which documents are duplicates.
 
-    Raises:
-        ValueError: the distance is out of range, or is missing for a scheme without similarities.
+    Raises ValueError for one out of range, or missing for a scheme without similarities.
     """
     distance = own_distance(scheme) if distance is None else distance
     if distance is None:
@@ -238,9 +222,8 @@ def choose_keys(
 ) -> Bands | Blocks:
     """The keys for a scheme and a similarity or distance.
 
-    Raises:
-        ValueError: `candidates` is not "auto", "bands" or "blocks", or is "bands" without shingles
-            or without a similarity.
+    Raises ValueError for candidates other than "auto", "bands" and "blocks", and for "bands"
+    without shingles or without a similarity.
     """
     if candidates not in {"auto", "bands", "blocks"}:
         raise ValueError(f"candidates {candidates!r}: allowed are 'auto', 'bands', 'blocks'")

@@ -52,7 +52,7 @@ class Core(Protocol):
         """The low and the high 64 bits of `Shingles.sketch(...).fingerprint`."""
 
     def minhash(self, shingles: Any, /) -> bytes:
-        """`features.hashes.minhash`."""
+        """`features.shingles.minhash`."""
 
     def bands(self, shingles: Any, starts: Any, orders: Any, factors: Any, bands: int, /) -> bytes:
         """`keys.bands.Bands.keys`, as 32-bit numbers; `keys.bands._bins` gives the arguments."""

@@ -1,5 +1,5 @@
 /* Fingerprints, sketches and keys of shingles, and what two sets have in common:
- * simhash/majority.py, features/hashes.py, keys/bands.py and simhash/measure.py.
+ * simhash/shingles.py, features/shingles.py, keys/bands.py and simhash/measure.py.
  */
 
 #include "sketches.h"

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.durable import replace_file
 from scrapy_simhash.history.patterns import LEAST
-from scrapy_simhash.item.urls import site, split_url
+from scrapy_simhash.item.addresses import site, split_url
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack
 from scrapy_simhash.report.subject import Subject

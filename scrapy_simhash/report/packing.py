@@ -20,7 +20,7 @@ from scrapy_simhash.history.pairs import (
     read_contents,
     true_similarity,
 )
-from scrapy_simhash.item.urls import site
+from scrapy_simhash.item.addresses import site
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.report.verdict import ACTIONS, changed_fields, field_label, how

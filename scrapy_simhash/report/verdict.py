@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
+from scrapy_simhash.item.addresses import same_site, split_url
 from scrapy_simhash.item.facts import PAGE
-from scrapy_simhash.item.urls import same_site, split_url
 from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:

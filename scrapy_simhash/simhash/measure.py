@@ -72,11 +72,11 @@ def common(
 
     The arrays are contiguous. It is -1 where the Jaccard similarity is less than `least`.
     """
-    if native.core is None:
-        counts = [int(np.intersect1d(mine, one, assume_unique=True).size) for one in others]
-        enough = [least * (mine.size + one.size) / (1 + least) - 1e-6 for one in others]
-        return [-1 if one < most else one for one, most in zip(counts, enough, strict=True)]
-    return native.core.common(mine, others, least)
+    if native.core is not None:
+        return native.core.common(mine, others, least)
+    counts = [int(np.intersect1d(mine, one, assume_unique=True).size) for one in others]
+    enough = [least * (mine.size + one.size) / (1 + least) - 1e-6 for one in others]
+    return [-1 if one < most else one for one, most in zip(counts, enough, strict=True)]
 
 
 def similarity(a: int, b: int, *, bits: int = BITS) -> float:
@@ -104,11 +104,7 @@ def similarity(a: int, b: int, *, bits: int = BITS) -> float:
 def similarity_at(distance: float, bits: int = BITS) -> float:
     """The Jaccard similarity at which a distance is expected; inverts `expected_distance`.
 
-    Returns:
-        From 1 down to 0 if half of the bits differ or more.
-
-    Raises:
-        ValueError: the distance is less than 0 or more than `bits`.
+    It is 0 if half of the bits differ or more. Raises ValueError for a distance that can't be.
     """
     if not 0 <= distance <= bits:
         raise ValueError(f"a distance of {bits}-bit fingerprints is from 0 to {bits}: {distance}")
@@ -121,10 +117,7 @@ def expected_distance(similarity: float, bits: int = BITS) -> float:
 
     A random hyperplane separates two vectors, so that a bit differs, with the probability of their
     angle divided by pi (Charikar 2002). Two sets of about the same size with Jaccard similarity J
-    have the cosine 2J / (1 + J).
-
-    Raises:
-        ValueError: the similarity is not from 0 to 1.
+    have the cosine 2J / (1 + J). Raises ValueError for a similarity that can't be.
     """
     if not 0 <= similarity <= 1:
         raise ValueError(f"a similarity is from 0 to 1: {similarity}")
@@ -148,12 +141,8 @@ def limits(similarity: float) -> tuple[int, int]:
     the low 64 bits, which only makes candidates, is just below half of it, because every bit more
     multiplies the candidates.
 
-    Returns:
-        The limits on the low 64 bits and on all 128: (10, 22) at .8, (8, 17) at .9, (6, 14) at .95,
-        (0, 0) at 1.
-
-    Raises:
-        ValueError: the similarity is not from 0.7 to 1.
+    Returned are the limits on the low 64 bits and on all 128: (10, 22) at .8, (8, 17) at .9, (6,
+    14) at .95, (0, 0) at 1. Raises ValueError for a similarity that is not from 0.7 to 1.
     """
     if not 0.7 <= similarity <= 1:
         raise ValueError(f"a similarity is from 0.7 to 1 here: {similarity}")

@@ -13,27 +13,26 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_simhash import native
+from scrapy_simhash.features.tokens import listed
+
+logger = logging.getLogger(__name__)
 
 # The effects of tags on the text around them. The block-level ones come last, those from LEAF on
 # hold a piece of an article, never the whole.
 INLINE, SPACE, LINK, SKIP, BLOCK, BESIDE, LEAF, PARAGRAPH, HEADING = range(9)
 
-_INVISIBLE = {
-    *("applet", "audio", "canvas", "datalist", "embed", "head", "iframe", "input", "map", "math"),
-    *("meter", "noscript", "object", "progress", "script", "select", "style", "svg", "template"),
-    *("textarea", "video"),
-}
-_INLINES = {
-    *("abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em"),
-    *("font", "i", "img", "ins", "kbd", "label", "mark", "nobr", "picture", "q", "rb", "rp", "rt"),
-    *("ruby", "s", "samp", "small", "source", "span", "strike", "strong", "sub", "sup", "time"),
-    *("tt", "u", "var", "wbr"),
-}
+_INVISIBLE = listed(
+    "applet audio canvas datalist embed head iframe input map math meter noscript object progress "
+    "script select style svg template textarea video"
+)
+_INLINES = listed(
+    "abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr "
+    "picture q rb rp rt ruby s samp small source span strike strong sub sup time tt u var wbr"
+)
 # Tags that are not listed are block-level as well; listed ones are found faster.
-_BLOCKS = {
-    *("article", "blockquote", "body", "center", "div", "dl", "fieldset", "header", "html"),
-    *("main", "ol", "section", "table", "tbody", "tr", "ul"),
-}
+_BLOCKS = listed(
+    "article blockquote body center div dl fieldset header html main ol section table tbody tr ul"
+)
 _LEAVES = {"address", "caption", "figure", "li", "pre", "summary"}
 # Beside an article: a contact form, the caption of a picture.
 _BESIDE = {"figcaption", "form"}
@@ -82,21 +81,19 @@ _WIDE = re.compile(
 # What an element is marked as.
 UNMARKED, MARKED, FOOTER, COMMENTS = range(4)
 # Words in a class or id that mark boilerplate, if common on the web.
-_CHROME = {
-    *("about", "ad", "ads", "advert", "advertisement", "advertisements", "adverts", "banner"),
-    *("bio", "blogroll", "breadcrumb", "breadcrumbs", "consent", "cookie", "cookies", "credit"),
-    *("disclaimer", "gallery", "gdpr", "login", "masthead", "menu", "modal", "nav", "navbar"),
-    *("navigation", "newsletter", "outbrain", "pager", "pagination", "popup", "postmeta"),
-    *("privacy", "promo", "recommend", "recommendation", "recommendations", "recommended"),
-    *("related", "share", "sharing", "sidebar", "signup", "slideshow", "social", "sponsor"),
-    *("sponsored", "sponsors", "subscribe", "subscription", "taboola", "tags", "toolbar"),
-    *("tooltip", "trackback", "trackbacks", "trending", "widget"),
-}
+_CHROME = listed(
+    "about ad ads advert advertisement advertisements adverts banner bio blogroll breadcrumb "
+    "breadcrumbs consent cookie cookies credit disclaimer gallery gdpr login masthead menu modal "
+    "nav navbar navigation newsletter outbrain pager pagination popup postmeta privacy promo "
+    "recommend recommendation recommendations recommended related share sharing sidebar signup "
+    "slideshow social sponsor sponsored sponsors subscribe subscription taboola tags toolbar "
+    "tooltip trackback trackbacks trending widget"
+)
 _FOOTERS = {"copyright", "footer"}
-_COMMENTS = {
-    *("comment", "commentarea", "commentblock", "commentbody", "commentbox", "commentlist"),
-    *("commentpost", "comments", "commenttext", "commentthread", "readercomments", "usercomments"),
-}
+_COMMENTS = listed(
+    "comment commentarea commentblock commentbody commentbox commentlist commentpost comments "
+    "commenttext commentthread readercomments usercomments"
+)
 # Blogger's name of the posts; it has other widgets.
 _POSTS = "widget Blog"
 # WordPress adds the names of categories and tags, as one word, to the class of an article.
@@ -235,8 +232,6 @@ def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: i
     parts.clear()
     linked.clear()
 
-
-logger = logging.getLogger(__name__)
 
 # The core reads the structures of libxml2. These versions lay them out alike and were tested.
 _TESTED = ((2, 13), (2, 14))

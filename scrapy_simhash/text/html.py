@@ -8,7 +8,6 @@ largest had 1.9 MB and 58,673 tags, and none 40 attributes in one tag.
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
@@ -39,7 +38,7 @@ _NEXT_TAG = re.compile(
 ).match
 # What looks like tags inside tags is read again, up to so many times the text.
 _READ = 3
-_END_OF_SCRIPT = partial(re.compile("</script", re.ASCII | re.IGNORECASE).search)
+_END_OF_SCRIPT = re.compile("</script", re.ASCII | re.IGNORECASE)
 _TITLE = re.compile(r"<title\b[^>]*+>[^<]*+", re.IGNORECASE)
 _END_OF_TITLE = re.compile(r"</title[\s/>]", re.IGNORECASE)
 _HEAD = 1 << 16  # characters in which a title is looked for
@@ -118,7 +117,7 @@ def _has_long_tag(text: str) -> bool:
                 return True
             # The parser takes it for text, inside a script up to the end of the script.
             in_script = any((element.text or "").endswith(f"<{_PROBE}>") for element in parsed)
-            if in_script and (end := _END_OF_SCRIPT(text, start)):
+            if in_script and (end := _END_OF_SCRIPT.search(text, start)):
                 place = end.start()
         if left < 0:
             return True

@@ -16,8 +16,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 from numpy.typing import NDArray
 
-from scrapy_simhash.features.hashes import among, distinct
-from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.features.shingles import among, distinct, shingles
 from scrapy_simhash.loading import is_import_path, load_object
 from scrapy_simhash.text.blocks import width
 from scrapy_simhash.text.density import body, density, read

@@ -24,21 +24,12 @@ from typing import Any, NamedTuple
 from lxml import etree
 from lxml.html import HtmlElement
 
-from scrapy_simhash.features.state import state_of
 from scrapy_simhash.features.tokens import tokens
+from scrapy_simhash.item.state import state_of
+from scrapy_simhash.text import markup as marked
 from scrapy_simhash.text.blocks import BOILERPLATE, mark_of, tree_core
-from scrapy_simhash.text.markup import (
-    META,
-    PROPERTIES,
-    READ,
-    VALUE,
-    Markup,
-    read_markup,
-    short,
-    text_of,
-)
+from scrapy_simhash.text.markup import PROPERTIES, Markup, read_markup, short, text_of
 
-_WORD = re.compile("[A-Za-z0-9]+")
 # Words behind a heading, up to a separator such as the one before the name of the site.
 _ADDED = re.compile(r",? \w(?:(?! [-~] )[^|–—:·•«»<>/()\[\]_]){0,80}(?<! )")
 
@@ -62,16 +53,14 @@ def find_titles(markup: Markup) -> Titles:
     headings = [(element, heading) for element, heading in markup.headings if heading]
     if not headings:
         return Titles(None, "", title)
-    folded = _fold(title)
-    ours = [(h, text) for h, text in headings if not _is_logo(h, _fold(text), folded)]
-    headings = ours or headings
-    if inside := [(h, text) for h, text in headings if _holds(folded, _fold(text))]:
+    headings = [one for one in headings if not _is_logo(*one, title)] or headings
+    if inside := [one for one in headings if _contains(title, one[1])]:
         element, heading = inside[-1]
         if not _is_site_name(element, heading, markup):
             title = heading + _goes_on(title, heading)
     else:
         elsewhere = markup.metas.get("og:title", "")
-        shared = ((h, text) for h, text in headings if _contains(elsewhere, text))
+        shared = (one for one in headings if _contains(elsewhere, one[1]))
         element, heading = next(shared, headings[0])
     return Titles(element, heading, title)
 
@@ -85,27 +74,25 @@ def _goes_on(title: str, heading: str) -> str:
 
 def _is_site_name(element: HtmlElement, text: str, markup: Markup) -> bool:
     """Whether a heading inside the title is the part of it that all pages of a site share."""
-    heading, title = _fold(text), _fold(markup.title)
-    metas = markup.metas
-    if heading == _fold(metas.get("og:site_name", "")):
+    heading, metas = _fold(text), markup.metas
+    if heading == _fold(metas.get("og:site_name", "")) or _is_logo(element, text, markup.title):
         return True
-    if _is_logo(element, _again(heading), _again(title)):
-        return True
-    if (elsewhere := metas.get("og:title")) is not None and not _contains(elsewhere, heading):
+    if (elsewhere := metas.get("og:title")) is not None and not _contains(elsewhere, text):
         return True
     # If the title holds an h2 as well, that one belongs to this page alone; and so does a longer h1
     # that holds the rest of the title: "Error E1" below "Errors", on a page titled "E1 - Errors".
-    rest = _fold(title.replace(heading, " ", 1))
+    rest = _fold(_fold(markup.title).replace(heading, " ", 1))
     return bool(rest) and (
-        any(_may_hold(rest, o) and _holds(rest, _fold(o)) for o in markup.others)
-        or any(_holds(o, rest) and o != rest for o in (_fold(text) for _, text in markup.headings))
+        any(_contains(rest, other) for other in markup.others)
+        or any(_contains(other, rest) and _fold(other) != rest for _, other in markup.headings)
     )
 
 
-def _is_logo(element: HtmlElement, heading: str, title: str) -> bool:
-    """Whether a folded heading is a link whose words the title has behind others: a site's name."""
+def _is_logo(element: HtmlElement, text: str, title: str) -> bool:
+    """Whether a heading is a link whose words the title has behind others: a site's name."""
+    heading = _fold(text)
     # Most titles begin with the heading.
-    if title.startswith(heading) or not _holds(_again(title), _again(heading)):
+    if _fold(title).startswith(heading) or not _contains(title, text):
         return False
     link = next(element.iterdescendants("a"), None)
     return link is not None and _fold(text_of(link)) == heading
@@ -116,25 +103,10 @@ def _fold(text: str) -> str:
     return " ".join(tokens(text))
 
 
-def _again(folded: str) -> str:
-    """Fold again, which changes few texts, and no ASCII."""
-    return folded if folded.isascii() else _fold(folded)
-
-
 def _contains(text: str, part: str) -> bool:
     """Whether a text holds the words of another, with any punctuation."""
-    return _holds(_fold(text), _fold(part))
-
-
-def _holds(folded: str, part: str) -> bool:
-    """The same for folded texts."""
-    return bool(part) and f" {part} " in f" {folded} "
-
-
-def _may_hold(folded: str, part: str) -> bool:
-    """Whether a folded text has the first word of another: a fast check before `_holds`."""
-    word = _WORD.search(part) if part.isascii() else None
-    return word is None or word[0].lower() in folded
+    words = _fold(part)
+    return bool(words) and f" {words} " in f" {_fold(text)} "
 
 
 def agree(a: str, b: str) -> bool:
@@ -159,8 +131,6 @@ _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
 _OTHERS = re.compile(r"Action|Breadcrumb|Comment|List|Organi[sz]ation|Person|Rating|Review|WebSite")
 # Elements that separate a value from the page: it belongs to a teaser.
 _TEASER = {*BOILERPLATE, "a", "article", "header", "li"}
-
-
 _JSON_LD = JSONDecoder(strict=False)
 _DIGIT = re.compile(r"\d")
 _DAY = len("2024-03-05")
@@ -244,7 +214,7 @@ class PageReader:
         for name, value in (
             *_json_properties(self._markup.scripts, [title, heading, metas.get("og:title", "")]),
             *_microdata(self._markup.items, self._surroundings),
-            *((META[name], value) for name, value in metas.items() if name in META),
+            *((marked.META[name], value) for name, value in metas.items() if name in marked.META),
         ):
             if name not in facts and (usual := _usual(name, value)):
                 facts[name] = usual
@@ -265,7 +235,7 @@ def _is_beside(element: HtmlElement, surroundings: set[HtmlElement]) -> bool:
             return True
         if around.tag in _TEASER or mark_of(around):
             return False
-        if _OTHERS.search(around.get("itemtype", "")[:VALUE]):
+        if _OTHERS.search(around.get("itemtype", "")[: marked.VALUE]):
             return False
     return True
 
@@ -302,7 +272,7 @@ def _microdata(
     elements: list[HtmlElement], surroundings: set[HtmlElement]
 ) -> Iterator[tuple[str, str]]:
     for element in elements:
-        names = element.get("itemprop", "")[:VALUE].lower().split()
+        names = element.get("itemprop", "")[: marked.VALUE].lower().split()
         facts = {PROPERTIES[name]: None for name in names if name in PROPERTIES}
         if facts and _is_beside(element, surroundings):
             value = element.get("content") or element.get("datetime") or element.get("value")
@@ -323,17 +293,14 @@ def _json_properties(scripts: list[str], names: list[str]) -> Iterator[tuple[str
                 for key, value in part.items():
                     if fact := PROPERTIES.get(key.lower()):
                         # Cut first: unescape raises for a character reference of 4,300 digits.
-                        yield fact, unescape(_scalar(value)[:READ])
+                        yield fact, unescape(_scalar(value)[: marked.READ])
 
 
 def _is_of_another(thing: dict[str, Any], names: list[str]) -> bool:
     """Whether a thing has another name than these, and no headline."""
-    found = {"name": "", "headline": ""}
-    for key, value in thing.items():
-        if (name := key.lower()) in found:
-            found[name] = _scalar(value)[:READ]
-    name = found["name"]
-    return bool(name) and not found["headline"] and not any(agree(name, other) for other in names)
+    lower = {key.lower(): value for key, value in thing.items()}
+    name, headline = (_scalar(lower.get(one))[: marked.READ] for one in ("name", "headline"))
+    return bool(name) and not headline and not any(agree(name, other) for other in names)
 
 
 def _things(scripts: list[str]) -> Iterator[dict[str, Any]]:

@@ -23,10 +23,9 @@ from scrapy_simhash.classic.hashes import HASHES, fnv1a, load_hash
 from scrapy_simhash.classic.scheme import Keywords, fingerprint_features, within
 from scrapy_simhash.classic.weights import WEIGHTS
 from scrapy_simhash.classic.words import TOKENIZERS
-from scrapy_simhash.simhash.majority import bit_sums
 from scrapy_simhash.simhash.measure import distance, limits, similarity
 from scrapy_simhash.simhash.scheme import load_scheme
-from scrapy_simhash.simhash.shingles import fingerprint
+from scrapy_simhash.simhash.shingles import bit_sums, fingerprint
 
 UFO = "美国“51区”雇员称内部有9架飞碟，曾看见灰色外星人"
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.features import shingles as shingling
 from scrapy_simhash.features import tokens as features
-from scrapy_simhash.features.hashes import mix64
-from scrapy_simhash.features.shingles import shingle_names, shingles
+from scrapy_simhash.features.shingles import mix64, shingle_names, shingles
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.simhash.measure import jaccard
 

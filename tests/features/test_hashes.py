@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.features.hashes import BINS, among, distinct, minhash, mix64, similarity_of
-from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.features.shingles import (
+    BINS,
+    among,
+    distinct,
+    minhash,
+    mix64,
+    shingles,
+    similarity_of,
+)
 from scrapy_simhash.simhash.measure import jaccard
 
 

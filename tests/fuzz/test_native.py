@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_simhash import native
-from scrapy_simhash.features.hashes import minhash
-from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.features.shingles import minhash, shingles
 from scrapy_simhash.item.numbers import numbers_in
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.scheme import Sketch

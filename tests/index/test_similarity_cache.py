@@ -10,7 +10,7 @@ from claims import article
 from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.features.hashes import minhash
+from scrapy_simhash.features.shingles import minhash
 from scrapy_simhash.index import similarity_cache
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.similarity_cache import SimilarityCache

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tldextract import TLDExtract
 
-from scrapy_simhash.item.urls import (
+from scrapy_simhash.item.addresses import (
     Address,
     _site_of_host,
     _start_of_tail,

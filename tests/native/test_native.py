@@ -17,16 +17,14 @@ from hypothesis import strategies as st
 from scrapy_simhash import native
 from scrapy_simhash.features import shingles as shingling
 from scrapy_simhash.features.changes import Changes, _changes, _words
-from scrapy_simhash.features.hashes import minhash
-from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.features.shingles import minhash, shingles
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.item import numbers as numbering
 from scrapy_simhash.keys import bands as banding
 from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.simhash.majority import majority
 from scrapy_simhash.simhash.measure import common, jaccard
 from scrapy_simhash.simhash.scheme import Sketch
-from scrapy_simhash.simhash.shingles import SECOND, Shingles
+from scrapy_simhash.simhash.shingles import SECOND, Shingles, majority
 from scrapy_simhash.text.page import sketch as rest
 
 try:

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.classic.scheme import within
-from scrapy_simhash.simhash.majority import majority
 from scrapy_simhash.simhash.measure import (
     distance,
     expected_distance,
@@ -16,6 +15,7 @@ from scrapy_simhash.simhash.measure import (
     similarity,
     similarity_at,
 )
+from scrapy_simhash.simhash.shingles import majority
 
 fingerprints = st.integers(0, 2**128 - 1)
 hashes = st.lists(fingerprints, min_size=1, max_size=9).map(
