@@ -88,7 +88,7 @@ def _inverse_frequencies(path: Path, identity: str) -> tuple[dict[str, float], f
     `identity` is a digest of the content: a file that has changed is read again.
     """
     frequencies = {}
-    for place, line in read_lines("idf", path, read_file("idf", path)):
+    for place, line in read_lines("idf", path):
         word, _, number = line.rpartition(" ")
         try:
             frequencies[word] = float(number)

@@ -44,10 +44,10 @@ def read_file(option: str, path: str | os.PathLike[str]) -> bytes:
     return content
 
 
-def read_lines(option: str, path: str | os.PathLike[str], content: bytes) -> list[tuple[str, str]]:
+def read_lines(option: str, path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     """The lines of a file that are not blank, stripped, each with its place."""
     lines = []
-    for number, line in enumerate(content.removeprefix(BOM_UTF8).splitlines(), 1):
+    for number, line in enumerate(read_file(option, path).removeprefix(BOM_UTF8).splitlines(), 1):
         place = f"{os.fspath(path)}, line {number}"
         try:
             text = line.decode().strip()
@@ -66,20 +66,27 @@ def file_digest(path: Path) -> str:
 
 def load_stop_words(given: Any) -> tuple[frozenset[str], str]:
     """Stop words in lower case, and their name in the id of a scheme."""
-    if given is None:
-        return frozenset(), "none"
-    name = ""
-    if given == "default":
-        given, name = Path(__file__).with_name("stop_words.txt"), "default:"
-    if isinstance(given, (str, os.PathLike)):
-        lines = read_lines("stop_words", given, read_file("stop_words", given))
-        words = frozenset(line.lower() for _, line in lines if not line.startswith("#"))
-    else:
-        words = frozenset(word.lower() for word in _strings("stop_words", given))
+    name = "default:" if given == "default" else ""
+    if name:
+        given = Path(__file__).with_name("stop_words.txt")
+    comment = "#" if isinstance(given, (str, os.PathLike)) else ()
+    entries = _entries("stop_words", given)
+    words = frozenset(word.lower() for _, word in entries if not word.startswith(comment))
     return words, name + digest(words) if words else "none"
 
 
-def _strings(option: str, given: Any) -> list[str]:
+def load_user_dictionary(given: Any) -> tuple[list[UserWord], str]:
+    """Read a dictionary in jieba's format: a word and, if known, its frequency and its tag."""
+    words = [_user_word(*one) for one in _entries("user_dictionary", given)]
+    return words, digest(words) if words else "none"
+
+
+def _entries(option: str, given: Any) -> list[tuple[str, str]]:
+    """The lines of a file, or the words of a list, each with its place."""
+    if given is None:
+        return []
+    if isinstance(given, (str, os.PathLike)):
+        return read_lines(option, given)
     if not isinstance(given, Collection) or isinstance(given, (bytes, Mapping)):
         raise TypeError(
             f"{option}: {given!r}; allowed are the path of a file, a list of words, None"
@@ -87,21 +94,7 @@ def _strings(option: str, given: Any) -> list[str]:
     for word in given:
         if not isinstance(word, str) or not word.strip():
             raise TypeError(f"{option}: {word!r} is no word")
-    return list(given)
-
-
-def load_user_dictionary(given: Any) -> tuple[list[UserWord], str]:
-    """Read a dictionary in jieba's format: a word and, if known, its frequency and its tag."""
-    if given is None:
-        return [], "none"
-    if isinstance(given, (str, os.PathLike)):
-        lines = read_lines("user_dictionary", given, read_file("user_dictionary", given))
-    else:
-        lines = [
-            (f"word {n}", word) for n, word in enumerate(_strings("user_dictionary", given), 1)
-        ]
-    words = [_user_word(place, line) for place, line in lines]
-    return words, digest(words) if words else "none"
+    return [(f"word {number}", word) for number, word in enumerate(given, 1)]
 
 
 def _user_word(place: str, line: str) -> UserWord:

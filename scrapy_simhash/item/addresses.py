@@ -72,9 +72,12 @@ def own_address(
         return "\n".join(parts)
     found: dict[str, str] = {}
     for name, value in fields.items():
-        address = _address(name, value)
-        if address is not None and not is_page(address, page_url):
-            found[name.casefold()] = _absolute(address, page_url)
+        # Item loaders make lists of one.
+        one = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if type(one) is not str or "." in name or not is_address(name_of(name), one):
+            continue
+        if not is_page(one.strip(), page_url):
+            found[name.casefold()] = _absolute(one.strip(), page_url)
     for name in _NAMED:
         if name in found:
             return found[name]
@@ -84,14 +87,6 @@ def own_address(
         if not _ELSEWHERE.search(name) and not _MEDIA.search(address)
     }
     return others.pop() if len(others) == 1 else None
-
-
-def _address(name: str, value: Any) -> str | None:
-    if isinstance(value, list) and len(value) == 1:  # item loaders make such lists
-        value = value[0]
-    if type(value) is str and "." not in name and is_address(name_of(name), value):
-        return value.strip()
-    return None
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -158,14 +158,8 @@ def is_inside(name: str, outer: Collection[str]) -> bool:
     """Whether a field, or one that it is nested in, is among these names."""
     if not outer:
         return False
-    if name in outer:
-        return True
-    end = name.find(".")
-    while end >= 0:
-        if name[:end] in outer:
-            return True
-        end = name.find(".", end + 1)
-    return False
+    parts = name.split(".")
+    return any(".".join(parts[:count]) in outer for count in range(len(parts), 0, -1))
 
 
 #: The hashes of the names of titles.

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from scrapy_simhash.loading import is_import_path, load_object
 
@@ -142,15 +142,8 @@ def load_scheme(name: str = "shingles", options: Mapping[str, Any] | None = None
 _COLUMNS = 8  # bits a line
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """A feature of a fingerprint.
-
-    Attributes:
-        name: The word, or the words of a shingle.
-        weight: Its weight.
-        hash: An unsigned integer of the fingerprint's width.
-    """
+class Feature(NamedTuple):
+    """A feature of a fingerprint: a word, or the words of a shingle; its weight and its hash."""
 
     name: str
     weight: float
@@ -159,25 +152,15 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The steps from a text to its fingerprint, to be printed.
-
-    Attributes:
-        scheme: The id of the scheme.
-        bits: The width of the fingerprint.
-        tokens: The words of the text, in order.
-        left_out: The stop words among them.
-        features: What was hashed, the heaviest first.
-        sums: The sum of weights for each bit, the highest bit first.
-        fingerprint: The signs of the sums; None for a text without a feature.
-    """
+    """The steps from a text to its fingerprint, to be printed."""
 
     scheme: str
     bits: int
     tokens: list[str]
-    left_out: list[str]
-    features: list[Feature]
-    sums: list[float]
-    fingerprint: int | None
+    left_out: list[str]  # the stop words among them
+    features: list[Feature]  # what was hashed, the heaviest first
+    sums: list[float]  # of the weights for each bit, the highest bit first
+    fingerprint: int | None  # the signs of the sums; None for a text without a feature
 
     def __str__(self) -> str:
         left_out = set(self.left_out)

@@ -46,10 +46,8 @@ _WORST, _BEST = -150, 1000  # limits of a block's score
 _MOST = 0.75  # share of the best score that the element of an article needs
 _NEARLY = 0.85  # share of the largest sum that the smallest element needs
 _NOTE = 400  # with so little text beside a list of links, the links count as text
-_MARKED_SHARE, _FOOTER_SHARE = (
-    0.4,
-    0.6,
-)  # a larger share of the page's text is no boilerplate, whatever its name
+# A larger share of the page's text is no boilerplate, whatever its name.
+_MARKED_SHARE, _FOOTER_SHARE = 0.4, 0.6
 _STORY = 400  # prose before comments that makes them comments on it: about 64 words
 _LITTLE, _LITTLE_SHARE = 200, 0.15  # less, or a smaller share of the page, is no article
 _SHORT, _SHORT_SHARE = 500, 0.5  # a shorter text with a smaller share is a piece of the article
@@ -65,12 +63,6 @@ class Reading(NamedTuple):
     width: int
     visible: str
     visible_width: int
-
-
-class _Cut(NamedTuple):
-    main: list[Block]  # of the main text
-    blocks: list[Block]  # all
-    skipped: list[HtmlElement]
 
 
 def density(root: HtmlElement) -> str:
@@ -89,13 +81,13 @@ def read(root: HtmlElement) -> Reading:
     """Find the main text by block density, if need be inside elements that are usually skipped."""
     if (core := tree_core()) and (made := core.page(root, RULES)) is not None:
         return Reading(*made)
-    cut = _cut(root, CONTENT)
-    if _weight(cut.main) < _LITTLE:
+    main, blocks, skipped = _cut(root, CONTENT)
+    if _weight(main) < _LITTLE:
         rescued = _cut(root, RESCUE)
-        if _weight(rescued.main) >= _RESCUED:
-            cut = rescued
-    text = _lines(cut.main)
-    visible = "\n".join(filter(None, (_lines(cut.blocks), *_visible_text(cut.skipped))))
+        if _weight(rescued[0]) >= _RESCUED:
+            main, blocks, skipped = rescued
+    text = _lines(main)
+    visible = "\n".join(filter(None, (_lines(blocks), *_visible_text(skipped))))
     return Reading(text, width(text), visible, width(visible))
 
 
@@ -115,10 +107,11 @@ def _visible_text(skipped: list[HtmlElement]) -> Iterator[str]:
             yield " ".join((element.text or "").split())
 
 
-def _cut(root: HtmlElement, actions: Actions) -> _Cut:
+def _cut(root: HtmlElement, actions: Actions) -> tuple[list[Block], list[Block], list[HtmlElement]]:
+    """The blocks of the main text, all blocks, and the elements that were skipped."""
     skipped: list[HtmlElement] = []
     blocks, spans = walk(root, actions, skipped)
-    return _Cut(_main_blocks(blocks, spans), blocks, skipped)
+    return _main_blocks(blocks, spans), blocks, skipped
 
 
 def _main_blocks(blocks: list[Block], spans: list[Span]) -> list[Block]:

@@ -63,10 +63,8 @@ def _extracted(extractor: Extractor, root: HtmlElement) -> str:
 def load_extractor(name: str) -> Extractor:
     """Return the extractor of a name or import path, see `page_text`.
 
-    Raises:
-        TypeError: If the name is not a str, or its import path not that of a callable.
-        ValueError: If the name is unknown, the path cannot be imported, or trafilatura is not
-            installed.
+    Raises ValueError for a name that is unknown, not installed or can't be imported, TypeError for
+    what is no name or no callable.
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of an extractor is a str, not {type(name).__name__}")
