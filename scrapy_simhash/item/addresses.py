@@ -47,12 +47,19 @@ def is_page(address: str, page_url: str) -> bool:
     """
     if address == page_url:
         return True
-    # Resolving an address takes a while, and items with hundreds of links are common. Most of them
-    # lack the end of the page's.
-    plain = unquote(address) if "%" in address else address
-    if _tail(page_url) not in plain and _FULL.match(address):
+    if is_other_page(address, page_url):
         return False
     return _compared(_absolute(address, page_url)) == _compared(page_url)
+
+
+def is_other_page(value: Any, page_url: str) -> bool:
+    """Whether a value is obviously the address of another page: it lacks the end of this one's.
+
+    Resolving an address takes a while, and items with hundreds of links are common.
+    """
+    if type(value) is not str or not _FULL.match(value):
+        return False
+    return _tail(page_url) not in (unquote(value) if "%" in value else value)
 
 
 def own_address(

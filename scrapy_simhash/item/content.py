@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item.addresses import is_address, is_page, own_address
+from scrapy_simhash.item.addresses import is_address, is_other_page, is_page, own_address
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import (
     AMOUNT,
@@ -218,7 +218,11 @@ class _Reading:
     def _keep_one(self, name: Name, value: Any) -> Any:
         kind = type(value)
         if kind is list:
-            rest = (self._keep_one(name, inner) for inner in value)
+            page = self._page_url
+            rest = (
+                inner if is_other_page(inner, page) else self._keep_one(name, inner)
+                for inner in value
+            )
             return [inner for inner in rest if inner is not None] or None
         if kind is dict:
             inside = (

@@ -16,6 +16,7 @@ from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item import addresses, content
 from scrapy_simhash.item.content import MIN_PROSE, ItemContent, read_facts, read_item
 from scrapy_simhash.item.facts import conflict
+from scrapy_simhash.item.names import name_of
 
 SINCE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC).timestamp()
 PAGE = "https://shop.example/p/1"
@@ -592,6 +593,30 @@ def test_a_short_cut_never_misses_the_address_of_the_page(page: str, address: st
     """For most links of a page the end of the path alone shows that they are not its address."""
     slowly = addresses._compared(addresses._absolute(address, page)) == addresses._compared(page)
     assert addresses.is_page(address, page) == (address == page or slowly)
+
+
+@given(
+    st.sampled_from(["http://a.test/b/1", "http://a.test/?1"]),
+    st.lists(
+        st.one_of(
+            st.sampled_from(["/b/1", "#a", "#!a", "/c", "", "2026-01-01T00:00:00Z", "x y"]),
+            st.sampled_from([None, 0, 1767225600, b"", ["/b/1"], {"url": "/b/1", "x": 1}, {}]),
+        ),
+        max_size=8,
+    ),
+    st.sampled_from(["links", "title"]),
+)
+def test_of_a_list_stays_what_stays_of_each_of_its_values(
+    page: str, values: list[object], name: str
+) -> None:
+    def part() -> content._Reading:
+        return content._Reading(page, 1767225060, 1767225940)
+
+    one_by_one, together = part(), part()
+    kept = [one_by_one._keep_one(name_of(name), value) for value in values]
+    wanted = [value for value in kept if value is not None]
+    assert (together._keep_one(name_of(name), values) or []) == wanted
+    assert together.names_page == one_by_one.names_page
 
 
 def test_counts_in_a_loose_text_too_short_to_be_prose_are_left_out() -> None:
