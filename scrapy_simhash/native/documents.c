@@ -5,6 +5,8 @@
 #include "sketches.h"
 #include "tokens.h"
 
+#include <stdio.h>
+
 #define SHORT 512     /* characters of a text that is read for its state: item.content._GLANCE */
 #define FEW_SPACES 8  /* as item.content._FEW */
 #define LEAST 65      /* characters of a text that can be neither a date nor an encoded value */
