@@ -32,7 +32,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -47,6 +46,7 @@ import numpy as np
 import psutil
 
 from benchmarks.accuracy_parts.tables import table
+from benchmarks.archives import read_html
 from benchmarks.peers import PEERS
 from benchmarks.text_dedup import clusters
 from scrapy_simhash import native
@@ -112,14 +112,13 @@ def make_realistic(path: Path, count: int, pages: Path) -> int:
 def paragraphs_of(pages: Path) -> dict[str, list[list[str]]]:
     """The paragraphs of at least ten words of pages in two languages, as words or characters."""
     found: dict[str, list[list[str]]] = {"en": [], "zh": []}
-    with tarfile.open(pages) as archive:
-        for member in archive:
-            language = Path(member.name).parent.name
-            if member.isfile() and language in found:
-                root = parse_html(decode(archive.extractfile(member).read()))
-                lines = density(root).splitlines() if root is not None else ()
-                texts = (_split(line, language) for line in lines)
-                found[language] += [text for text in texts if len(text) >= 10]
+    for name, page in read_html(pages):
+        language = Path(name).parent.name
+        if language in found:
+            root = parse_html(decode(page))
+            lines = density(root).splitlines() if root is not None else ()
+            texts = (_split(line, language) for line in lines)
+            found[language] += [text for text in texts if len(text) >= 10]
     return found
 
 

@@ -25,7 +25,6 @@ import json
 import os
 import random
 import resource
-import tarfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -40,6 +39,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from archives import read_html
 from home_made import is_installed
 
 WARM_UP = 20  # pages before the clock starts, where there are at least ten times as many
@@ -82,21 +82,10 @@ class Crawl:
 
 def read_pages(source: Path) -> dict[str, bytes]:
     """The .html files below a folder, or in a tar archive, by the path of their URL."""
-    if source.is_dir():
-        files = {
-            path.relative_to(source).as_posix(): path.read_bytes()
-            for path in sorted(source.rglob("*.html"))
-        }
-    else:
-        with tarfile.open(source) as archive:
-            files = {
-                member.name: file.read()
-                for member in archive
-                if member.name.endswith(".html") and (file := archive.extractfile(member))
-            }
+    files = {f"/{quote(name)}": body for name, body in read_html(source)}
     if not files:
         raise SystemExit(f"{source}: no .html file in it")
-    return {f"/{quote(name)}": body for name, body in files.items()}
+    return files
 
 
 def small_page(number: int) -> bytes:

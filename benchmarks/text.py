@@ -1,20 +1,10 @@
-"""How well and how fast the extractors find the main text of real pages.
+"""How fast the extractors find the main text of real pages; and articles, to place elsewhere.
 
-    python benchmarks/text.py PAGES [--extractors density body] [--limit 200] [--seed 1]
+    python -m benchmarks.text PAGES [--extractors density body] [--limit 200] [--seed 1]
 
-PAGES is a folder or a tar archive of HTML pages. Every figure is made from those pages alone:
-
-- *time*: of CPU, every extractor on a freshly parsed tree of every page, in turn, and once more
-  without the compiled core. The ratio is that of the mean to the first extractor's.
-- *refetch*: the page again, its boxes of links filled with those of another page. The text should
-  be the same, character by character.
-- *syndicated*: the article of one page under the template of another, compared with the page that
-  it came from. These should be near-duplicates (positives).
-- *same template*: the same composed page, compared with the page that lent its template. These are
-  other articles and should not be near-duplicates (negatives).
-
-Pages are compared by the Jaccard similarity of their texts' shingles of two tokens. A page takes
-part in the comparisons when one of its elements below the body holds most of its running text.
+PAGES is a folder or a tar archive of HTML pages. Times are of CPU: every extractor on a freshly
+parsed tree of every page, in turn, and once more without the compiled core. The ratio is that of
+the mean to the first extractor's. How right the texts are: benchmarks/accuracy.py and published.py.
 """
 
 from __future__ import annotations
@@ -25,24 +15,21 @@ import itertools
 import random
 import re
 import statistics
-import tarfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from benchmarks.archives import read_html
 from scrapy_simhash import native
 from scrapy_simhash.text.blocks import width
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page import load_extractor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lxml.html import HtmlElement
 
     from scrapy_simhash.text.page import Extractor
 
-SAME = 0.8  # the similarity from which two texts count as near-duplicates
 TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+")
 SENTENCE = re.compile(r"[.!?。！？]")
 ASIDE = {"a", "aside", "button", "footer", "nav", "noscript", "script", "style", "template"}
@@ -58,19 +45,6 @@ class Page(NamedTuple):
 def element_at(root: HtmlElement, position: int) -> HtmlElement:
     """Return the element at a position in document order."""
     return next(itertools.islice(root.iter("*"), position, None))
-
-
-def read_pages(source: Path) -> Iterator[bytes]:
-    """Yield the HTML pages of a folder or of a tar archive, in the order of their names."""
-    if source.is_dir():
-        for path in sorted(source.rglob("*.htm*")):
-            yield path.read_bytes()
-        return
-    with tarfile.open(source) as archive:
-        for member in sorted(archive, key=lambda member: member.name):
-            file = archive.extractfile(member) if ".htm" in member.name else None
-            if file is not None:
-                yield file.read()
 
 
 def find_article(root: HtmlElement) -> int | None:
@@ -128,34 +102,6 @@ def link_boxes(root: HtmlElement, article: int) -> list[HtmlElement]:
     return outside
 
 
-def refetch(page: Page, other: Page, rng: random.Random) -> HtmlElement:
-    """Return the page with its boxes of links filled from those of another page."""
-    root = copy.deepcopy(page.root)
-    boxes = link_boxes(other.root, other.article)
-    for box in link_boxes(root, page.article):
-        if boxes:
-            refill(box, rng.choice(boxes))
-    return root
-
-
-def shingles(text: str) -> set[tuple[str, str]]:
-    """Return the shingles of two tokens; an ideograph or kana is a token by itself."""
-    tokens = TOKEN.findall(text.lower())
-    return set(itertools.pairwise(tokens))
-
-
-def jaccard(a: str, b: str) -> float:
-    """Return the Jaccard similarity of two texts; 0 when neither has a shingle."""
-    first, second = shingles(a), shingles(b)
-    return len(first & second) / (len(first | second) or 1)
-
-
-def auc(positives: list[float], negatives: list[float]) -> float:
-    """Return the chance that a positive is more similar than a negative (ties count half)."""
-    wins = sum((p > n) + 0.5 * (p == n) for p in positives for n in negatives)
-    return wins / (len(positives) * len(negatives))
-
-
 def without_core(extract: Extractor) -> Extractor:
     """The same extractor on the pure path."""
 
@@ -202,55 +148,17 @@ def measure_time(pages: list[bytes], extractors: dict[str, Extractor]) -> None:
         )
 
 
-def measure_quality(
-    pages: list[Page], extractors: dict[str, Extractor], rng: random.Random
-) -> None:
-    """Print how stable and how telling the text of every extractor is."""
-    partners = [rng.sample([other for other in pages if other is not page], 3) for page in pages]
-    copies = [refetch(page, other[0], rng) for page, other in zip(pages, partners, strict=True)]
-    print(
-        f"\n({len(pages)} pages)  refetch identical  similar | AUC  syndicated found  same template"
-    )
-    for name, extract in extractors.items():
-        texts = {id(page): extract(page.root) for page in pages}
-        positives, negatives, again = [], [], []
-        identical = 0
-        for page, second, templates in zip(pages, copies, partners, strict=True):
-            text = extract(second)
-            identical += text == texts[id(page)]
-            again.append(jaccard(texts[id(page)], text))
-            for template in templates:
-                composed = extract(compose(template, page))
-                positives.append(jaccard(texts[id(page)], composed))
-                negatives.append(jaccard(texts[id(template)], composed))
-        print(
-            f"{name:16}{identical / len(pages):13.3f}{share(again):13.3f}"
-            f"{auc(positives, negatives):9.3f}{share(positives):13.3f}{share(negatives):17.4f}"
-        )
-
-
-def share(similarities: list[float]) -> float:
-    """Return the share of near-duplicates."""
-    return statistics.fmean(similarity >= SAME for similarity in similarities)
-
-
 def main() -> None:
-    """Read the pages and print both tables."""
+    """Read the pages and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pages", type=Path, help="a folder or tar archive of HTML pages")
     parser.add_argument("--extractors", nargs="+", default=["density", "body"])
     parser.add_argument("--limit", type=int, default=200, help="pages taken, at random")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    rng = random.Random(options.seed)
-    bodies = list(read_pages(options.pages))
-    bodies = rng.sample(bodies, min(options.limit, len(bodies)))
-    extractors = {name: load_extractor(name) for name in options.extractors}
-    measure_time(bodies, extractors)
-    roots = [root for root in map(parse_html, bodies) if root is not None]
-    articles = [find_article(root) for root in roots]
-    pages = [Page(root, at) for root, at in zip(roots, articles, strict=True) if at is not None]
-    measure_quality(pages, extractors, rng)
+    bodies = [body for _, body in read_html(options.pages)]
+    bodies = random.Random(options.seed).sample(bodies, min(options.limit, len(bodies)))
+    measure_time(bodies, {name: load_extractor(name) for name in options.extractors})
 
 
 if __name__ == "__main__":

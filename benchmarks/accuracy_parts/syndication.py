@@ -10,13 +10,13 @@ from __future__ import annotations
 import copy
 import random
 import re
-import tarfile
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree, html
 
 from benchmarks.accuracy_parts.visits import HALVES, Visit, half_of
+from benchmarks.archives import read_html
 from benchmarks.text import Page, compose, element_at, find_article, link_boxes, refill
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.simhash.measure import jaccard
@@ -65,21 +65,18 @@ def text_in(element: HtmlElement) -> str:
 
 def read_sources(archive: Path) -> Iterator[Source]:
     """Read the pages of an archive whose article is known and large; their folder is a language."""
-    with tarfile.open(archive) as members:
-        for member in sorted(members, key=lambda member: member.name):
-            path = PurePosixPath(member.name)
-            file = members.extractfile(member) if ".htm" in path.suffix else None
-            body = b"" if file is None else file.read()
-            root = parse_html(body)
-            at = None if root is None else find_article(root)
-            if root is None or at is None:
-                continue
-            article = element_at(root, at)
-            text = text_in(article)
-            if len(text) >= SLOT * len(text_in(root)) and not _is_comments(article):
-                yield Source(
-                    re.sub(r"\W+", "-", path.stem), path.parent.name, Page(root, at), text, body
-                )
+    for path, body in read_html(archive):
+        name = PurePosixPath(path)
+        root = parse_html(body)
+        at = None if root is None else find_article(root)
+        if root is None or at is None:
+            continue
+        article = element_at(root, at)
+        text = text_in(article)
+        if len(text) >= SLOT * len(text_in(root)) and not _is_comments(article):
+            yield Source(
+                re.sub(r"\W+", "-", name.stem), name.parent.name, Page(root, at), text, body
+            )
 
 
 def _is_comments(element: HtmlElement) -> bool:

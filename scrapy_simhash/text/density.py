@@ -40,7 +40,7 @@ from scrapy_simhash.text.blocks import (
     width,
 )
 
-# Widths and scores are in letters. The values were tuned together, see benchmarks/text.py.
+# Widths and scores are in letters. The values were tuned together, see benchmarks/accuracy.py.
 _BLOCK_COST = 30  # letters a block needs to count for an article
 _WORST, _BEST = -150, 1000  # limits of a block's score
 _MOST = 0.75  # share of the best score that the element of an article needs
