@@ -16,7 +16,7 @@ import time
 
 import psutil
 import pytest
-from corpora import feed_of, jsonl
+from corpora import feed_of, items, jsonl
 from loopback import article, prose
 from stored import changed
 
@@ -28,6 +28,7 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import SketchStore
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.feed import lines
+from scrapy_simhash.feed import source as source_module
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.files import find_files
 from scrapy_simhash.feed.lines import JsonLines
@@ -542,3 +543,33 @@ def test_files_are_taken_in_the_order_of_their_names(tmp_path):
         (tmp_path / name).touch()
     found = [path.name for path in find_files(str(tmp_path))]
     assert found == ["a.csv", "b.jsonl", "d.warc.gz"]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv"])
+@pytest.mark.parametrize("more", [[], ["--fields", "text"]])
+def test_deciding_while_others_are_sketched_changes_nothing(
+    call, tmp_path, monkeypatch, suffix, more
+):
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(jsonl(items(300, 4)))
+    if suffix != "jsonl":
+        other = tmp_path / f"in.{suffix}"
+        assert call("dedupe", source, "--fields", "url", "-o", other)[0] == 0
+        source = other
+
+    def run(*options):
+        made = [tmp_path / f"{name}.{suffix}" for name in ("kept", "dropped")]
+        made.append(tmp_path / "groups.csv")
+        for path in made:
+            path.unlink(missing_ok=True)
+        targets = ["-o", made[0], "--dropped", made[1], "--groups", made[2]]
+        assert call("dedupe", source, *targets, *more, *options)[0] == 0
+        return [path.read_bytes() for path in made]
+
+    at_once = run("--workers", 1)
+    assert all(len(content) > 999 for content in at_once)
+    monkeypatch.setattr(dedupe_module, "_TOGETHER", 1)
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 3000)
+    monkeypatch.setattr(source_module, "CHUNK_BYTES", 3000)
+    for count in (1, 2):
+        assert run("--workers", count) == at_once
