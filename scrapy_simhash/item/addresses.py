@@ -23,7 +23,9 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 # Addresses with a host, or with a path from the root.
-_FULL = re.compile(r"(?:https?:)?//[^/?#]|/(?!/)")
+_FULL = re.compile(r"(?:https?:)?//[^/?#\x00-\x20]|/(?![/\x00-\x20])")
+# Relative ones that end in the name of a page, before a query and a fragment.
+_RELATIVE = re.compile(r"(?:[^?#:;%\x00-\x20]*/)?[^/?#:;%\x00-\x20]*[^/?#:;%.\x00-\x20](?:[?#]|\Z)")
 _MEDIA = re.compile(
     r"\.(?:avif|bmp|css|gif|ico|jpe?g|js|mp[34]|png|svg|webp)(?:[?#]|$)", re.IGNORECASE
 )
@@ -47,7 +49,7 @@ def is_page(address: str, page_url: str) -> bool:
     """
     if address == page_url:
         return True
-    if is_other_page(address, page_url):
+    if (_FULL.match(address) or _RELATIVE.match(address)) and _lacks_end(address, page_url):
         return False
     return _compared(_absolute(address, page_url)) == _compared(page_url)
 
@@ -57,9 +59,11 @@ def is_other_page(value: Any, page_url: str) -> bool:
 
     Resolving an address takes a while, and items with hundreds of links are common.
     """
-    if type(value) is not str or not _FULL.match(value):
-        return False
-    return _tail(page_url) not in (unquote(value) if "%" in value else value)
+    return type(value) is str and bool(_FULL.match(value)) and _lacks_end(value, page_url)
+
+
+def _lacks_end(address: str, page_url: str) -> bool:
+    return _tail(page_url) not in (unquote(address) if "%" in address else address)
 
 
 def own_address(

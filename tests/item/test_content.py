@@ -574,6 +574,7 @@ PIECES = [
     "%31",
     "c",
     ";",
+    "\n",
 ]
 
 
@@ -585,6 +586,7 @@ PIECES = [
             "http://a.test/",
             "http://a.test/c%20b",
             "http://a.test/?b=1",
+            "http://a.test/b/1;c",
         ]
     ),
     st.lists(st.sampled_from(PIECES), max_size=7).map("".join),
