@@ -26,6 +26,7 @@ _ELSEWHERE = re.compile(
 _FULL = re.compile(r"(?:https?:)?//[^/?#\x00-\x20]|/(?![/\x00-\x20])")
 # Relative ones that end in the name of a page, before a query and a fragment.
 _RELATIVE = re.compile(r"(?:[^?#:;%\x00-\x20]*/)?[^/?#:;%\x00-\x20]*[^/?#:;%.\x00-\x20](?:[?#]|\Z)")
+_NO_PAGE = re.compile(r"(?:javascript|mailto|tel):(?!//)", re.IGNORECASE)
 _MEDIA = re.compile(
     r"\.(?:avif|bmp|css|gif|ico|jpe?g|js|mp[34]|png|svg|webp)(?:[?#]|$)", re.IGNORECASE
 )
@@ -49,7 +50,12 @@ def is_page(address: str, page_url: str) -> bool:
     """
     if address == page_url:
         return True
+    # Resolving an address takes a while.
     if (_FULL.match(address) or _RELATIVE.match(address)) and _lacks_end(address, page_url):
+        return False
+    if address[:1] == "#" and (address == "#" or address[1].isalnum()):
+        return not _compared(page_url)[3]
+    if _NO_PAGE.match(address):
         return False
     return _compared(_absolute(address, page_url)) == _compared(page_url)
 

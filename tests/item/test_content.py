@@ -587,6 +587,7 @@ PIECES = [
             "http://a.test/c%20b",
             "http://a.test/?b=1",
             "http://a.test/b/1;c",
+            "http://a.test/b#!c",
         ]
     ),
     st.lists(st.sampled_from(PIECES), max_size=7).map("".join),
