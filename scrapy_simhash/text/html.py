@@ -39,7 +39,7 @@ _NEXT_TAG = re.compile(
 # What looks like tags inside tags is read again, up to so many times the text.
 _READ = 3
 _END_OF_SCRIPT = re.compile("</script", re.ASCII | re.IGNORECASE)
-_TITLE = re.compile(r"<title\b[^>]*+>[^<]*+", re.IGNORECASE)
+_TITLE = re.compile(r"<title\b[^<>]*+>[^<]*+", re.IGNORECASE)
 _END_OF_TITLE = re.compile(r"</title[\s/>]", re.IGNORECASE)
 _HEAD = 1 << 16  # characters in which a title is looked for
 # How many lookalikes are distinguished from tags, each by parsing the text before it.
