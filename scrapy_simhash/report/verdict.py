@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
 from scrapy_simhash.item.addresses import same_site, split_url
-from scrapy_simhash.item.facts import PAGE
+from scrapy_simhash.item.facts import PAGE, TELLING
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
@@ -143,6 +144,9 @@ def _sites(subject: Subject) -> str:
 # Findings of each kind; the rest is in the table of decisions.
 _MOST = 8
 
+# A field that alone changes most items is advised from so many changes on.
+_MANY = 10
+
 _TEXT = "text"
 
 
@@ -242,6 +246,8 @@ def steps(subject: Subject) -> Iterator[Step]:
     """What to change, the most important first."""
     for advice in subject.advice:
         yield Step(advice.setting, f"{advice.effect}.", advice.examples)
+    advised = {name for advice in subject.advice for name in advice.fields}
+    yield from _noise([one for one in subject.changes if one.status == "changed"], advised)
     # A place with a wildcard gets no rule.
     parts = [one for one in subject.patterns if "?" in one.part and "*" not in one.part]
     if parts and not subject.is_trial:
@@ -254,3 +260,23 @@ def steps(subject: Subject) -> Iterator[Step]:
             f"by rules for duplicate-url-discarder: {listed}{' …' if len(parts) > 3 else ''}.",
             (),
         )
+
+
+def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Step]:
+    """A field that alone changes most items, unless it tells what they are."""
+    from scrapy_simhash.history.advice import Example  # noqa: PLC0415  (`compare` needs no database)
+
+    alone = [one for one in changes if len(one.fields) == 1 and (one.similarity or 1) == 1]
+    for name, count in Counter(name for one in alone for name in one.fields).items():
+        is_told = name.startswith((PAGE, "(")) or name_of(name).marks & {*TELLING, "title"}
+        is_most = count >= _MANY and count * 2 > len(changes)
+        if is_most and not is_told and name not in advised:
+            one = next(one for one in alone if name in one.fields)
+            old, new = (value or "" for value in one.fields[name])
+            yield Step(
+                f"SIMHASH_IGNORE_FIELDS = [{name!r}]",
+                f"{count:,} of {len(changes):,} changed items changed in "
+                f"`{shortened(name, 80)}` alone. If that does not matter, ignore it: they are "
+                "unchanged then.",
+                [Example(one.url, one.url, {name: (new, old)})],
+            )

@@ -26,6 +26,7 @@ from stored import changed, fill, meet
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.changes import Change
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
@@ -34,7 +35,7 @@ from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report import packing, subject
 from scrapy_simhash.report.html import url_pattern, write_report
 from scrapy_simhash.report.subject import read_subject
-from scrapy_simhash.report.verdict import how
+from scrapy_simhash.report.verdict import how, steps
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
 
@@ -944,6 +945,37 @@ def test_the_first_screen_says_what_to_change(advised):
         return page.evaluate("document.querySelector('.steps').getBoundingClientRect().top")
 
     assert visit(advised, steps, viewport={"width": 1200, "height": 800}) < 500
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "others", "is_advised"),
+    [
+        ("x", 10, 9, True),
+        ("x", 10, 10, False),
+        ("x", 9, 0, False),
+        ("price", 10, 0, False),
+        ("title", 10, 0, False),
+        ("page:details", 10, 0, False),
+    ],
+)
+def test_a_field_that_changes_most_items_alone_is_named(name, count, others, is_advised):
+    def change(number, **fields):
+        return Change("changed", f"http://a.test/{number}", 0.0, 1, None, 1.0, fields)
+
+    changes = [change(number, **{name: ("1", str(number))}) for number in range(count)]
+    changes += [change(number, x=("1", "2"), y=("1", "2")) for number in range(others)]
+    given = SimpleNamespace(
+        changes=changes,
+        advice=[],
+        patterns=[],
+        runs=[],
+        stats={},
+        namespace=SimpleNamespace(name="n"),
+        is_trial=False,
+    )
+    found = [(step.line, step.effect.partition(" changed")[0]) for step in steps(given)]
+    expected = [("SIMHASH_IGNORE_FIELDS = ['x']", f"{count} of {count + others}")]
+    assert found == (expected if is_advised else [])
 
 
 def test_a_finding_has_what_the_urls_have_in_common():
