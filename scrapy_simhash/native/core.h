@@ -36,7 +36,7 @@ static inline char *room_for(Bytes *bytes, size_t further)
     return bytes->at + bytes->used;
 }
 
-/* As in features/hashes.py. */
+/* As in features/shingles.py. */
 static inline uint64_t mix64(uint64_t value)
 {
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9u;
