@@ -164,7 +164,7 @@ def peak(path) -> int:
     """The most memory that the command takes, in mebibytes."""
     out = path.with_name(f"out.{path.name.partition('.')[2]}")
     command = [sys.executable, "-c", PEAK, str(path), "-o", str(out)]
-    done = subprocess.run(command, cwd=path.parent, capture_output=True, check=True, timeout=300)
+    done = subprocess.run(command, cwd=path.parent, capture_output=True, check=True, timeout=900)
     assert b"Traceback" not in done.stderr
     return int(done.stdout.splitlines()[-1])
 
