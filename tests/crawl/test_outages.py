@@ -50,7 +50,8 @@ def busy(path, is_over):
 @deferred_f_from_coro_f
 async def test_while_the_database_is_busy_the_crawl_waits_and_fetches_no_more(tmp_path, caplog):
     """However long: what bounds it is the time in which nobody gets through."""
-    path, timeout, pages = tmp_path / "index.db", 1, 200
+    # A timeout that a slow machine alone does not exceed.
+    path, timeout, pages = tmp_path / "index.db", 3, 200
     is_over, fetched = threading.Event(), count()
     meanwhile = []
     others = busy(path, is_over)
@@ -60,7 +61,7 @@ async def test_while_the_database_is_busy_the_crawl_waits_and_fetches_no_more(tm
         if number == 0:
             # Not before, or the crawl may not come to its start.
             others.__enter__()
-            threading.Timer(8 * timeout, stop).start()
+            threading.Timer(3 * timeout, stop).start()
         return article(int(target.strip("/")) // 2)
 
     def stop():
@@ -86,7 +87,7 @@ async def test_while_the_database_is_busy_the_crawl_waits_and_fetches_no_more(tm
     assert meanwhile[0] < pages / 4, "fetched, and not claimed"
     assert done.stats.get("failed_open", 0) == 0
     assert (done.stats["unique"], done.stats["duplicates"]) == (pages / 2, pages / 2)
-    assert done.stats["wait_seconds"] > 2 * timeout
+    assert done.stats["wait_seconds"] > timeout
     assert error_lines(caplog) == []
 
 
