@@ -19,7 +19,6 @@ from benchmarks.accuracy_parts.figure import RESULTS as RESULTS_OF_ACCURACY
 from benchmarks.accuracy_parts.figure import draw, panels_of
 from scrapy_simhash.crawl.document import Reason
 from scrapy_simhash.crawl.settings import DEFAULTS, Settings
-from scrapy_simhash.monitors import LIMITS
 
 #: A variable of the environment: it is about the machine, not about a project.
 ENVIRONMENT = {"SIMHASH_NATIVE"}
@@ -135,12 +134,9 @@ class TestSettings:
             (page, name)
             for page in [*PAGES, DOCS / "architecture.svg"]
             if page.name != "CHANGELOG.md"
-            for name in re.findall(r"(?:SPIDERMON_)?SIMHASH_[A-Z_]*[A-Z]\b", text_of(page))
+            for name in re.findall(r"SIMHASH_[A-Z_]*[A-Z]\b", text_of(page))
         ]
-        wrong = [
-            (page, name) for page, name in named if name not in {*DEFAULTS, *ENVIRONMENT, *LIMITS}
-        ]
-        assert {name for _, name in named} > set(LIMITS)
+        wrong = [(page, name) for page, name in named if name not in {*DEFAULTS, *ENVIRONMENT}]
         assert not wrong, listed(wrong)
 
     def test_every_setting_is_described_with_its_default(self):

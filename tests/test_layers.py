@@ -16,7 +16,7 @@ from sources import PACKAGE, ROOT, trees
 #: Each imports itself and what is left of it. The package itself names what is public of them all.
 ORDER = (
     "durable exceptions loading native signals visible < features < item < text < simhash < keys"
-    " < classic < db < index < history < report feed < corpus < spark crawl < cli monitors"
+    " < classic < db < index < history < report feed < corpus < spark crawl < cli"
     " < scrapy_simhash __main__"
 )
 FLOOR = {name: floor for floor, names in enumerate(ORDER.split("<")) for name in names.split()}

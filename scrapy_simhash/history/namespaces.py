@@ -141,18 +141,6 @@ def read_runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
     return found
 
 
-def read_stats(database: Database, spider: str, *, limit: int) -> list[dict[str, Any]]:
-    """The stats of the last runs of a spider that are closed, the newest first."""
-    columns = schema.runs.c
-    query = (
-        select(columns.stats)
-        .where(columns.spider == spider, columns.closed.is_not(None))
-        .order_by(columns.id.desc())
-        .limit(limit)
-    )
-    return [_stats(row.stats) for row in sql.read(database, query)]
-
-
 def _count_by_run(run: Any, condition: Any, *conditions: ColumnElement[bool]) -> Any:
     """A query for the number of all rows of each run, and of those that meet a condition."""
     some = func.sum(case((condition, 1), else_=0)).label("some")
