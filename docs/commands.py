@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Action, ArgumentParser
 from pathlib import Path
 
-from scrapy_simhash.cli.parser import COMMANDS, module_of
+from scrapy_simhash.cli.main import COMMANDS, module_of
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\

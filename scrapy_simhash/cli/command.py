@@ -1,17 +1,13 @@
-"""``scrapy simhash``: finds a command and runs it.
-
-Scrapy imports this module for each of its own commands, so ours are imported only when used.
-"""
+"""``scrapy simhash``, as Scrapy finds it."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from importlib import import_module
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_simhash.cli.parser import COMMANDS, add_commands, module_of
+from scrapy_simhash.cli.main import COMMANDS, add_commands, parse_options, run_command
 
 
 class Simhash(ScrapyCommand):
@@ -30,14 +26,14 @@ class Simhash(ScrapyCommand):
     def add_options(self, parser: ArgumentParser) -> None:
         """Called by Scrapy."""
         super().add_options(parser)
-        add_commands(parser, "scrapy simhash", COMMANDS)
+        add_commands(parser, COMMANDS)
+        self._parser = parser
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Called by Scrapy."""
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}")
-        if opts.command is None:
-            raise UsageError
+        options = parse_options(self._parser, "scrapy simhash", COMMANDS, opts.arguments)
         assert self.settings is not None  # noqa: S101 - set by Scrapy
-        main = import_module("scrapy_simhash.cli.main")
-        self.exitcode = main.main(module_of(opts.command), self.settings, opts)
+        self.settings.setdict(dict(options.settings), priority="cmdline")
+        self.exitcode = run_command(options, self.settings)

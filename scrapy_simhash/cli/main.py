@@ -1,37 +1,131 @@
-"""Runs a command and reports its errors."""
+"""Finds a command, parses its options, runs it and reports its errors.
+
+Scrapy imports this module for each of its own commands, so ours are imported only when used.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import traceback
-from argparse import Namespace
+from argparse import (
+    REMAINDER,
+    SUPPRESS,
+    ArgumentParser,
+    ArgumentTypeError,
+    Namespace,
+    RawDescriptionHelpFormatter,
+)
+from collections.abc import Collection, Sequence
+from keyword import iskeyword
 from typing import Any
 
-from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, NotFound, SettingError
-from scrapy_simhash.feed.source import FeedError
+from scrapy_simhash.loading import import_large
 from scrapy_simhash.visible import visible, without_passwords
 
-# Errors of the user, the project or the machine. All others are bugs: a LookupError or TypeError
-# must never read as if the user had made a mistake.
-_EXPECTED = (
-    CommandError,
-    FeedError,
-    IndexMismatch,
-    IndexUnavailable,
-    NotFound,
-    OSError,
-    SettingError,
-)
+#: The commands by what they are for, each in the file of its name.
+GROUPS = {
+    "Before a crawl": {
+        "try": "crawl a few hundred pages and show what would be dropped; stores nothing",
+    },
+    "What a crawl did": {
+        "drops": "list what was dropped, or kept although another item is similar, and why",
+        "changes": "list what is new, changed, moved, removed and back",
+        "show": "show everything stored about a page",
+        "report": "write the HTML report, a single file that works offline",
+        "stats": "show the size of the index, its runs and its growth",
+    },
+    "What to change": {
+        "tune": "show what other similarities would have dropped",
+        "patterns": "show which parts of addresses only lead to pages already known",
+        "compare": "compare two pages or texts",
+        "explain": "show how the fingerprint of a text is computed",
+    },
+    "Undo and clean up": {
+        "restore": "write dropped items, as JSON Lines",
+        "prune": "delete stored items not seen for a long time",
+        "reset": "delete a namespace with everything in it",
+    },
+    "Without a crawl": {
+        "dedupe": "remove near-duplicates from files",
+    },
+}
+COMMANDS = {name: help_ for group in GROUPS.values() for name, help_ in group.items()}
 
 
-def main(command: Any, settings: Any, options: Namespace) -> int:
-    """Run the module of a command; gives the exit code.
+def add_commands(parser: ArgumentParser, names: Collection[str]) -> None:
+    """Make a parser take the name of a command, with everything behind it."""
+    lines: list[str] = []
+    for title, group in GROUPS.items():
+        if listed := [f"  {name:10}{group[name]}" for name in group if name in names]:
+            lines += [f"{title}:", *listed, ""]
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.epilog = "\n".join([*lines, "Each command has a --help of its own."])
+    parser.add_argument("arguments", nargs=REMAINDER, help=SUPPRESS)
+
+
+def parse_options(
+    parser: ArgumentParser, prog: str, names: Collection[str], arguments: Sequence[str]
+) -> Namespace:
+    """The command that a parser has taken, its options, and settings as pairs."""
+    if not arguments:
+        parser.print_help(sys.stderr)
+        parser.exit(2, f"{prog}: a command is missing\n")
+    command, *rest = arguments
+    if command not in COMMANDS:
+        from difflib import get_close_matches  # noqa: PLC0415  (slow)
+
+        close = get_close_matches(command, COMMANDS, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"{prog} --help lists them"
+        parser.error(f"there is no command {command!r}; {hint}")
+    if command not in names:
+        parser.error(f"{command!r} needs Scrapy: scrapy simhash {command}")
+    own = ArgumentParser(prog=f"{prog} {command}", description=COMMANDS[command])
+    own.add_argument(
+        "-s",
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        type=name_and_value,
+        metavar="NAME=VALUE",
+        help="set or override a setting (may be repeated)",
+    )
+    module_of(command).add_arguments(own)
+    return own.parse_args(rest, Namespace(command=command))
+
+
+def name_and_value(given: str) -> tuple[str, str]:
+    """Parse NAME=VALUE."""
+    name, _, value = given.partition("=")
+    if not name or "=" not in given:
+        raise ArgumentTypeError(f"{given!r}: expected NAME=VALUE")
+    return name, value
+
+
+def module_of(command: str) -> Any:
+    """The module of a command."""
+    # The threads that numpy would start for linear algebra take longer than most commands.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # "try" can't be the name of a module.
+    name = f"{command}_" if iskeyword(command) else command
+    return import_large(f"scrapy_simhash.cli.{name}", is_start=True)
+
+
+def run_command(options: Namespace, settings: Any) -> int:
+    """Run a command; gives the exit code.
 
     It is 0, or that of the command; 2 after an expected error, with one line on standard error; 1
     after a bug, with its traceback before that line.
     """
+    command = module_of(options.command)
+    from scrapy_simhash.cli.project import CommandError, Project  # noqa: PLC0415
+    from scrapy_simhash.feed.source import FeedError  # noqa: PLC0415
+
+    # Errors of the user, the project or the machine. All others are bugs: a LookupError or
+    # TypeError must never read as if the user had made a mistake.
+    expected = (CommandError, FeedError, IndexMismatch, IndexUnavailable, NotFound, SettingError)
     try:
         code: int = command.run(Project(settings, options), options) or 0
         sys.stdout.flush()
@@ -42,8 +136,10 @@ def main(command: Any, settings: Any, options: Namespace) -> int:
         # The reader has closed the pipe. Flushing what is buffered must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except _EXPECTED as error:
-        _report(options, _message(error))
+    except (*expected, OSError) as error:
+        is_file = isinstance(error, OSError) and error.filename is not None
+        message = f"{error.filename}: {error.strerror}" if is_file else str(error)
+        _report(options, message or type(error).__name__)
         return 2
     except Exception:  # noqa: BLE001 - reported with its traceback
         print(visible(without_passwords(traceback.format_exc())), file=sys.stderr)
@@ -59,9 +155,3 @@ def main(command: Any, settings: Any, options: Namespace) -> int:
 def _report(options: Namespace, message: str) -> None:
     line = visible(without_passwords(" ".join(message.split())))
     print(f"scrapy simhash {options.command}: {line}", file=sys.stderr)
-
-
-def _message(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error) or type(error).__name__

@@ -87,7 +87,7 @@ def test_the_settings_are_those_of_the_project_and_of_the_command_line(folder):
     assert (code, out) == (2, "")
     assert "SIMHASH_SIMILARITY" in err
     code, _, err, _ = run(*command, "d.jsonl", "-s", "SIMHASH_SIMILARITY", folder=inside)
-    assert (code, "expected NAME=VALUE" in err) == (1, True)
+    assert (code, "expected NAME=VALUE" in err) == (2, True)
     # A module that is named but not there is an error, as in Scrapy.
     assert run(*command, "e.jsonl", folder=inside, SCRAPY_PROJECT="other")[0] == 1
 
