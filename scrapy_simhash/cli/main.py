@@ -137,9 +137,10 @@ def run_command(options: Namespace, settings: Any) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (*expected, OSError) as error:
-        is_file = isinstance(error, OSError) and error.filename is not None
-        message = f"{error.filename}: {error.strerror}" if is_file else str(error)
-        _report(options, message or type(error).__name__)
+        message = str(error) or type(error).__name__
+        if isinstance(error, OSError) and error.filename is not None:
+            message = f"{error.filename}: {error.strerror}"
+        _report(options, message)
         return 2
     except Exception:  # noqa: BLE001 - reported with its traceback
         print(visible(without_passwords(traceback.format_exc())), file=sys.stderr)
