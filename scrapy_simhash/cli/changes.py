@@ -5,18 +5,16 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice, repeat
+from itertools import islice
 from typing import Any
 
 from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run, positive, seconds
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_window
-from scrapy_simhash.history.pairs import read_texts
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.changes import STATUSES, read_changes, read_window
+from scrapy_simhash.history.pairs import Change, with_contents
 from scrapy_simhash.visible import format_time, iso_time, shortened
 
 # Changes whose texts are read at once.
@@ -54,12 +52,12 @@ def run(project: Project, options: Namespace) -> None:
     with project.namespace_of(options.run) as (database, namespace):
         window = read_window(database, namespace, since=options.since, run=options.run)
 
-        def parts() -> Iterator[list[tuple[Change, str]]]:
+        def parts() -> Iterator[Iterable[Change]]:
             changes = read_changes(database, namespace, window, options.status)
             while part := list(islice(changes, _PART)):
                 counts.update(change.status for change in part)
-                texts = _differences(database, namespace, part) if options.texts else repeat("")
-                yield list(zip(part, texts, strict=False))
+                is_read = options.texts
+                yield with_contents(database, namespace, part, None) if is_read else part
 
         output.write_lines(options, parts(), partial(map, _line), partial(map, _fields))
     shown = ", ".join(f"{counts[name]:,} {name}" for name in STATUSES if counts[name])
@@ -79,32 +77,27 @@ def _statuses(given: str) -> Sequence[str]:
     return names
 
 
-def _differences(
-    database: Database, namespace: NamespaceRow, changes: Sequence[Change]
-) -> Iterator[str]:
-    """How the texts of each differ."""
-    texts = read_texts(database, namespace, {place for one in changes for place in one.texts})
-    for change in changes:
-        old, new = map(texts.get, change.texts)
-        steps = output.text_changes(old, new) if old != new else None
-        yield output.marked_difference(old, steps).plain if old and steps else ""
+def _difference(change: Change) -> str:
+    """How the texts differ, if both were read."""
+    old, new = change.stored.text, change.mine.text
+    if not old or not new or old == new:
+        return ""
+    return output.marked_difference(old, output.text_changes(old, new)).plain
 
 
-def _fields(found: tuple[Change, str]) -> dict[str, Any]:
-    change, text = found
+def _fields(change: Change) -> dict[str, Any]:
     more: dict[str, Any] = {
         "from": change.origin,
         "similarity": None if change.similarity is None else round(change.similarity, 4),
         "fields": dict(change.fields),
-        "text": text,
+        "text": _difference(change),
     }
     since = iso_time(change.created)
     fields = {"status": change.status, "url": change.url, "since": since, "run": change.run}
     return fields | {name: value for name, value in more.items() if value}
 
 
-def _line(found: tuple[Change, str]) -> str:
-    change, text = found
+def _line(change: Change) -> str:
     parts = [f"{change.status:9}{shortened(change.url, _ADDRESS)}"]
     if change.origin:
         parts.append(f"from {shortened(change.origin, _ADDRESS)}")
@@ -114,4 +107,4 @@ def _line(found: tuple[Change, str]) -> str:
     )
     if change.similarity not in {None, 1.0}:
         parts.append(f"similarity {output.format_similarity(change.similarity, estimated=False)}")
-    return "\n    ".join(filter(None, ["  ".join(parts), text]))
+    return "\n    ".join(filter(None, ["  ".join(parts), _difference(change)]))

@@ -9,9 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
 from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_json
 from scrapy_simhash.cli.printing import print_json
@@ -29,7 +26,7 @@ from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.text.html import decode, parse_html
 from scrapy_simhash.text.page import containment
 from scrapy_simhash.text.page_facts import page_facts
-from scrapy_simhash.visible import plural, shortened
+from scrapy_simhash.visible import plural
 
 # The largest file that is read.
 _MOST = 64 << 20
@@ -151,26 +148,22 @@ def _verdict(
 
 
 def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
-    console = output.open_console()
-    table = Table("", "A", "B")
+    rows: list[tuple[str, ...]] = []
     texts = figures["texts"]
     for name in ("source", "characters", "features", "fingerprint"):
-        values = [text[name] for text in texts]
-        shown = (f"{one:,}" if isinstance(one, int) else str(one or "-") for one in values)
-        table.add_row(name, *(Text(shortened(one)) for one in shown))
+        values = [text[name] or "-" for text in texts]
+        rows.append((name, *(f"{one:,}" if isinstance(one, int) else one for one in values)))
     known = [text["facts"] or {} for text in texts]
-    for name in sorted({name for facts in known for name in facts}):
-        table.add_row(
-            Text(shortened(name, 80)), *(Text(shortened(facts.get(name, ""))) for facts in known)
-        )
-    console.print(table)
+    names = sorted({name for facts in known for name in facts})
+    rows += ((name, *(facts.get(name, "") for facts in known)) for name in names)
+    output.print_table(("", "A", "B"), rows)
     similarity = page_sketch = None
     if figures["similarity"] is not None:
         least = "" if figures["threshold"] is None else f" (threshold {figures['threshold']:g})"
         similarity = f"{output.format_similarity(figures['similarity'], estimated=False)}{least}"
     if figures["page_sketch"] is not None:
         page_sketch = f"{figures['page_sketch']:.0%} of the text of the smaller page"
-    rows = {
+    facts = {
         "verdict": figures["verdict"],
         "scheme": figures["scheme"],
         "similarity": similarity,
@@ -178,4 +171,4 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
         "largest distance compared": f"{figures['limit']} {plural(figures['limit'], 'bit')}",
         "on both whole pages": page_sketch,
     }
-    output.print_facts(rows)
+    output.print_facts(facts)

@@ -15,6 +15,7 @@ from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
 from scrapy_simhash.corpus.plain import PlainItems
+from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import open_new
@@ -195,7 +196,18 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
     # By default the secret depends on the input: equal inputs give equal outputs, and the author of
     # a page can't know it.
     secret = secret_of(settings.secret or identity_of(sources))
-    plan = project.plan(secret, facts=options.facts)
+    try:
+        plan = Plan.make(
+            settings.scheme,
+            secret,
+            similarity=settings.similarity,
+            distance=settings.distance,
+            candidates=settings.candidates,
+            facts=options.facts or settings.facts,
+            expected_size=settings.expected_size,
+        )
+    except ValueError as error:
+        raise CommandError(str(error)) from error
     limits = (settings.min_features, settings.max_text)
     reader: ItemReader | PageReader
     if isinstance(sources[-1], WarcFile):

@@ -13,7 +13,7 @@ from scrapy_simhash.cli.output import VALUE, format_similarity, in_values, write
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.values import EXACT, PAGE, SAME
 from scrapy_simhash.history.namespaces import find_run
-from scrapy_simhash.history.pairs import KEPT, Pair, read_pairs, with_values
+from scrapy_simhash.history.pairs import KEPT, Pair, read_pairs, with_contents
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.report.verdict import ACTIONS, in_words
@@ -48,7 +48,7 @@ def run(project: Project, options: Namespace) -> None:
                 for page in read_pairs(database, namespace, number, kept=options.kept):
                     counts.update(pair.action for pair in page)
                     scheme = project.settings.scheme
-                    yield namespace, [*with_values(database, namespace, page, scheme)]
+                    yield namespace, [*with_contents(database, namespace, page, scheme)]
 
         write_lines(
             options,
@@ -72,24 +72,23 @@ def run(project: Project, options: Namespace) -> None:
 
 def in_lines(pairs: Sequence[Pair]) -> Iterator[str]:
     """Pairs as lines of a table for people."""
-    addresses = [
-        [shortened(one or "(deleted)", _ADDRESS) for one in pair.addresses] for pair in pairs
-    ]
-    widths = [
-        min(_COLUMN, max((len(both[side]) for both in addresses), default=0)) for side in (0, 1)
-    ]
-    for pair, (url, other) in zip(pairs, addresses, strict=True):
+    urls, others = (
+        [shortened(one or "(deleted)", _ADDRESS) for one in side]
+        for side in ([pair.addresses[place] for pair in pairs] for place in (0, 1))
+    )
+    first, second = (min(_COLUMN, max(map(len, side), default=0)) for side in (urls, others))
+    for pair, url, other in zip(pairs, urls, others, strict=True):
         similarity = "-"
         if pair.similarity is not None:
             similarity = format_similarity(pair.similarity, estimated=pair.estimated)
-        values = [
-            (f"{shortened(name, VALUE)}: " if name != pair.differs else "") + in_values(*both)
-            for name, both in [*pair.fields.items()][
-                : 1 if pair.differs in pair.fields else _VALUES
-            ]
-        ]
-        reason = ": ".join(filter(None, [_reason(pair), "; ".join(values)]))
-        yield f"{similarity:>10}  {url:{widths[0]}}  {other:{widths[1]}}  {reason}"
+        reason, fields = _reason(pair), pair.fields
+        if pair.differs in fields:
+            values = in_values(*fields[pair.differs])
+        else:
+            some = [*fields.items()][:_VALUES]
+            values = "; ".join(f"{shortened(one, VALUE)}: {in_values(*both)}" for one, both in some)
+        told = f"{reason}: {values}" if values else reason
+        yield f"{similarity:>10}  {url:{first}}  {other:{second}}  {told}"
 
 
 def described(pair: Pair, namespace: NamespaceRow) -> dict[str, Any]:
@@ -103,7 +102,7 @@ def described(pair: Pair, namespace: NamespaceRow) -> dict[str, Any]:
         "similarity": None if pair.similarity is None else round(pair.similarity, 4),
         "estimated": pair.estimated,
         "reason": _reason(pair),
-        "fields": dict(pair.fields),
+        "fields": pair.fields,
         "created": iso_time(pair.created),
         "namespace": namespace.name,
         "run": pair.run,

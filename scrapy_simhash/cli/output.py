@@ -65,15 +65,26 @@ def working(what: str, *, is_shown: bool = True) -> Iterator[None]:
         yield
 
 
-def print_facts(rows: Mapping[str, str | None], title: str | None = None) -> None:
-    """Print a table of names and values; those that are None are left out."""
-    table = Table(title=title, title_justify="left", show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in rows.items():
-        if value is not None:
-            table.add_row(name, Text(value))
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None
+) -> None:
+    """Print a table, with numbers to the right. Texts are shortened, not escaped markup."""
+    table = Table(*columns, title=title, title_justify="left", show_header=any(columns))
+    for row in rows:
+        cells = []
+        for column, value in zip(table.columns, row, strict=True):
+            column.overflow = "fold"
+            if isinstance(value, int):
+                column.justify = "right"
+                value = f"{value:,}"  # noqa: PLW2901
+            cells.append(Text(shortened(str(value))))
+        table.add_row(*cells)
     open_console().print(table)
+
+
+def print_facts(facts: Mapping[str, object], title: str | None = None) -> None:
+    """Print a table of names and values; those that are None are left out."""
+    print_table(("", ""), [row for row in facts.items() if row[1] is not None], title)
 
 
 @contextmanager

@@ -7,15 +7,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
 from scrapy_simhash.cli.arguments import add_database, add_json, output_file, positive
-from scrapy_simhash.cli.output import lines_to, open_console, working
+from scrapy_simhash.cli.output import lines_to, print_table, working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.history.patterns import LEAST, Pattern, read_patterns
-from scrapy_simhash.visible import plural, shortened, visible
+from scrapy_simhash.visible import plural, visible
 
 # Characters with a meaning of their own in the URL patterns of rules.
 _SPECIAL = frozenset("*|?#")
@@ -73,16 +70,11 @@ def _print_irrelevant(found: Sequence[Pattern], least: int) -> None:
             f"{plural(least, 'page')} repeated another one and no page contradicts it."
         )
         return
-    table = Table(title="Irrelevant parts of addresses", title_justify="left")
-    table.add_column("part", overflow="fold")
-    for name in ("addresses", "duplicates", "different pages"):
-        table.add_column(name, justify="right")
-    table.add_column("example", overflow="fold")
-    for one in found:
-        counts = (f"{count:,}" for count in (one.compared, one.repeats, one.groups))
-        part, example = (Text(shortened(text, 200)) for text in (one.part, one.example))
-        table.add_row(part, *counts, example)
-    open_console().print(table)
+    print_table(
+        ("part", "addresses", "duplicates", "different pages", "example"),
+        [(one.part, one.compared, one.repeats, one.groups, one.example) for one in found],
+        "Irrelevant parts of addresses",
+    )
     total = sum(one.repeats for one in found)
     print(f"Without these parts, up to {total:,} {plural(total, 'download')} would be saved.")
 

@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.index.verdict import FactsMode
 
 # Databases take long to import, and some commands need none.
 if TYPE_CHECKING:
@@ -22,15 +20,6 @@ if TYPE_CHECKING:
 
 class CommandError(Exception):
     """An error that the user can fix; the message says in one line what is wrong."""
-
-
-@contextmanager
-def _user_errors() -> Iterator[None]:
-    """Raise a ValueError, about options or settings, as a CommandError."""
-    try:
-        yield
-    except ValueError as error:
-        raise CommandError(str(error)) from error
 
 
 class Project:
@@ -55,8 +44,10 @@ class Project:
             return self.settings.locate_database()
         from scrapy_simhash.db.engine import check_url  # noqa: PLC0415
 
-        with _user_errors():
+        try:
             return check_url(self._url)
+        except ValueError as error:
+            raise CommandError(str(error)) from error
 
     @contextmanager
     def database(self) -> Iterator[Database]:
@@ -68,7 +59,7 @@ class Project:
         if (path := sqlite_file(url)) is not None and not path.exists():
             hint = "; crawl first, or use --database" if self._url is None else ""
             raise CommandError(f"there is no database {path}{hint}")
-        with _user_errors():
+        try:
             opened = Database(
                 url,
                 options=self.settings.engine_options,
@@ -76,6 +67,8 @@ class Project:
                 secret=self.settings.secret,
                 makes_tables=False,
             )
+        except ValueError as error:
+            raise CommandError(str(error)) from error
         # Changes must survive a crash of the machine once a command has reported them.
         with closing(opened) as database, database.durable():
             yield database
@@ -104,17 +97,3 @@ class Project:
                 yield database, found
             else:
                 yield database, namespaces.choose_namespace(database, self.name)
-
-    def plan(self, secret: bytes, facts: FactsMode | None = None) -> Plan:
-        """How a corpus is compared, with the project's settings."""
-        settings = self.settings
-        with _user_errors():
-            return Plan.make(
-                settings.scheme,
-                secret,
-                similarity=settings.similarity,
-                distance=settings.distance,
-                candidates=settings.candidates,
-                facts=facts or settings.facts,
-                expected_size=settings.expected_size,
-            )

@@ -22,7 +22,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     with project.namespace_of(options.run) as (database, namespace), working("Writing the report"):
-        rule = project.settings.rule
-        subject = read_subject(database, namespace.name, options.run, rule.limit, rule.similarity)
+        subject = read_subject(database, project.settings.rule, namespace.name, options.run)
         write_report(subject, options.output)
     print(f"Report: {options.output.absolute()}", file=sys.stderr)

@@ -67,8 +67,8 @@ def run(project: Project, options: Namespace) -> None:
     if options.better and not criteria:
         raise CommandError("--better needs --prefer, or SIMHASH_PREFER")
     with project.database() as database:
-        if options.id and project.name is None:
-            namespaces = read_namespaces(database)
+        if options.id:
+            namespaces = read_namespaces(database, project.name)
         elif options.run:
             _, namespaces = find_run(database, project.name, options.run)
         else:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
 from scrapy import Request
 from scrapy.utils.request import fingerprint as request_fingerprint
 from sqlalchemy import Row
@@ -19,20 +17,17 @@ from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.history.namespaces import choose_namespace, read_namespaces
-from scrapy_simhash.history.pairs import Pair, find_addresses, read_page, read_texts, with_values
+from scrapy_simhash.history.namespaces import read_namespaces
+from scrapy_simhash.history.pairs import PageHistory, find_addresses, read_page
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.visible import format_time, shortened
+from scrapy_simhash.visible import format_time, iso_time
 
 # Addresses that are listed if several contain what was given.
 _ADDRESSES = 30
 
-# What is known of a page, and lines of its decisions and of its duplicates.
-_Page = tuple[dict[str, Any], list[str], list[str]]
-
-_PENDING = " (pending: not known to be stored yet)"
+_Page = tuple[NamespaceRow, PageHistory]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,28 +39,30 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
+    url, addresses = options.url, list[tuple[str, str]]()
     with project.database() as database, output.working("Searching"):
-        named = None if project.name is None else choose_namespace(database, project.name)
-        namespaces = read_namespaces(database) if named is None else [named]
-        pages = _pages(project, database, namespaces, options.url)
-        addresses: list[tuple[str, str]] = []
+        namespaces = read_namespaces(database, project.name)
+        pages = _pages(project, database, namespaces, url)
         if not pages:
-            addresses = find_addresses(database, namespaces, options.url, limit=_ADDRESSES + 1)
-            if len({url for _, url in addresses}) == 1:
-                pages = _pages(project, database, namespaces, addresses[0][1])
+            addresses = find_addresses(database, namespaces, url, limit=_ADDRESSES + 1)
+            if len({address for _, address in addresses}) == 1:
+                url = addresses[0][1]
+                pages = _pages(project, database, namespaces, url)
     if not pages and not addresses:
         where = f"in {project.name!r}" if project.name else f"in {database}"
         raise NotFound(f"nothing is stored about {options.url} {where}")
-    if options.json:
-        for known, *_ in pages:
-            print_json(known)
-        if not pages:
-            print_json({"addresses": [url for _, url in addresses[:_ADDRESSES]]})
-        return
-    for page in pages:
-        _print_page(*page)
-    if not pages:
-        _print_addresses(addresses)
+    for namespace, page in pages:
+        if options.json:
+            print_json(_figures(url, namespace, page))
+        else:
+            _print_page(namespace, page)
+    if not pages and options.json:
+        print_json({"addresses": [address for _, address in addresses[:_ADDRESSES]]})
+    elif not pages:
+        title = "Several addresses contain it"
+        output.print_table(("namespace", "address"), addresses[:_ADDRESSES], title)
+        if len(addresses) > _ADDRESSES:
+            print(f"These are the first {_ADDRESSES}; name more of the address.")
 
 
 def _pages(
@@ -75,92 +72,64 @@ def _pages(
     identities = {identity_hash(url)}
     if url.startswith(("http://", "https://")):
         identities.add(identity_hash(request_fingerprint(Request(url)).hex()))
-    found = []
-    for namespace in namespaces:
-        page = read_page(database, namespace, url, identities)
-        if page.claims or page.decisions:
-            both = (page.decisions, page.duplicates)
-            decisions, duplicates = (
-                [*with_values(database, namespace, pairs, project.settings.scheme)]
-                for pairs in both
-            )
-            known = {
-                "url": url,
-                "namespace": namespace.name,
-                "bits": namespace.bits,
-                "versions": _versions(database, namespace, page.claims),
-                "decisions": _decisions(database, namespace, decisions),
-                "duplicates": [described(pair, namespace) for pair in duplicates],
-                "duplicate_count": page.duplicate_count,
-            }
-            found.append((known, [*in_lines(decisions)], [*in_lines(duplicates)]))
-    return found
+    scheme = project.settings.scheme
+    found = [(one, read_page(database, one, url, identities, scheme)) for one in namespaces]
+    return [(namespace, page) for namespace, page in found if page.claims or page.decisions]
 
 
-def _versions(
-    database: Database, namespace: NamespaceRow, claims: Sequence[Row[Any]]
-) -> list[dict[str, Any]]:
-    """The stored versions of the page."""
-    texts = read_texts(database, namespace, {(claim.id, 0) for claim in claims})
-    return [
-        {
-            "claim": str(claim.id),
-            **{name: getattr(claim, name) for name in ("url", "key", "run", "created", "seen")},
-            "group": group_name(namespace.id, claim.origin),
-            "state": "confirmed" if claim.state else "pending",
-            "fingerprint": bytes(claim.fingerprint).hex(),
-            "features": claim.size,
-            "nearest": claim.nearest,
-            "text": texts.get((claim.id, 0)),
-        }
-        for claim in claims
-    ]
-
-
-def _decisions(
-    database: Database, namespace: NamespaceRow, pairs: Sequence[Pair]
-) -> list[dict[str, Any]]:
-    """What was dropped, or kept although it is similar, with the difference of both texts."""
-    texts = read_texts(database, namespace, {place for pair in pairs for place in pair.places})
-    found = []
-    for pair in pairs:
-        new, old = map(texts.get, pair.places)
+def _figures(url: str, namespace: NamespaceRow, page: PageHistory) -> dict[str, Any]:
+    decisions = []
+    for pair in page.decisions:
+        new, old = pair.mine.text, pair.stored.text
         difference = {"text_of_original": old, "difference": output.text_changes(old, new)}
-        found.append({**described(pair, namespace), **difference})
-    return found
+        decisions.append(described(pair, namespace) | difference)
+    return {
+        "url": url,
+        "namespace": namespace.name,
+        "bits": namespace.bits,
+        "versions": [_version(namespace, page, claim) for claim in page.claims],
+        "decisions": decisions,
+        "duplicates": [described(pair, namespace) for pair in page.duplicates],
+        "duplicate_count": page.duplicate_count,
+    }
 
 
-def _print_page(page: Mapping[str, Any], lines: Sequence[str], others: Sequence[str]) -> None:
-    for version in page["versions"]:
-        rows = {"namespace": shortened(page["namespace"])}
-        for name in ("url", "key", "group", "fingerprint", "features", "run"):
-            rows[name] = shortened(str(version[name]))
-        rows["stored (UTC)"] = format_time(version["created"])
-        rows["last seen (UTC)"] = format_time(version["seen"])
-        if version["nearest"] is not None:
-            rows["nearest other"] = output.format_distance(version["nearest"], page["bits"])
-        if version["text"]:
-            rows["text"] = shortened(version["text"])
-        pending = "" if version["state"] == "confirmed" else _PENDING
-        output.print_facts(rows, f"Stored item {version['claim']}{pending}")
+def _version(namespace: NamespaceRow, page: PageHistory, claim: Row[Any]) -> dict[str, Any]:
+    """A stored version of the page."""
+    return {
+        "claim": str(claim.id),
+        **{name: getattr(claim, name) for name in ("url", "key", "run", "created", "seen")},
+        "group": group_name(namespace.id, claim.origin),
+        "state": "confirmed" if claim.state else "pending",
+        "fingerprint": bytes(claim.fingerprint).hex(),
+        "features": claim.size,
+        "nearest": claim.nearest,
+        "text": page.texts.get(claim.id),
+    }
+
+
+def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
+    for claim in page.claims:
+        version = _version(namespace, page, claim)
+        names = ("url", "key", "group", "fingerprint", "features", "run")
+        facts = {"namespace": namespace.name, **{name: str(version[name]) for name in names}}
+        facts["stored (UTC)"] = format_time(claim.created)
+        facts["last seen (UTC)"] = format_time(claim.seen)
+        if claim.nearest is not None:
+            facts["nearest other"] = output.format_distance(claim.nearest, namespace.bits)
+        facts["text"] = version["text"]
+        pending = "" if claim.state else " (pending: not known to be stored yet)"
+        output.print_facts(facts, f"Stored item {claim.id}{pending}")
     console = output.open_console()
-    for pair, line in zip(page["decisions"], lines, strict=True):
-        number = f", number {pair['id']} for `restore --id`" if pair["id"] else ""
-        action = action_of(pair["action"]).capitalize()
-        print(f"{action} in run {pair['run']}, {pair['created']}{number}:\n{line}\n")
-        console.print(output.marked_difference(pair["text_of_original"], pair["difference"]))
+    for pair, line in zip(page.decisions, in_lines(page.decisions), strict=True):
+        known = described(pair, namespace)
+        number = f", number {known['id']} for `restore --id`" if known["id"] else ""
+        action = action_of(pair.action).capitalize()
+        print(f"{action} in run {pair.run}, {iso_time(pair.created)}{number}:\n{line}\n")
+        steps = output.text_changes(pair.stored.text, pair.mine.text)
+        console.print(output.marked_difference(pair.stored.text, steps))
         console.print()
-    if others:
-        print(f"The newest {len(others)} of {page['duplicate_count']:,} near-duplicates of it:")
-        print("\n".join(others))
-
-
-def _print_addresses(found: Sequence[tuple[str, str]]) -> None:
-    table = Table("namespace", title="Several addresses contain it", title_justify="left")
-    table.add_column("address", overflow="fold")
-    for namespace, url in found[:_ADDRESSES]:
-        table.add_row(Text(shortened(namespace)), Text(shortened(url)))
-    console = output.open_console()
-    console.print(table)
-    if len(found) > _ADDRESSES:
-        console.print(f"These are the first {_ADDRESSES}; name more of the address.")
+    if page.duplicates:
+        shown = len(page.duplicates)
+        print(f"The newest {shown} of {page.duplicate_count:,} near-duplicates of it:")
+        print("\n".join(in_lines(page.duplicates)))

@@ -12,13 +12,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 from sqlalchemy import Row
 
 from scrapy_simhash.cli.arguments import add_database, add_json, add_run
-from scrapy_simhash.cli.output import marked_difference, open_console, progress_bar, text_changes
+from scrapy_simhash.cli.output import (
+    marked_difference,
+    open_console,
+    print_table,
+    progress_bar,
+    text_changes,
+)
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
@@ -27,7 +31,8 @@ from scrapy_simhash.corpus.sketches import NOTHING, SketchStore, make_part
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.documents import read_documents, read_stored
-from scrapy_simhash.history.pairs import read_texts
+from scrapy_simhash.history.pairs import NOTHING as NO_CONTENT
+from scrapy_simhash.history.pairs import read_contents
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.simhash.measure import candidate_limit, distance, similarity_at
@@ -58,7 +63,7 @@ def run(project: Project, options: Namespace) -> None:
     if options.json:
         print_json(figures)
     else:
-        print_tuned(open_console(), figures)
+        print_tuned(figures)
 
 
 def tuned(
@@ -169,7 +174,8 @@ def _described(
     described = []
     for *pair, similarity in pairs:
         places = [(row.claim, row.number) for row in pair]
-        new, old = map(read_texts(database, namespace, places).get, places)
+        kept = read_contents(database, namespace, places)
+        new, old = (kept.get(place, NO_CONTENT).text for place in places)
         described.append(
             {
                 "url": pair[0].url,
@@ -183,18 +189,15 @@ def _described(
     return described
 
 
-def print_tuned(console: Console, figures: Mapping[str, Any]) -> None:
+def print_tuned(figures: Mapping[str, Any]) -> None:
     """Print the table and the borderline pairs."""
-    table = Table(figures["setting"].removeprefix("SIMHASH_").lower())
-    for title in ("dropped", "kept"):
-        table.add_column(title, justify="right")
-    for level in figures["levels"]:
-        table.add_row(
-            level["threshold"] + (" (now)" if level["threshold"] == figures["present"] else ""),
-            f"{level['dropped']:,}",
-            f"{level['kept']:,}",
-        )
-    console.print(table)
+    name, now = figures["setting"].removeprefix("SIMHASH_").lower(), figures["present"]
+    rows = [
+        (one["threshold"] + " (now)" * (one["threshold"] == now), one["dropped"], one["kept"])
+        for one in figures["levels"]
+    ]
+    print_table((name, "dropped", "kept"), rows)
+    console = open_console()
     if left_out := figures["left_out"]:
         console.print(f"Not compared: {left_out:,}, as they are older or their texts are gone.")
     steps = [step for step in figures["borderline"] if step["pairs"]]

@@ -225,8 +225,7 @@ class CrawlEnd:
                 from scrapy_simhash.report.html import write_report  # noqa: PLC0415  (as above)
                 from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415
 
-                limit, similarity = settings.rule.limit, settings.rule.similarity
-                write_report(read_subject(database, name, run, limit, similarity), settings.report)
+                write_report(read_subject(database, settings.rule, name, run), settings.report)
                 logger.info("The report is in %s", settings.report)
         finally:
             database.close()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from heapq import merge
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, union
@@ -17,6 +16,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
+from scrapy_simhash.history.pairs import Change
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import unpack_bytes
@@ -41,24 +41,6 @@ class Window(NamedTuple):
     since: float
     until: float = _NEVER
     run: int | None = None
-
-
-class Change(NamedTuple):
-    """Something that happened to a thing, one of `STATUSES`, when a run met it so or found it gone.
-
-    It has its former address, if that was another; the similarity of both texts, if it is known;
-    the old and the new short value of the fields that changed; and where its old and its new text
-    are.
-    """
-
-    status: str
-    url: str
-    created: float
-    run: int
-    origin: str | None = None
-    similarity: float | None = None
-    fields: Mapping[str, Sequence[str | None]] = MappingProxyType({})
-    texts: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
 
 
 def read_window(
@@ -137,7 +119,7 @@ def _change(row: Row[Any]) -> Change:
         row.moved_from,
         row.similarity,
         fields,
-        ((row.before, row.duplicate), (row.claim, 0)),
+        ((row.claim, 0), (row.before, row.duplicate)),
     )
 
 

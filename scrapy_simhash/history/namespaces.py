@@ -44,8 +44,8 @@ class RunRow(NamedTuple):
     orphans: int
 
 
-def read_namespaces(database: Database) -> list[NamespaceRow]:
-    """All namespaces, by name."""
+def read_namespaces(database: Database, name: str | None = None) -> list[NamespaceRow]:
+    """All namespaces, in the order of their names, or the named one. Raises NotFound."""
     row = schema.namespaces.c
     query = select(
         row.id,
@@ -58,7 +58,12 @@ def read_namespaces(database: Database) -> list[NamespaceRow]:
         current_usage("item_bytes").label("item_bytes"),
         func.coalesce(_width(schema.claims), _width(schema.duplicates)).label("width"),
     ).order_by(row.name)
-    return [NamespaceRow._make((*found[:-1], _bits(found))) for found in sql.read(database, query)]
+    found = [NamespaceRow._make((*row[:-1], _bits(row))) for row in sql.read(database, query)]
+    named = [namespace for namespace in found if name in {None, namespace.name}]
+    if name is not None and not named:
+        listed = ", ".join(repr(namespace.name) for namespace in found) or "none yet"
+        raise NotFound(f"{database} has no namespace {name!r}; it has {listed}")
+    return named
 
 
 def _width(table: Table) -> ScalarSelect[int]:
@@ -79,24 +84,20 @@ def _bits(found: Row[Any]) -> int:
 
 def choose_namespace(database: Database, name: str | None) -> NamespaceRow:
     """The namespace of that name; without a name, the only one."""
-    found = read_namespaces(database)
-    listed = ", ".join(repr(namespace.name) for namespace in found)
+    found = read_namespaces(database, name)
     if not found:
         raise NotFound(f"{database} has no namespace yet: nothing was stored in it")
-    if name is None and len(found) > 1:
+    if len(found) > 1:
+        listed = ", ".join(repr(namespace.name) for namespace in found)
         raise NotFound(f"{database} has several namespaces, choose one with --namespace: {listed}")
-    for namespace in found:
-        if name in {None, namespace.name}:
-            return namespace
-    raise NotFound(f"{database} has no namespace {name!r}; it has {listed}")
+    return found[0]
 
 
 def find_run(
     database: Database, name: str | None, run: int | None
 ) -> tuple[int, list[NamespaceRow]]:
     """A run, by default the newest, and the namespaces with items of it; or only the named one."""
-    found = [choose_namespace(database, name)] if name else read_namespaces(database)
-    here = {namespace.id: namespace for namespace in found}
+    here = {namespace.id: namespace for namespace in read_namespaces(database, name)}
     runs, tables = schema.runs.c, (schema.claims, schema.duplicates)
     is_here = or_(
         *(exists().where(one.c.run == runs.id, one.c.namespace.in_(here)) for one in tables)

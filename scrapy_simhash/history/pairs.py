@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -43,8 +43,18 @@ KEPT = "kept"
 #: The number of a claim, and that of a duplicate of it or 0.
 Place = tuple[int, int]
 
-# Pairs that are read at once.
-_PAGE = 200
+# Pairs that are read at once, and of one page.
+_PAGE, _SHOWN = 200, 20
+
+
+class Content(NamedTuple):
+    """A text, and the short values of fields kept beside it."""
+
+    text: str | None
+    values: Mapping[str, str]
+
+
+NOTHING = Content(None, MappingProxyType({}))
 
 
 class Pair(NamedTuple):
@@ -54,7 +64,8 @@ class Pair(NamedTuple):
     "kept". The id is that of the duplicate, or of the kept item's claim; `claim` is that of the
     stored item, whose own columns are None if it was deleted: `original`, its URL, and those after
     it. What keeps the items apart is in `differs`, see :class:`Verdict`. The similarity is None if
-    it is not known, and `estimated` if a text is not kept. Quality signals are packed.
+    it is not known, and `estimated` if a text is not kept. Quality signals are packed. What is kept
+    of both items is read by :func:`with_contents`.
     """
 
     id: int
@@ -77,7 +88,13 @@ class Pair(NamedTuple):
     original_quality: bytes | None
     first_seen: float | None
     origin: int | None
-    fields: Mapping[str, tuple[str | None, str | None]] = MappingProxyType({})
+    mine: Content = NOTHING
+    stored: Content = NOTHING
+
+    @property
+    def fields(self) -> dict[str, tuple[str | None, str | None]]:
+        """The short values that differ, by name; none if those of one item are not kept."""
+        return differing(self.mine.values, self.stored.values, self.differs)
 
     @property
     def places(self) -> tuple[Place, Place]:
@@ -90,6 +107,30 @@ class Pair(NamedTuple):
         """The addresses of both items."""
         other = self.original_key and address_of(self.original_key, self.original or "")
         return address_of(self.key, self.url), other
+
+
+class Change(NamedTuple):
+    """Something that happened to a thing, one of `STATUSES`, when a run met it so or found it gone.
+
+    It has its former address, if that was another; the similarity of both texts, if it is known;
+    the old and the new short value of the fields that changed; where its new and its old text are;
+    and the texts themselves, if they are read by `with_contents`.
+    """
+
+    status: str
+    url: str
+    created: float
+    run: int
+    origin: str | None = None
+    similarity: float | None = None
+    fields: Mapping[str, Sequence[str | None]] = MappingProxyType({})
+    places: tuple[Place, Place] = ((0, 0), (0, 0))
+    estimated: bool = False
+    mine: Content = NOTHING
+    stored: Content = NOTHING
+
+
+_Row = TypeVar("_Row", Pair, Change)
 
 
 def _select(table: FromClause, stored: FromClause, **own: ColumnElement[Any]) -> Select[Any]:
@@ -105,11 +146,11 @@ def _select(table: FromClause, stored: FromClause, **own: ColumnElement[Any]) ->
         "origin": stored.c.origin,
         **own,
     }
-    names = dict.fromkeys([*Pair._fields[:-1], *columns])
+    names = dict.fromkeys([*Pair._fields[:-2], *columns])
     return select(*(columns[name].label(name) for name in names))
 
 
-#: Gives the columns of :class:`Pair` for duplicates, without the fields.
+#: Gives the columns of :class:`Pair` for duplicates, without contents.
 select_dropped = _select(
     schema.duplicates,
     schema.claims,
@@ -170,7 +211,7 @@ def read_pairs(
 
 
 def _pair(row: Any) -> Pair:
-    pair = Pair(*row[: len(Pair._fields) - 1])
+    pair = Pair(*row[: len(Pair._fields) - 2])
     if pair.action != KEPT:
         return pair
     similarity, is_estimate = _similarity(row)
@@ -214,16 +255,6 @@ def _counted(
     return found
 
 
-class Content(NamedTuple):
-    """A text, and the short values of fields kept beside it."""
-
-    text: str | None
-    values: dict[str, str]
-
-
-NOTHING = Content(None, {})
-
-
 def read_contents(
     database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
 ) -> dict[Place, Content]:
@@ -244,14 +275,6 @@ def read_contents(
     }
 
 
-def read_texts(
-    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
-) -> dict[Place, str]:
-    """The texts that are kept and can be read."""
-    found = read_contents(database, namespace, wanted)
-    return {place: content.text for place, content in found.items() if content.text}
-
-
 def differing(
     mine: Mapping[str, str], theirs: Mapping[str, str], first: str | None = None
 ) -> dict[str, tuple[str | None, str | None]]:
@@ -261,24 +284,22 @@ def differing(
     return {name: values for name, values in both.items() if values[0] != values[1]}
 
 
-def true_similarity(scheme: Scheme, *texts: str | None) -> float | None:
-    """The similarity of two texts; None if one is not kept, or the scheme has no shingles."""
-    one, other = (scheme.sketch(text).shingles if text else None for text in texts)
-    return None if one is None or other is None else jaccard(one, other)
+def with_contents(
+    database: Database, namespace: NamespaceRow, rows: Sequence[_Row], scheme: Scheme | None
+) -> Iterator[_Row]:
+    """Pairs or changes with what is kept of both items.
 
-
-def with_values(
-    database: Database, namespace: NamespaceRow, pairs: Sequence[Pair], scheme: Scheme
-) -> Iterator[Pair]:
-    """Pairs with the short values that differ, and the true similarity of texts that are kept."""
-    kept = read_contents(database, namespace, {place for pair in pairs for place in pair.places})
-    for pair in pairs:
-        mine, theirs = (kept.get(place, NOTHING) for place in pair.places)
-        found = pair._replace(fields=differing(mine.values, theirs.values, pair.differs))
-        if pair.estimated or pair.similarity is None:
-            similarity = true_similarity(scheme, mine.text, theirs.text)
-            if similarity is not None:
-                found = found._replace(similarity=similarity, estimated=False)
+    Similarities that are unknown or estimates are computed, if both texts are kept and there is a
+    scheme that has shingles.
+    """
+    kept = read_contents(database, namespace, {place for row in rows for place in row.places})
+    for row in rows:
+        mine, stored = (kept.get(place, NOTHING) for place in row.places)
+        found = row._replace(mine=mine, stored=stored)
+        if scheme and mine.text and stored.text and (row.estimated or row.similarity is None):
+            one, other = (scheme.sketch(text).shingles for text in (mine.text, stored.text))
+            if one is not None and other is not None:
+                found = found._replace(similarity=jaccard(one, other), estimated=False)
         yield found
 
 
@@ -303,11 +324,13 @@ def find_addresses(
 class PageHistory(NamedTuple):
     """Everything stored about a page.
 
-    Its claims, each a version of it, the oldest first; the page as a duplicate of others or
-    unchanged, or kept beside others; the newest duplicates of it, and the number of all.
+    Its claims, each a version of it, the oldest first, and their texts by number; the page as a
+    duplicate of others or unchanged, or kept beside others; the newest duplicates of it, and the
+    number of all.
     """
 
     claims: Sequence[Row[Any]]
+    texts: Mapping[int, str | None]
     decisions: Sequence[Pair]
     duplicates: Sequence[Pair]
     duplicate_count: int
@@ -318,8 +341,7 @@ def read_page(
     namespace: NamespaceRow,
     url: str,
     identities: Iterable[int],
-    *,
-    limit: int = 20,
+    scheme: Scheme | None = None,
 ) -> PageHistory:
     """Find a page by its URL or its identities.
 
@@ -340,12 +362,16 @@ def read_page(
     is_copy = and_(is_in(sql.drops.claim, "numbers"), sql.drops.action != SAME)
     count = select(func.count()).where(*sql.drops_of(namespace), is_copy)
     is_own = is_of_page(schema.duplicates)
+    kept = read_contents(database, namespace, [(number, 0) for number in numbers])
+    decisions = [
+        *read_newest(database, namespace, is_one, kept=True, limit=_SHOWN, numbers=numbers),
+        *read_newest(database, namespace, is_own, limit=_SHOWN, identities=identities),
+    ]
+    duplicates = read_newest(database, namespace, is_copy, limit=_SHOWN, numbers=numbers)
     return PageHistory(
         claims,
-        [
-            *read_newest(database, namespace, is_one, kept=True, limit=limit, numbers=numbers),
-            *read_newest(database, namespace, is_own, limit=limit, identities=identities),
-        ],
-        read_newest(database, namespace, is_copy, limit=limit, numbers=numbers),
+        {number: content.text for (number, _), content in kept.items()},
+        [*with_contents(database, namespace, decisions, scheme)],
+        [*with_contents(database, namespace, duplicates, scheme)],
         sql.read(database, count, numbers=numbers)[0][0],
     )

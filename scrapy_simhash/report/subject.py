@@ -11,11 +11,12 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import SAME
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.advice import LEAST, Advice, advise
-from scrapy_simhash.history.changes import STATUSES, Change, read_changes, read_window
+from scrapy_simhash.history.changes import STATUSES, read_changes, read_window
 from scrapy_simhash.history.namespaces import RunRow, choose_namespace, read_runs
-from scrapy_simhash.history.pairs import Pair, count_claims, count_drops, read_newest
+from scrapy_simhash.history.pairs import Change, Pair, count_claims, count_drops, read_newest
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.simhash.measure import similarity_at
 
 #: One file shows the newest duplicates up to this number, and learns from as many URLs.
@@ -33,9 +34,8 @@ class Subject(NamedTuple):
 
     It has the newest duplicates, the oldest first, and counts by run: of all duplicates by action,
     and of stored items by the second they were made in and by the distance of the nearest other
-    one. Texts are compared up to a distance `limit`, and similar from a similarity on; without one
-    the distance alone decides. A trial stores nothing, as `scrapy simhash try`. The report opens
-    with the run; `None` stands for all.
+    one. A trial stores nothing, as `scrapy simhash try`. The report opens with the run; `None`
+    stands for all.
     """
 
     database: Database
@@ -44,8 +44,7 @@ class Subject(NamedTuple):
     runs: Sequence[RunRow]
     drops: Sequence[Pair]
     counted: Mapping[int, Counter[str]]
-    limit: int
-    similarity: float | None
+    rule: Rule
     times: Mapping[int, Mapping[int, int]]
     nearest: Mapping[int, Mapping[int, int]]
     kept: Sequence[Pair]
@@ -91,9 +90,9 @@ class Subject(NamedTuple):
     @property
     def threshold(self) -> float:
         """The similarity of near-duplicates, estimated where the distance decides."""
-        if self.similarity is None:
-            return similarity_at(self.limit, self.namespace.bits)
-        return self.similarity
+        if self.rule.similarity is None:
+            return similarity_at(self.rule.limit, self.namespace.bits)
+        return self.rule.similarity
 
     def views(self) -> list[Self]:
         """What the report shows: the run that it opens with, other runs, and all together."""
@@ -129,10 +128,9 @@ def _shown(runs: Sequence[RunRow], run: int | None) -> list[int]:
 
 def read_subject(
     database: Database,
+    rule: Rule,
     name: str | None = None,
     run: int | None = None,
-    limit: int = 0,
-    similarity: float | None = None,
     *,
     is_trial: bool = False,
 ) -> Subject:
@@ -150,8 +148,7 @@ def read_subject(
         runs,
         read_newest(database, namespace, limit=MOST_ROWS),
         count_drops(database, namespace),
-        limit,
-        similarity,
+        rule,
         count_claims(database, namespace, "created"),
         count_claims(database, namespace, "nearest"),
         kept,

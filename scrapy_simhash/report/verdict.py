@@ -17,8 +17,7 @@ from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
     from scrapy_simhash.history.advice import Example
-    from scrapy_simhash.history.changes import Change
-    from scrapy_simhash.history.pairs import Pair
+    from scrapy_simhash.history.pairs import Change, Pair
     from scrapy_simhash.report.subject import Subject
 
 #: Actions on duplicates, in words.

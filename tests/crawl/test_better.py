@@ -16,6 +16,7 @@ from servers import ENGINES
 from site_pages import bare, paragraphs, story, title
 
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.report.subject import read_subject
 from scrapy_simhash.report.verdict import remarks
 
@@ -65,7 +66,7 @@ def better(call, settings, *options, **given):
 def verdict(settings) -> str:
     """The text of the report."""
     with closing(Database(settings["SIMHASH_DATABASE_URL"])) as database:
-        return " ".join(remarks(read_subject(database, "stories", None, 10, 0.9)))
+        return " ".join(remarks(read_subject(database, Rule(10, 0.9), "stories")))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -15,7 +15,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
 from html.parser import HTMLParser
-from importlib import resources
 from types import SimpleNamespace
 
 import pytest
@@ -26,8 +25,9 @@ from stored import changed, fill, meet
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.changes import Change
+from scrapy_simhash.history.pairs import Change
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
@@ -113,11 +113,11 @@ def hostile(address, tmp_path):
     return written(address, tmp_path, similarity=0.9)
 
 
-def written(address, folder, **options):
+def written(address, folder, *, similarity=None, limit=0, **options):
     path = folder / "report.html"
     database = Database(address)
     try:
-        write_report(read_subject(database, **options), path)
+        write_report(read_subject(database, Rule(limit, similarity), **options), path)
     finally:
         database.close()
     return path
@@ -234,7 +234,7 @@ def test_every_engine_gives_the_same(tmp_path, engine):
                 index.confirm(*index.execute(claims=[document]))
         path = written(address, tmp_path, similarity=0.9)
     assert "<p>5 new and 2 repeated items from " in path.read_text("utf-8")
-    found = [(row["action"], row["about"], row["original"][1]) for row in rows_of(path)]
+    found = [(row["action"], row["about"], row["original"]["url"]) for row in rows_of(path)]
     assert found == [("dropped", "", "http://a.test/1")] * 2 + [("kept", "", "5 EUR")]
 
 
@@ -367,18 +367,11 @@ def packed_in(path, name="rows"):
     return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 
-#: What is in a row, as the script names it.
-SCRIPT = resources.files("scrapy_simhash.report") / "templates" / "report.js"
-(NAMES,) = re.findall(r'const NAMES =\s+"(.*)".split', SCRIPT.read_text("utf-8"))
-
-
 def rows_of(path, name="rows"):
-    """The rows of a table as dictionaries, with the names of the script."""
-    packed = packed_in(path)
-    rows = [dict(zip(NAMES.split(), row, strict=True)) for row in packed[name]]
+    """The rows of a table."""
+    rows = packed_in(path)[name]
     for row in rows:
         row["id"] = row["key"] if row["restorable"] else ""
-        row["original"] = packed["originals"][row["original"]]
     return rows
 
 

@@ -48,16 +48,6 @@
   }
   const packed = await unpack("rows");
   const { block, command } = packed;
-  const originals = packed.originals.map(([item, url, first, title]) => ({ item, url, first, title }));
-  const NAMES =
-    "key url title original similarity about seen action run detail fields restorable site distance how".split(" ");
-  const named = (values) => {
-    const row = {};
-    NAMES.forEach((name, place) => (row[name] = values[place]));
-    row.original = originals[row.original];
-    row.names = row.fields.map(([name]) => name).join(", ");
-    return row;
-  };
 
   const time = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
   const number = (value) => value.toLocaleString("en");
@@ -187,13 +177,12 @@
     } else {
       const id = `block${Math.floor(row.detail / block)}`;
       if (!blocks.has(id)) blocks.set(id, unpack(id));
-      const { texts, details } = await blocks.get(id);
-      const [text, steps, fields] = details[row.detail];
+      const [text, steps, fields] = (await blocks.get(id))[row.detail];
       if (fields.length) cell.append(fieldsTable(fields, names));
       if (steps === null) cell.append(make("p", "The index has no texts of both."));
       else if (steps.length === 1 && !steps[0][1] && !steps[0][2])
         cell.append(make("p", "The texts are equal."));
-      if (steps !== null) cell.append(difference(row, texts[text], steps, names));
+      if (steps !== null) cell.append(difference(row, text, steps, names));
     }
   };
   const restore = (row) => {
@@ -211,7 +200,7 @@
     title: (row) => row.title || row.url,
     original: (row) => row.original.url,
     similarity: (row) => row.similarity ?? 2,
-    fields: (row) => row.names,
+    fields: (row) => row.fields.map(([name]) => name).join(", "),
     seen: (row) => row.seen,
     action: (row) => row.action,
   };
@@ -315,8 +304,7 @@
       }
       at("place").textContent = found.length ? `${number(start + 1)} to ${number(start + part.length)}` : "";
       const all = `${number(mine.length)} ${thing}${mine.length === 1 ? "" : "s"}`;
-      const original = originals.find((one) => one.item === get("group"));
-      const group = original ? `, similar to ${original.url}` : "";
+      const group = get("group") && found.length ? `, similar to ${found[0].original.url}` : "";
       at("status").textContent = found.length === mine.length ? all : `${number(found.length)} of ${all}${group}`;
       at("back").disabled = page === 0;
       at("next").disabled = page === last;
@@ -415,7 +403,7 @@
   const tables = [
     makeTable({
       prefix: "",
-      rows: packed.rows.map(named),
+      rows: packed.rows,
       thing: "decision",
       sort: "similarity",
       choices: {
@@ -435,7 +423,7 @@
       names: ["Stored item", "This item"],
       more: (row, cell, mine) => {
         if (command && row.restorable) cell.append(restore(row));
-        const group = mine.filter((one) => one.original === row.original).length;
+        const group = mine.filter((one) => one.original.item === row.original.item).length;
         const all = () => go(`#run=${run()}&group=${row.original.item}`);
         if (group > 1) cell.append(button(`Show all ${number(group)} similar to it`, all));
       },
@@ -445,7 +433,7 @@
     tables.push(
       makeTable({
         prefix: "changes-",
-        rows: packed.changes.map(named),
+        rows: packed.changes,
         thing: "change",
         sort: "similarity",
         choices: {
