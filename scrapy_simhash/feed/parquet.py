@@ -1,10 +1,4 @@
-"""Parquet tables, by pyarrow. What they take once unpacked is known before anything is unpacked.
-
-A page of some bytes can stand for gigabytes: compression, runs of equal values, and a dictionary
-whose values are repeated have no limit in the format. Nor have values of a fixed size, which take
-it where they are null, and values that share their beginnings. So the headers of all pages are read
-first.
-"""
+"""Parquet tables, by pyarrow, which reads them by the sizes that they declare."""
 
 from __future__ import annotations
 
@@ -12,7 +6,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from scrapy_simhash.feed.source import (
     MOST_BYTES,
@@ -31,13 +25,6 @@ _GROUP, _COLUMNS, _ELEMENTS = 16 * 1024, 10_000, 100_000
 _MOST = (MOST_VALUES, MOST_BYTES)
 # Rows that are read at a time, at most, and their bytes if there are several.
 _ROWS, _BATCH = 1024, 64 << 20
-# What a group of rows may take: this, and so many times its size in the file.
-_FREE, _RATIO = 96 << 20, 8
-# Levels and the place of a value in a list, in bytes.
-_PER_VALUE = 12
-# Types of values in Thrift's compact protocol.
-_TRUE, _FALSE, _BYTE, _INT16, _INT64, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 4, 6, 7, 8, 12
-_DICTIONARY, _SHARED_BEGINNINGS = 2, 7
 
 
 def pyarrow() -> Any:
@@ -86,17 +73,17 @@ class ParquetTable(Source):
         """Rows that fit into memory, also as dicts."""
         number = 0
         with self._open() as file:
-            # A list may repeat one long text millions of times.
-            columns = map(file.schema.column, range(file.metadata.num_columns))
+            # Texts that rows and lists share, perhaps millions of times, are kept once.
             texts = [
-                column.path
-                for column in columns
-                if column.max_repetition_level and column.physical_type == "BYTE_ARRAY"
+                file.schema.column(number).path
+                for number in range(file.metadata.num_columns)
+                if file.schema.column(number).physical_type == "BYTE_ARRAY"
+                and _has_dictionary(file.metadata, number)
             ]
-        with self._open(read_dictionary=texts) as file, self.path.open("rb") as stream:
+        with self._open(read_dictionary=texts) as file:
             try:
                 for group in range(file.num_row_groups):
-                    rows = _rows_at_a_time(stream, file.metadata.row_group(group), file.schema)
+                    rows = _rows_at_a_time(file.metadata.row_group(group), file.schema)
                     for batch in file.iter_batches(rows, [group], use_threads=False):
                         for part in _parts(batch):
                             number += len(part)
@@ -198,123 +185,21 @@ def _write(stream: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
             writer.write_table(library.Table.from_batches(group))
 
 
-class _Column(NamedTuple):
-    """A column of a group of rows, in unpacked bytes.
-
-    Attributes:
-        page: of the largest page.
-        pages: of all pages.
-        fewest: the least number of values in a page but the last.
-        values: number of values.
-        dictionary: of the dictionary; 0 if there is none.
-        each: what a value may take besides its part of a page.
-    """
-
-    page: int
-    pages: int
-    fewest: int
-    values: int
-    dictionary: int
-    each: int
-
-    def bytes_of(self, rows: int) -> int:
-        """At most so many bytes have that many consecutive rows, without lists."""
-        return (rows // self.fewest + 2) * self.page + rows * (self.dictionary + self.each)
+def _has_dictionary(metadata: Any, column: int) -> bool:
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    return any(
+        column < group.num_columns and group.column(column).has_dictionary_page for group in groups
+    )
 
 
-def _rows_at_a_time(stream: BinaryIO, group: Any, schema: Any) -> int:
-    """How many rows of a group can be read together.
-
-    Raises:
-        FeedError: its rows may take too much memory, or a page is damaged.
-    """
+def _rows_at_a_time(group: Any, schema: Any) -> int:
+    """How many rows of a group are read together, by the sizes that the file declares."""
     if group.num_columns != len(schema):
         raise FeedError("the group has other columns than the table")
-    columns, most, need = [], _FREE, 0
-    for number in range(group.num_columns):
-        chunk = group.column(number)
-        column = _column(stream, chunk, max(0, schema.column(number).length or 0))
-        most += _RATIO * chunk.total_compressed_size
-        need += column.page + column.dictionary + column.each
-        if schema.column(number).max_repetition_level:
-            # A single row may have all values.
-            need += column.pages + (_PER_VALUE + column.each) * column.values
-        else:
-            columns.append(column)
-    if need > most:
-        raise FeedError(f"rows may take {need >> 20:,} MiB once unpacked")
-    rows = _ROWS
-    while rows > 1 and sum(column.bytes_of(rows) for column in columns) > _BATCH:
-        rows //= 2
-    return rows
-
-
-def _column(stream: BinaryIO, chunk: Any, each: int) -> _Column:
-    start = chunk.data_page_offset
-    if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
-        start = chunk.dictionary_page_offset
-    dictionary, sizes, counts = 0, [0], [1]
-    for kind, size, count, encoding in _pages(stream, start, start + chunk.total_compressed_size):
-        if kind == _DICTIONARY:
-            dictionary = max(dictionary, size)
-        else:
-            sizes.append(size)
-            counts.append(count)
-            each = max(each, size if encoding == _SHARED_BEGINNINGS else 0)
-    fewest = max(1, min(counts[1:-1], default=_ROWS))
-    return _Column(max(sizes), sum(sizes), fewest, sum(counts), dictionary, each)
-
-
-def _pages(stream: BinaryIO, start: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-    """The kind, the unpacked size, the number of values and the encoding of each page."""
-    stream.seek(start)
-    while stream.tell() < end:
-        try:
-            header = _struct(stream)
-            kind, size, packed = (int(header[number]) for number in (1, 2, 3))
-            details = header.get(5) or header.get(8) or {}
-            count, encoding = int(details.get(1, 0)), int(details.get(4 if 8 in header else 2, 0))
-        except (IndexError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise FeedError("a page has a damaged header") from error
-        if min(size, packed, count) < 0:
-            raise FeedError("a page has a damaged header")
-        yield kind, size, count, encoding
-        stream.seek(packed, 1)
-
-
-def _struct(stream: BinaryIO) -> dict[int, Any]:
-    """The whole numbers and structs in a struct of Thrift's compact protocol, by their fields."""
-    found: dict[int, Any] = {}
-    number = 0
-    while head := stream.read(1)[0]:
-        number = number + (head >> 4) if head >> 4 else _signed(_varint(stream))
-        found[number] = _value(stream, head & 15)
-    return found
-
-
-def _value(stream: BinaryIO, kind: int) -> Any:
-    if kind == _STRUCT:
-        return _struct(stream)
-    if _INT16 <= kind <= _INT64:
-        return _signed(_varint(stream))
-    if kind == _BINARY:
-        stream.seek(_varint(stream), 1)
-    elif kind in (_BYTE, _DOUBLE):
-        stream.seek(1 if kind == _BYTE else 8, 1)
-    elif kind not in (_TRUE, _FALSE):  # headers of pages have neither lists nor maps
-        raise KeyError(kind)
-    return None
-
-
-def _varint(stream: BinaryIO) -> int:
-    value = 0
-    for place in range(0, 70, 7):
-        byte = stream.read(1)[0]
-        value |= (byte & 127) << place
-        if byte < 128:
-            return value
-    raise KeyError(value)
-
-
-def _signed(value: int) -> int:
-    return value >> 1 ^ -(value & 1)
+    columns = range(len(schema))
+    # Values of a fixed size take it where they are null, too.
+    fixed = sum(max(0, schema.column(number).length or 0) for number in columns)
+    # Values that share their beginnings may each be as long as all of them are in the file.
+    shares = any("DELTA_BYTE_ARRAY" in group.column(number).encodings for number in columns)
+    each = group.total_byte_size // (1 if shares else max(1, group.num_rows)) + fixed
+    return max(1, min(_ROWS, _BATCH // max(1, each)))
