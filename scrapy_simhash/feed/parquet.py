@@ -202,4 +202,4 @@ def _rows_at_a_time(group: Any, schema: Any) -> int:
     # Values that share their beginnings may each be as long as all of them are in the file.
     shares = any("DELTA_BYTE_ARRAY" in group.column(number).encodings for number in columns)
     each = group.total_byte_size // (1 if shares else max(1, group.num_rows)) + fixed
-    return max(1, min(_ROWS, _BATCH // max(1, each)))
+    return int(max(1, min(_ROWS, _BATCH // max(1, each))))
