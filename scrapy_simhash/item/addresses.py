@@ -333,18 +333,12 @@ class Address:
 def _start_of_tail(path: str) -> int:
     """The index at which the dates and facets at the end of a path start; its length if none."""
     segments = path.removesuffix("/").split("/")
-    tails = [True]  # whether the last 0, 1, 2, ... segments are dates and facets
-    for place in range(len(segments) - 1, 0, -1):
-        segment, days = segments[place], 0
-        is_tail = tails[-1] and _DATE_OR_FACET.fullmatch(segment) is not None
-        if not is_tail and _YEAR.fullmatch(segment):
-            for following in segments[place + 1 : place + 3]:
-                if not _MONTH_OR_DAY.fullmatch(following):
-                    break
-                days += 1
-                is_tail |= tails[-1 - days]
-        tails.append(is_tail)
-        if not any(tails[-3:]):  # no date has more segments
+    count = days = 0  # segments of the tail; months and days in front of it, without their year yet
+    for segment in reversed(segments[1:]):
+        if days < 2 and _MONTH_OR_DAY.fullmatch(segment):
+            days += 1
+        elif (_YEAR if days else _DATE_OR_FACET).fullmatch(segment):
+            count, days = count + 1 + days, 0
+        else:
             break
-    count = max(length for length, is_tail in enumerate(tails) if is_tail)
     return len("/".join(segments[:-count])) if count else len(path)
