@@ -91,8 +91,10 @@ def _pages(project: Project, names: Sequence[str]) -> Iterable[WarcPage]:
 
 
 def _of_page(page: WarcPage, document: Document | None, bits: int) -> dict[str, Any]:
-    root = None if document is None or page.html is None else parse_html(decode(page.html))
-    facts = None if root is None else page_facts(root)
+    facts = None
+    if document is not None and page.html is not None:
+        root = parse_html(decode(page.html))
+        facts = None if root is None else page_facts(root)
     if document is None or document.sketch.fingerprint is None:
         return {"characters": None, "features": None, "fingerprint": None, "facts": facts}
     return {
@@ -104,28 +106,18 @@ def _of_page(page: WarcPage, document: Document | None, bits: int) -> dict[str, 
 
 
 def _compared(a: Document | None, b: Document | None, rule: Rule, bits: int) -> dict[str, Any]:
-    similarity = apart = shared = None
+    figures: dict[str, Any] = {"similarity": None, "threshold": rule.similarity}
+    figures |= {"distance": None, "estimate": None, "limit": rule.limit, "page_sketch": None}
     if a is None or b is None:
-        verdict = (
-            f"not compared: the main text of {'A' if a is None else 'B'} is missing, too short, "
-            "too long or a footer"
-        )
-    else:
-        apart = distance(*(one.sketch.fingerprint or 0 for one in (a, b)))
-        if a.sketch.shingles is not None and b.sketch.shingles is not None:
-            similarity = jaccard(a.sketch.shingles, b.sketch.shingles)
-        if a.page_sketch is not None and b.page_sketch is not None and same_site(a.url, b.url):
-            shared = containment(a.page_sketch, b.page_sketch)
-        verdict = _verdict(rule, (a, b), similarity, -(-bits // 8))
-    return {
-        "similarity": similarity,
-        "threshold": rule.similarity,
-        "distance": apart,
-        "estimate": None if apart is None else similarity_at(apart, bits),
-        "limit": rule.limit,
-        "page_sketch": shared,
-        "verdict": verdict,
-    }
+        what = f"the main text of {'A' if a is None else 'B'} is missing, too short, too long or"
+        return figures | {"verdict": f"not compared: {what} a footer"}
+    figures["distance"] = distance(a.sketch.fingerprint or 0, b.sketch.fingerprint or 0)
+    figures["estimate"] = similarity_at(figures["distance"], bits)
+    if a.sketch.shingles is not None and b.sketch.shingles is not None:
+        figures["similarity"] = jaccard(a.sketch.shingles, b.sketch.shingles)
+    if a.page_sketch is not None and b.page_sketch is not None and same_site(a.url, b.url):
+        figures["page_sketch"] = containment(a.page_sketch, b.page_sketch)
+    return figures | {"verdict": _verdict(rule, (a, b), figures["similarity"], -(-bits // 8))}
 
 
 def _verdict(
@@ -157,18 +149,14 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
     names = sorted({name for facts in known for name in facts})
     rows += ((name, *(facts.get(name, "") for facts in known)) for name in names)
     output.print_table(("", "A", "B"), rows)
-    similarity = page_sketch = None
+    limit, shared = figures["limit"], figures["page_sketch"]
+    facts = {"verdict": figures["verdict"], "scheme": figures["scheme"]}
     if figures["similarity"] is not None:
-        least = "" if figures["threshold"] is None else f" (threshold {figures['threshold']:g})"
-        similarity = f"{output.format_similarity(figures['similarity'], estimated=False)}{least}"
-    if figures["page_sketch"] is not None:
-        page_sketch = f"{figures['page_sketch']:.0%} of the text of the smaller page"
-    facts = {
-        "verdict": figures["verdict"],
-        "scheme": figures["scheme"],
-        "similarity": similarity,
-        "distance of fingerprints": output.format_distance(figures["distance"], bits),
-        "largest distance compared": f"{figures['limit']} {plural(figures['limit'], 'bit')}",
-        "on both whole pages": page_sketch,
-    }
+        least = figures["threshold"]
+        shown = output.format_similarity(figures["similarity"], estimated=False)
+        facts["similarity"] = shown if least is None else f"{shown} (threshold {least:g})"
+    facts["distance of fingerprints"] = output.format_distance(figures["distance"], bits)
+    facts["largest distance compared"] = f"{limit} {plural(limit, 'bit')}"
+    if shared is not None:
+        facts["on both whole pages"] = f"{shared:.0%} of the text of the smaller page"
     output.print_facts(facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
@@ -17,6 +17,8 @@ from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
 from scrapy_simhash.corpus.plain import PlainItems
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.workers import Sketcher
+from scrapy_simhash.crawl.fields import Fields
+from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import open_new
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
@@ -24,8 +26,6 @@ from scrapy_simhash.feed.files import find_files, identity_of, is_table, open_so
 from scrapy_simhash.feed.source import FeedError, Source
 from scrapy_simhash.feed.warc import WarcFile
 from scrapy_simhash.visible import plural, visible
-
-_SETTINGS = {"fields": "fields", "ignore": "ignore_fields", "key": "key"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -60,15 +60,19 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the format of standard input and output: a suffix such as csv or jsonl.gz "
         "(default: jsonl)",
     )
-    parser.add_argument("--dropped", metavar="FILE", help="write the near-duplicates to this file")
+    parser.add_argument(
+        "--dropped", type=Path, metavar="FILE", help="write the near-duplicates to this file"
+    )
     parser.add_argument(
         "--rejects",
+        type=Path,
         metavar="FILE",
         help="write lines that can't be read to this file, unchanged; without it they are only "
         "reported and counted",
     )
     parser.add_argument(
         "--groups",
+        type=Path,
         metavar="FILE",
         help="write a table of duplicates and their originals, as .csv, .jsonl or .parquet",
     )
@@ -84,24 +88,28 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _add_compared(parser: ArgumentParser) -> None:
     """Options for what is compared."""
-    parser.add_argument(
-        "--fields", metavar="A,B", help="compare these fields only (default: SIMHASH_FIELDS or all)"
-    )
-    parser.add_argument(
-        "--ignore", metavar="A,B", help="irrelevant fields (default: SIMHASH_IGNORE_FIELDS)"
-    )
-    parser.add_argument(
-        "--key",
-        metavar="A,B",
-        help="fields that identify an item on its page (default: SIMHASH_KEY, or the item's own "
-        "address)",
-    )
+    for option, purpose in (
+        ("--fields", "compare these fields only (default: SIMHASH_FIELDS or all)"),
+        ("--ignore", "irrelevant fields (default: SIMHASH_IGNORE_FIELDS)"),
+        (
+            "--key",
+            "fields that identify an item on its page (default: SIMHASH_KEY, or its address)",
+        ),
+    ):
+        parser.add_argument(option, type=_names, metavar="A,B", help=purpose)
     parser.add_argument(
         "--facts",
         choices=("auto", "always", "never"),
         help="where different facts keep items with similar texts: auto: within a site all facts, "
         "across sites prices; always; never (default: SIMHASH_FACTS)",
     )
+
+
+def _names(given: str) -> list[str]:
+    names = [one.strip() for one in given.split(",")]
+    if not all(names):
+        raise ArgumentTypeError("expected names of fields, such as title,text")
+    return names
 
 
 def run(project: Project, options: Namespace) -> int:
@@ -159,13 +167,11 @@ def _renamed(problem: str, spooled: Path | None) -> str:
 
 def _targets(options: Namespace) -> Targets:
     is_piped = options.output == "-"
-    names = (options.dropped, options.groups, options.rejects)
-    dropped, groups, rejects = (Path(name) if name else None for name in names)
     return Targets(
         Path(f"-.{options.format}" if is_piped else options.output),
-        dropped,
-        groups,
-        rejects,
+        options.dropped,
+        options.groups,
+        options.rejects,
         sys.stdout.buffer if is_piped else None,
     )
 
@@ -196,47 +202,38 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
     # By default the secret depends on the input: equal inputs give equal outputs, and the author of
     # a page can't know it.
     secret = secret_of(settings.secret or identity_of(sources))
-    try:
-        plan = Plan.make(
-            settings.scheme,
-            secret,
-            similarity=settings.similarity,
-            distance=settings.distance,
-            candidates=settings.candidates,
-            facts=options.facts or settings.facts,
-            expected_size=settings.expected_size,
-        )
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    plan = Plan.make(
+        settings.scheme,
+        secret,
+        similarity=settings.similarity,
+        distance=settings.distance,
+        candidates=settings.candidates,
+        facts=options.facts or settings.facts,
+        expected_size=settings.expected_size,
+    )
     limits = (settings.min_features, settings.max_text)
     reader: ItemReader | PageReader
     if isinstance(sources[-1], WarcFile):
         reader = PageReader(plan.scheme, plan.secret, settings.extractor, *limits)
     else:
-        fields = _compared_fields(project, options)
+        fields = _compared_fields(settings, options)
         reader = ItemReader(plan.scheme, plan.secret, fields, *limits)
     criteria = settings.prefer if options.prefer is None else options.prefer
     return Sketcher(sources, reader, plan, criteria, PlainItems.of(reader, plan))
 
 
-def _compared_fields(project: Project, options: Namespace) -> ComparedFields:
-    only, ignore, key = (_names(project, options, name) for name in ("fields", "ignore", "key"))
-    # A crawl writes this field to its items.
-    group = [project.settings.group_field] if project.settings.group_field else []
-    return ComparedFields(only, [*(ignore or ()), *group], key)
-
-
-def _names(project: Project, options: Namespace, name: str) -> Sequence[str] | None:
-    """Names of fields, from the command line or from the project's setting."""
-    given = getattr(options, name)
-    if given is None:
-        setting = getattr(project.settings, _SETTINGS[name], None)
+def _compared_fields(settings: Settings, options: Namespace) -> ComparedFields:
+    def chosen(given: Sequence[str] | None, setting: Fields | None) -> Sequence[str] | None:
+        if given is not None or setting is None:
+            return given
         # Items of a feed have no class but dict.
-        return list(setting.of({})) or None if setting is not None else None
-    names: list[str] = [one.strip() for one in given.split(",")]
-    if not all(names):
-        raise CommandError(f"--{name}: expected names of fields, such as title,text")
-    return names
+        return list(setting.of({})) or None
+
+    ignore = chosen(options.ignore, settings.ignore_fields) or ()
+    # A crawl writes this field to its items.
+    group = [settings.group_field] if settings.group_field else []
+    only, key = chosen(options.fields, settings.fields), chosen(options.key, settings.key)
+    return ComparedFields(only, [*ignore, *group], key)
 
 
 @contextmanager

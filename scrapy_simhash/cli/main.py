@@ -34,7 +34,7 @@ GROUPS = {
         "changes": "list what is new, changed, moved, removed and back",
         "show": "show everything stored about a page",
         "report": "write the HTML report, a single file that works offline",
-        "stats": "show the size of the index, its runs and its growth",
+        "stats": "show the size of the index and its runs",
     },
     "What to change": {
         "tune": "show what other similarities would have dropped",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,6 @@ from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.drops import better_items, choose_drops, read_items, unpack_item
 from scrapy_simhash.history.namespaces import choose_namespace, find_run, read_namespaces
-from scrapy_simhash.history.pairs import Pair
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.item.quality import Criterion
 from scrapy_simhash.visible import plural
@@ -73,12 +74,8 @@ def run(project: Project, options: Namespace) -> None:
             _, namespaces = find_run(database, project.name, options.run)
         else:
             namespaces = [choose_namespace(database, project.name)]
-        found = (
-            one
-            for namespace in namespaces
-            for one in _found(database, namespace, options, criteria)
-        )
-        _write(found, options.output)
+        found = (_found(database, one, options, criteria) for one in namespaces)
+        _write(chain.from_iterable(found), options.output)
 
 
 def _found(
@@ -86,9 +83,13 @@ def _found(
 ) -> Iterator[tuple[bytes | None, str | None, Mapping[str, Any]]]:
     """Packed items, None where they are not kept; their types; what stands beside their fields."""
     since = options.since or 0.0
-    better: dict[int, tuple[Pair, str]] = {}
+    better = {}
     if options.better:
-        better = {one[0].id: one for one in better_items(database, namespace, criteria)}
+        better = {
+            drop.id: (drop, by)
+            for drop, by in better_items(database, namespace, criteria)
+            if options.run in {None, drop.run} and drop.created >= since
+        }
         numbers: Sequence[int] = [*better]
     elif options.id:
         numbers = options.id
@@ -98,11 +99,10 @@ def _found(
     for drop, item, kind in read_items(database, namespace, numbers):
         beside: dict[str, Any] = {}
         if options.better:
-            if options.run not in {None, drop.run} or drop.created < since:
-                continue
-            drop, beside["by"] = better[drop.id]  # noqa: PLW2901
-        if options.with_original or options.better:
-            beside |= described(drop, namespace)
+            best, by = better[drop.id]
+            beside = {"by": by, **described(best, namespace)}
+        elif options.with_original:
+            beside = described(drop, namespace)
         yield item, kind, beside
 
 
@@ -110,30 +110,28 @@ def _write(
     found: Iterable[tuple[bytes | None, str | None, Mapping[str, Any]]], output: Path | None
 ) -> None:
     """Write items to a file, which appears once it is complete, or to standard output."""
-    written = gone = incomplete = damaged = 0
+    counts: Counter[str] = Counter()
     with lines_to(output) as stream, progress_bar() as progress:
         task = progress.add_task("Restoring", total=None)
         for item, kind, beside in found:
             if item is None:
-                gone += 1
+                counts["gone"] += 1
                 continue
             try:
                 fields = unpack_item(bytes(item))
             except ValueError:
-                damaged += 1
+                counts["damaged"] += 1
                 continue
             stream.write(json_line({**beside, "item": fields} if beside else fields))
-            written += 1
-            incomplete += str(kind).endswith("(incomplete)")
+            counts["written"] += 1
+            counts["incomplete"] += str(kind).endswith("(incomplete)")
             progress.advance(task)
         stream.flush()
-    print(f"{written:,} {plural(written, 'item')} restored", file=sys.stderr)
-    if gone:
-        print(f"Not kept (SIMHASH_QUARANTINE): {gone:,} {plural(gone, 'item')}", file=sys.stderr)
-    if incomplete:
-        items = plural(incomplete, "item")
-        print(f"Without values that could not be kept: {incomplete:,} {items}", file=sys.stderr)
-    if damaged:
-        raise CommandError(
-            f"{damaged:,} {plural(damaged, 'item')} can't be read: the database is damaged"
-        )
+    shown = {name: f"{count:,} {plural(count, 'item')}" for name, count in counts.items() if count}
+    print(f"{shown.get('written', '0 items')} restored", file=sys.stderr)
+    if "gone" in shown:
+        print(f"Not kept (SIMHASH_QUARANTINE): {shown['gone']}", file=sys.stderr)
+    if "incomplete" in shown:
+        print(f"Without values that could not be kept: {shown['incomplete']}", file=sys.stderr)
+    if "damaged" in shown:
+        raise CommandError(f"{shown['damaged']} can't be read: the database is damaged")

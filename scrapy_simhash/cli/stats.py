@@ -1,4 +1,4 @@
-"""``scrapy simhash stats``: show the size of the index, its runs and its growth."""
+"""``scrapy simhash stats``: show the size of the index and its runs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,8 @@ from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import open_console, print_facts, print_table, working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.history.namespaces import read_namespaces, read_runs
 from scrapy_simhash.visible import format_time, plural, shortened
-
-# Periods of growth, in days.
-_DAYS = (1, 7, 30)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,17 +26,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     with project.database() as database, working("Reading"):
-        figures = []
-        for namespace in read_namespaces(database, project.name):
-            runs, now = read_runs(database, namespace), database.now()
-            growth = {
-                f"claims_last_{days}_days": sum(
-                    run.claims for run in runs if run.opened >= now - days * DAY
-                )
-                for days in _DAYS
-            }
-            listed = [run._asdict() for run in runs]
-            figures.append({**namespace._asdict(), "runs": listed, **growth})
+        figures = [
+            one._asdict() | {"runs": [run._asdict() for run in read_runs(database, one)]}
+            for one in read_namespaces(database, project.name)
+        ]
         shown = str(database)
     if options.json:
         print_json({"database": shown, "core": native.in_use, "namespaces": figures})
@@ -52,9 +41,6 @@ def run(project: Project, options: Namespace) -> None:
 
 
 def _print_namespace(figures: Mapping[str, Any]) -> None:
-    growth = [
-        f"{days} {plural(days, 'day')}: {figures[f'claims_last_{days}_days']:,}" for days in _DAYS
-    ]
     facts = {
         "stored items": f"{figures['size']:,}",
         "scheme": figures["scheme"],
@@ -62,7 +48,6 @@ def _print_namespace(figures: Mapping[str, Any]) -> None:
         "stored texts": decimal(figures["text_bytes"]),
         "quarantined items": decimal(figures["item_bytes"]),
         "since (UTC)": format_time(figures["created"]),
-        "new in the last": ", ".join(growth),
     }
     print_facts(facts, f"Namespace {shortened(figures['name'])}")
     columns = ("run", "spider", "opened (UTC)", "ended")

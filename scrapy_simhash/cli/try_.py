@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from argparse import Namespace as Options
 from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
@@ -21,12 +21,12 @@ from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.settings import Settings as ScrapySettings
-from scrapy.utils.conf import arglist_to_dict
 from scrapy.utils.misc import load_object
 from scrapy.utils.spider import iter_spider_classes
 
 from scrapy_simhash.cli.arguments import add_output, positive
 from scrapy_simhash.cli.drops import in_lines
+from scrapy_simhash.cli.main import name_and_value
 from scrapy_simhash.cli.output import open_console
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.tune import print_tuned, tuned
@@ -61,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         dest="arguments",
         action="append",
         default=[],
-        type=_argument,
+        type=name_and_value,
         metavar="NAME=VALUE",
         help="set a spider argument (may be repeated)",
     )
@@ -94,12 +94,6 @@ def run(project: Project, options: Options) -> None:
             write_report(subject, path)
     _print_settings(console, project.scrapy, subject)
     console.print(Text(f"Report: {path.absolute()}"))
-
-
-def _argument(given: str) -> str:
-    if "=" not in given.strip("="):
-        raise ArgumentTypeError(f"{given!r}: expected NAME=VALUE")
-    return given
 
 
 def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> ScrapySettings:
@@ -138,7 +132,7 @@ def _crawl(settings: ScrapySettings, options: Options) -> Crawler:
     crawler = process.create_crawler(_spider(process, options.spider))
     name = crawler.spidercls.name
     _show_progress(crawler, options.pages)
-    process.crawl(crawler, **arglist_to_dict(options.arguments))
+    process.crawl(crawler, **dict(options.arguments))
     process.start()
     if process.bootstrap_failed:
         raise CommandError("the crawl could not be started; see the log above")
@@ -166,15 +160,15 @@ def _show_progress(crawler: Crawler, most: int) -> None:
         if monotonic() < due:
             return
         due = monotonic() + _INTERVAL
-        pages, items, copies = (
-            _stats(crawler).get(name, 0)
-            for name in ("response_received_count", "simhash/checked", "simhash/duplicates")
+        get = _stats(crawler).get
+        items, copies = get("simhash/checked", 0), get("simhash/duplicates", 0)
+        print(
+            f"Crawling: {get('response_received_count', 0):,} of about {most:,} "
+            f"{plural(most, 'page')}, {items:,} {plural(items, 'item')} checked, {copies:,} "
+            f"{plural(copies, 'duplicate')}",
+            file=sys.stderr,
+            flush=True,
         )
-        line = (
-            f"Crawling: {pages:,} of about {most:,} {plural(most, 'page')}, "
-            f"{items:,} {plural(items, 'item')} checked, {copies:,} {plural(copies, 'duplicate')}"
-        )
-        print(line, file=sys.stderr, flush=True)
 
     for signal in (signals.response_received, signals.item_scraped):
         crawler.signals.connect(show, signal, weak=False)

@@ -36,7 +36,7 @@ from scrapy_simhash.history.pairs import read_contents
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.simhash.measure import candidate_limit, distance, similarity_at
-from scrapy_simhash.simhash.scheme import Scheme, keyed
+from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural, shortened
 
 # The newest stored items that are decided on, and as many duplicates.
@@ -79,7 +79,7 @@ def tuned(
             f"namespace {namespace.name!r} has the scheme {namespace.scheme!r}, the project has "
             f"{scheme.id!r}: change SIMHASH_SCHEME"
         )
-    rule = Rule(rule.limit, rule.similarity, rule.facts)
+    rule, is_distance = Rule(rule.limit, rule.similarity, rule.facts), rule.similarity is None
     tried = levels(rule, scheme.bits)
     present = tried.index(rule)
     rows = read_stored(database, namespace, run, limit=_LIMIT)
@@ -87,7 +87,9 @@ def tuned(
     with closing(SketchStore(Path(gettempdir()))) as store, progress_bar() as progress:
         task = progress.add_task("Sketching", total=len(rows))
         # The keys that find most are used for all levels.
-        plan = _plan(project.settings.scheme, database.secret, tried[0])
+        loosest = tried[0]
+        how = {"distance": loosest.limit} if is_distance else {"similarity": loosest.similarity}
+        plan = Plan.make(project.settings.scheme, database.secret, **how)
         for documents in read_documents(database, namespace, rows, scheme):
             store.append(make_part(documents, plan))
             progress.advance(task, len(documents))
@@ -118,24 +120,18 @@ def tuned(
         "run": run,
         "documents": int(counted.sum()),
         "left_out": int((~has_text).sum()) + max(0, namespace.size - _LIMIT),
-        "setting": "SIMHASH_DISTANCE" if rule.similarity is None else "SIMHASH_SIMILARITY",
+        "setting": "SIMHASH_DISTANCE" if is_distance else "SIMHASH_SIMILARITY",
         "levels": [
-            _counts(level, one, counted) for level, one in zip(tried, decisions, strict=True)
+            {
+                "threshold": threshold(level),
+                "dropped": int((counted & ~one.kept).sum()),
+                "kept": int((counted & one.kept).sum()),
+            }
+            for level, one in zip(tried, decisions, strict=True)
         ],
         "present": threshold(rule),
         "borderline": steps,
     }
-
-
-def _plan(scheme: Scheme, secret: bytes, rule: Rule) -> Plan:
-    if rule.similarity is None:
-        return Plan.make(scheme, secret, distance=rule.limit)
-    return Plan.make(scheme, secret, similarity=rule.similarity)
-
-
-def _counts(rule: Rule, decisions: Decisions, counted: NDArray[np.bool_]) -> dict[str, Any]:
-    kept = int((counted & decisions.kept).sum())
-    return {"threshold": threshold(rule), "dropped": int(counted.sum()) - kept, "kept": kept}
 
 
 def threshold(rule: Rule) -> str:

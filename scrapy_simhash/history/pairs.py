@@ -230,28 +230,20 @@ def _similarity(row: Any) -> tuple[float | None, bool]:
     return similarity_at(distance(*prints), 8 * len(row.fingerprint)), True
 
 
-def count_drops(database: Database, namespace: NamespaceRow) -> dict[int, Counter[str]]:
-    """The number of stored duplicates of each run by their action."""
-    return _counted(database, sql.drops.run, sql.drops.action, sql.drops_of(namespace))
+def count(database: Database, namespace: NamespaceRow, name: str) -> dict[int, Counter[Any]]:
+    """How often a column has each value, by run: of duplicates their action, else of claims.
 
-
-def count_claims(database: Database, namespace: NamespaceRow, name: str) -> dict[int, Counter[Any]]:
-    """The number of claims of each run by a column; times are whole seconds."""
-    column: ColumnElement[Any] = sql.claims[name]
+    Times are whole seconds.
+    """
+    columns, conditions = sql.claims, sql.claims_of(namespace)
+    if name == "action":
+        columns, conditions = sql.drops, sql.drops_of(namespace)
+    column: ColumnElement[Any] = columns[name]
     value = cast(column, BigInteger) if name == "created" else column
-    return _counted(database, sql.claims.run, value, sql.claims_of(namespace))
-
-
-def _counted(
-    database: Database,
-    run: ColumnElement[int],
-    value: ColumnElement[Any],
-    conditions: Sequence[ColumnElement[bool]],
-) -> dict[int, Counter[Any]]:
-    query = select(run, value, func.count()).where(*conditions, value.is_not(None))
+    query = select(columns.run, value, func.count()).where(*conditions, column.is_not(None))
     found = defaultdict[int, Counter[Any]](Counter)
-    for number, one, count in sql.read(database, query.group_by(run, value)):
-        found[number][one] = count
+    for run, one, number in sql.read(database, query.group_by(columns.run, value)):
+        found[run][one] = number
     return found
 
 
@@ -360,7 +352,7 @@ def read_page(
     numbers = [claim.id for claim in claims]
     is_one = is_in(sql.claims.id, "numbers")
     is_copy = and_(is_in(sql.drops.claim, "numbers"), sql.drops.action != SAME)
-    count = select(func.count()).where(*sql.drops_of(namespace), is_copy)
+    counted = select(func.count()).where(*sql.drops_of(namespace), is_copy)
     is_own = is_of_page(schema.duplicates)
     kept = read_contents(database, namespace, [(number, 0) for number in numbers])
     decisions = [
@@ -373,5 +365,5 @@ def read_page(
         {number: content.text for (number, _), content in kept.items()},
         [*with_contents(database, namespace, decisions, scheme)],
         [*with_contents(database, namespace, duplicates, scheme)],
-        sql.read(database, count, numbers=numbers)[0][0],
+        sql.read(database, counted, numbers=numbers)[0][0],
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Select, Table, func, select
+from sqlalchemy import ColumnElement, Table, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
@@ -71,28 +71,14 @@ def read_patterns(
     )
     of_drops = of_drops.select_from(sql.drops_with_claims)
     for query, number in ((of_claims, sql.claims.id), (of_drops, sql.drops.id)):
-        for row in _newest(database, query, number, limit=limit):
+        pages = sql.read_in_pages(database, query, number, _PAGE, newest_first=True)
+        for row in islice(chain.from_iterable(pages), limit):
             seen.add(row.url, row.claim)
     return sorted(seen.patterns(), key=lambda one: (-one.repeats, one.part))
 
 
 def _url(table: Table) -> ColumnElement[str]:
     return func.substr(url_of(table), 1, sql.LONGEST_URL + 1).label("url")
-
-
-def _newest(
-    database: Database, query: Select[Any], number: ColumnElement[int], *, limit: int
-) -> Iterator[Any]:
-    """The rows of a query, the newest first."""
-    query = query.order_by(number.desc())
-    rows: Sequence[Any] = ()
-    while limit > 0:
-        page = query.where(number < rows[-1].id) if rows else query
-        rows = sql.read(database, page.limit(min(limit, _PAGE)))
-        yield from rows
-        if len(rows) < _PAGE:
-            return
-        limit -= len(rows)
 
 
 class _Seen:

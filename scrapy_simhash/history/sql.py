@@ -87,10 +87,16 @@ def read(database: Database, query: Select[Any], **numbers: Iterable[int]) -> Se
 
 
 def read_in_pages(
-    database: Database, query: Select[Any], number: ColumnElement[int], size: int
+    database: Database,
+    query: Select[Any],
+    number: ColumnElement[int],
+    size: int,
+    *,
+    newest_first: bool = False,
 ) -> Iterator[Sequence[Any]]:
     """The rows of a query in the order of their numbers, a page at a time."""
-    query, last = query.order_by(number).limit(size), -1
-    while rows := read(database, query.where(number > last)):
+    page = query = query.order_by(number.desc() if newest_first else number).limit(size)
+    while rows := read(database, page):
         yield rows
         last = rows[-1].id
+        page = query.where(number < last if newest_first else number > last)

@@ -68,7 +68,7 @@ class Histogram(NamedTuple):
 
 def histograms(subject: Subject) -> Iterator[Histogram]:
     """Those for which there is something to draw."""
-    kept = sum(map(Counter, subject.times.values()), Counter[int]())
+    kept = subject.tally("created")
     dropped = Counter(int(drop.created) for drop in subject.drops)
     if seconds := {*kept, *dropped}:
         first, last = min(seconds), max(*seconds, min(seconds) + 1)
@@ -85,9 +85,8 @@ def histograms(subject: Subject) -> Iterator[Histogram]:
             _binned(edges, labels, kept, dropped),
             [label[11:] if is_one_day else label[:16] for label in (labels[0], middle, labels[-1])],
         )
-    if any(subject.nearest.values()) or any(
-        (drop.similarity or 0.0) < 1 for drop in subject.duplicates
-    ):
+    is_near = any((drop.similarity or 0.0) < 1 for drop in subject.duplicates)
+    if is_near or subject.tally("nearest"):
         yield _similarities(subject)
 
 
@@ -96,10 +95,9 @@ def _similarities(subject: Subject) -> Histogram:
     found = Counter((drop.similarity or 0.0) + _ROUNDING for drop in subject.duplicates)
     equal = sum(count for similarity, count in found.items() if similarity >= 1)
     nearest = Counter[float]()
-    for counts in subject.nearest.values():
-        for distance, count in counts.items():
-            near = similarity_at(distance, subject.namespace.bits)
-            nearest[min(1, near + _ROUNDING)] += count
+    for distance, count in subject.tally("nearest").items():
+        near = similarity_at(distance, subject.namespace.bits)
+        nearest[min(1, near + _ROUNDING)] += count
     edges = np.linspace(_LEAST, 1, round((1 - _LEAST) / _WIDTH) + 1)
     below = Counter({similarity: count for similarity, count in found.items() if similarity < 1})
     return Histogram(
@@ -185,7 +183,7 @@ def _render(subject: Subject) -> str:
         written=datetime.now(UTC).timestamp(),
         top=TOP,
         least=LEAST,
-        total=sum(subject.counts.values()),
+        total=subject.counts.total(),
         details=packed.details,
         rows=packed.rows,
         blocks=packed.blocks,

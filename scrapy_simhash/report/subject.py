@@ -13,7 +13,7 @@ from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.advice import LEAST, Advice, advise
 from scrapy_simhash.history.changes import STATUSES, read_changes, read_window
 from scrapy_simhash.history.namespaces import RunRow, choose_namespace, read_runs
-from scrapy_simhash.history.pairs import Change, Pair, count_claims, count_drops, read_newest
+from scrapy_simhash.history.pairs import Change, Pair, count, read_newest
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.rule import Rule
@@ -32,38 +32,38 @@ _MOST_RUNS, _MOST_CHANGES, _MOST_NEW = 10, 5_000, 2_000
 class Subject(NamedTuple):
     """What a report is about: all runs, or one of them.
 
-    It has the newest duplicates, the oldest first, and counts by run: of all duplicates by action,
-    and of stored items by the second they were made in and by the distance of the nearest other
-    one. A trial stores nothing, as `scrapy simhash try`. The report opens with the run; `None`
-    stands for all.
+    It has the newest duplicates, the oldest first, and by run how often there is each action of all
+    duplicates, and of stored items each second in which they were made, each distance of the
+    nearest other item, and each field that keeps one apart. A trial stores nothing, as
+    `scrapy simhash try`. The report opens with the run; `None` stands for all.
     """
 
     database: Database
     namespace: NamespaceRow
     run: int | None
     runs: Sequence[RunRow]
-    drops: Sequence[Pair]
-    counted: Mapping[int, Counter[str]]
     rule: Rule
-    times: Mapping[int, Mapping[int, int]]
-    nearest: Mapping[int, Mapping[int, int]]
+    drops: Sequence[Pair]
     kept: Sequence[Pair]
-    differing: Mapping[int, Counter[str]]
-    patterns: Sequence[Pattern]
-    is_trial: bool
-    advice: Sequence[Advice]
     changes: Sequence[Change]
+    tallies: Mapping[str, Mapping[int, Counter[Any]]]
+    patterns: Sequence[Pattern]
+    advice: Sequence[Advice]
+    is_trial: bool
+
+    def tally(self, name: str) -> Counter[Any]:
+        """How often a column has each value, see :func:`count`."""
+        return sum(self.tallies[name].values(), Counter[Any]())
 
     @property
     def counts(self) -> Counter[str]:
         """The number of all duplicates that are remembered, by action."""
-        return sum(self.counted.values(), Counter[str]())
+        return self.tally("action")
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
         """What keeps similar items apart, with their number, the most frequent first."""
-        total = sum(self.differing.values(), Counter[str]())
-        return sorted(total.items(), key=lambda one: (-one[1], one[0]))
+        return sorted(self.tally("differs").items(), key=lambda one: (-one[1], one[0]))
 
     @property
     def stats(self) -> dict[str, float]:
@@ -103,19 +103,16 @@ class Subject(NamedTuple):
 
     def _only(self, run: int) -> Self:
         """What belongs to one run."""
-        differing = self.differing.get(run, Counter())
-        is_often = max(differing.values(), default=0) >= LEAST
+        tallies = {name: {run: by_run.get(run, Counter())} for name, by_run in self.tallies.items()}
+        is_often = max(tallies["differs"][run].values(), default=0) >= LEAST
         return self._replace(
             run=run,
             runs=[row for row in self.runs if row.id == run],
             drops=[drop for drop in self.drops if drop.run == run],
-            counted={run: self.counted.get(run, Counter())},
-            times={run: self.times.get(run, {})},
-            nearest={run: self.nearest.get(run, {})},
             kept=[pair for pair in self.kept if pair.run == run],
-            differing={run: differing},
-            advice=advise(self.database, self.namespace, run) if is_often else [],
             changes=[change for change in self.changes if change.run == run],
+            tallies=tallies,
+            advice=advise(self.database, self.namespace, run) if is_often else [],
         )
 
 
@@ -146,17 +143,17 @@ def read_subject(
         namespace,
         run,
         runs,
-        read_newest(database, namespace, limit=MOST_ROWS),
-        count_drops(database, namespace),
         rule,
-        count_claims(database, namespace, "created"),
-        count_claims(database, namespace, "nearest"),
-        kept,
-        count_claims(database, namespace, "differs"),
-        [one for one in patterns if one.repeats >= LEAST],
-        is_trial,
-        advise(database, namespace) if kept else [],
-        _changes(database, namespace, [row for row in runs if row.id in _shown(runs, run)]),
+        drops=read_newest(database, namespace, limit=MOST_ROWS),
+        kept=kept,
+        changes=_changes(database, namespace, [row for row in runs if row.id in _shown(runs, run)]),
+        tallies={
+            name: count(database, namespace, name)
+            for name in ("action", "created", "nearest", "differs")
+        },
+        patterns=[one for one in patterns if one.repeats >= LEAST],
+        advice=advise(database, namespace) if kept else [],
+        is_trial=is_trial,
     )
 
 

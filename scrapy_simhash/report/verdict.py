@@ -75,7 +75,7 @@ def headline(subject: Subject) -> str:
         parts = [_duplicates(dropped, checked, "dropped")] if dropped or not reported else []
     if reported:
         parts.append(_duplicates(reported, checked, "found and stored anyway"))
-    return f"{seen}: {', '.join(parts)}. {_sites(subject)}".rstrip()
+    return f"{seen}: {', '.join(parts)}."
 
 
 def remarks(subject: Subject) -> Iterator[str]:
@@ -111,33 +111,17 @@ def remarks(subject: Subject) -> Iterator[str]:
 
 def skipped(stats: Mapping[str, float]) -> list[tuple[int, str]]:
     """How many items were not compared, and why, the most frequent reason first."""
-    prefix = "skipped/"
     found = [
-        (int(count), name.removeprefix(prefix))
+        (int(count), _SKIPPED.get(name.removeprefix("skipped/"), name.removeprefix("skipped/")))
         for name, count in stats.items()
-        if name.startswith(prefix)
+        if name.startswith("skipped/")
     ]
-    found.sort(key=lambda one: (-one[0], one[1]))
-    return [(count, _SKIPPED.get(name, name)) for count, name in found]
+    return sorted(found, key=lambda one: (-one[0], one[1]))
 
 
 def _duplicates(count: int, checked: int, action: str) -> str:
     share = f" ({count / checked:.1%})" if 0 < count <= checked else ""
     return f"{f'{count:,}' if count else 'no'} {plural(count, 'duplicate')} {action}{share}"
-
-
-def _sites(subject: Subject) -> str:
-    """How many duplicates come from the site of their original."""
-    known = [same_site(one.url, one.original) for one in subject.duplicates if one.original]
-    if not known:
-        return ""
-    here, there = sum(known), len(known) - sum(known)
-    if here and there:
-        come = "duplicate comes" if here == 1 else "duplicates come"
-        their = "its" if here == 1 else "their"
-        return f"{here:,} {come} from the same site as {their} original, {there:,} from another."
-    come, their = ("It comes", "its") if len(known) == 1 else ("All come", "their")
-    return f"{come} from {'the same site as' if here else 'another site than'} {their} original."
 
 
 # Findings of each kind; the rest is in the table of decisions.

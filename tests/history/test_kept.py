@@ -9,7 +9,7 @@ from stored import fill
 from scrapy_simhash.db.values import EXACT, PAGE, TEXT
 from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
-from scrapy_simhash.history.pairs import count_claims, read_newest, read_pairs
+from scrapy_simhash.history.pairs import count, read_newest, read_pairs
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import how_compared
 from scrapy_simhash.index.index import Index
@@ -51,7 +51,7 @@ def test_what_was_kept_is_counted_by_what_differs(index) -> None:
     for number in (1, 2):
         claim(index, number, facts_of(price=f"{number + 1} EUR", title="a"))
     claim(index, 3, facts_of(price="1 EUR", title="b"))
-    counts = count_claims(index.database, chosen(index), "differs")
+    counts = count(index.database, chosen(index), "differs")
     assert counts == {index.run.id: {"price": 2, "title": 1}}
     kept = read_newest(index.database, chosen(index), kept=True)
     assert [(pair.url, pair.differs) for pair in kept] == [
