@@ -87,8 +87,7 @@ def tuned(
     with closing(SketchStore(Path(gettempdir()))) as store, progress_bar() as progress:
         task = progress.add_task("Sketching", total=len(rows))
         # The keys that find most are used for all levels.
-        loosest = tried[0]
-        how = {"distance": loosest.limit} if is_distance else {"similarity": loosest.similarity}
+        how = {"distance": tried[0].limit} if is_distance else {"similarity": tried[0].similarity}
         plan = Plan.make(project.settings.scheme, database.secret, **how)
         for documents in read_documents(database, namespace, rows, scheme):
             store.append(make_part(documents, plan))
@@ -122,16 +121,16 @@ def tuned(
         "left_out": int((~has_text).sum()) + max(0, namespace.size - _LIMIT),
         "setting": "SIMHASH_DISTANCE" if is_distance else "SIMHASH_SIMILARITY",
         "levels": [
-            {
-                "threshold": threshold(level),
-                "dropped": int((counted & ~one.kept).sum()),
-                "kept": int((counted & one.kept).sum()),
-            }
-            for level, one in zip(tried, decisions, strict=True)
+            _counts(level, one.kept[counted]) for level, one in zip(tried, decisions, strict=True)
         ],
         "present": threshold(rule),
         "borderline": steps,
     }
+
+
+def _counts(rule: Rule, kept: NDArray[np.bool_]) -> dict[str, Any]:
+    dropped = int((~kept).sum())
+    return {"threshold": threshold(rule), "dropped": dropped, "kept": int(kept.sum())}
 
 
 def threshold(rule: Rule) -> str:

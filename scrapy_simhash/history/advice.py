@@ -66,24 +66,17 @@ class Example(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """Fields that keep copies apart, how many items would be dropped without them, and some."""
+    """A line to change or call, its effect without a full stop, and examples of items.
 
-    fields: tuple[str, ...]
-    dropped: int
+    If it is about fields that keep copies apart, also these, and how many items would be dropped
+    without them.
+    """
+
+    setting: str
+    effect: str
     examples: Sequence[Example]
-
-    @property
-    def setting(self) -> str:
-        """The line for settings.py."""
-        return f"SIMHASH_IGNORE_FIELDS = [{', '.join(repr(name) for name in self.fields)}]"
-
-    @property
-    def effect(self) -> str:
-        """What it would drop, and why."""
-        return (
-            f"{self.dropped:,} more {plural(self.dropped, 'item')} would be dropped: the same page "
-            f"at another address, in all else equal but {', '.join(self.fields)}"
-        )
+    fields: tuple[str, ...] = ()
+    dropped: int = 0
 
     def __str__(self) -> str:
         looked = "; ".join(f"{one.url} and {one.other}" for one in self.examples)
@@ -139,7 +132,13 @@ def advise(database: Database, namespace: NamespaceRow, run: int | None = None) 
         clear = sum(_tells_nothing(one) for one in examples)
         is_safe = is_safe and clear >= _CLEAR * len(examples)
         if is_safe and is_often and all(_varies(name, examples) for name in fields):
-            given.append(Advice(fields, len(examples), examples[:_EXAMPLES]))
+            number, names = len(examples), [str(name) for name in fields]
+            effect = (
+                f"{number:,} more {plural(number, 'item')} would be dropped: the same page at "
+                f"another address, in all else equal but {', '.join(names)}"
+            )
+            setting = f"SIMHASH_IGNORE_FIELDS = {names}"
+            given.append(Advice(setting, effect, examples[:_EXAMPLES], fields, number))
     return sorted(given, key=lambda one: -one.dropped)
 
 

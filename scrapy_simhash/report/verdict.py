@@ -1,22 +1,19 @@
-"""The result of one or more crawls: in sentences, as a list of findings, and what to change."""
+"""The result of one or more crawls, in sentences and as a list of findings."""
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
 from scrapy_simhash.item.addresses import same_site, split_url
-from scrapy_simhash.item.facts import PAGE, TELLING
-from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.facts import PAGE
 from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
-    from scrapy_simhash.history.advice import Example
     from scrapy_simhash.history.pairs import Change, Pair
     from scrapy_simhash.report.subject import Subject
 
@@ -127,9 +124,6 @@ def _duplicates(count: int, checked: int, action: str) -> str:
 # Findings of each kind; the rest is in the table of decisions.
 _MOST = 8
 
-# A field that alone changes most items is advised from so many changes on.
-_MANY = 10
-
 _TEXT = "text"
 
 
@@ -146,14 +140,6 @@ class Finding(NamedTuple):
     share: str
     filters: str
     example: tuple[str, str] | None
-
-
-class Step(NamedTuple):
-    """Something to change: a line to copy, its effect, and examples of two items."""
-
-    line: str
-    effect: str
-    examples: Sequence[Example]
 
 
 def findings(subject: Subject) -> Iterator[Finding]:
@@ -223,43 +209,3 @@ def _how(url: str, original: str) -> str:
         return f"the same path, another {listed}{' …' if len(names) > 3 else ''}"
     is_host = new.netloc != old.netloc
     return "the same path on another host" if is_host else "the same URL, written otherwise"
-
-
-def steps(subject: Subject) -> Iterator[Step]:
-    """What to change, the most important first."""
-    for advice in subject.advice:
-        yield Step(advice.setting, f"{advice.effect}.", advice.examples)
-    advised = {name for advice in subject.advice for name in advice.fields}
-    yield from _noise([one for one in subject.changes if one.status == "changed"], advised)
-    # A place with a wildcard gets no rule.
-    parts = [one for one in subject.patterns if "?" in one.part and "*" not in one.part]
-    if parts and not subject.is_trial:
-        saved = sum(one.repeats for one in parts)
-        listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
-        name = shlex.quote(shortened(subject.namespace.name))
-        yield Step(
-            f"scrapy simhash patterns --namespace {name} --rules rules.json",
-            f"Up to {saved:,} {plural(saved, 'download')} that only repeated pages would be saved "
-            f"by rules for duplicate-url-discarder: {listed}{' …' if len(parts) > 3 else ''}.",
-            (),
-        )
-
-
-def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Step]:
-    """A field that alone changes most items, unless it tells what they are."""
-    from scrapy_simhash.history.advice import Example  # noqa: PLC0415  (`compare` needs no database)
-
-    alone = [one for one in changes if len(one.fields) == 1 and (one.similarity or 1) == 1]
-    for name, count in Counter(name for one in alone for name in one.fields).items():
-        is_told = name.startswith((PAGE, "(")) or name_of(name).marks & {*TELLING, "title"}
-        is_most = count >= _MANY and count * 2 > len(changes)
-        if is_most and not is_told and name not in advised:
-            one = next(one for one in alone if name in one.fields)
-            old, new = (value or "" for value in one.fields[name])
-            yield Step(
-                f"SIMHASH_IGNORE_FIELDS = [{name!r}]",
-                f"{count:,} of {len(changes):,} changed items changed in "
-                f"`{shortened(name, 80)}` alone. If that does not matter, ignore it: they are "
-                "unchanged then.",
-                [Example(one.url, one.url, {name: (new, old)})],
-            )

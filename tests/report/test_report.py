@@ -33,9 +33,9 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report import packing, subject
-from scrapy_simhash.report.html import url_pattern, write_report
+from scrapy_simhash.report.html import steps, write_report
 from scrapy_simhash.report.subject import read_subject
-from scrapy_simhash.report.verdict import how, steps
+from scrapy_simhash.report.verdict import how
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
 
@@ -384,20 +384,6 @@ def test_rows_have_the_similarity_that_decided(address, tmp_path, kept):
     rows = rows_of(written(address, tmp_path))
     assert [row["about"] for row in rows] == ["" if kept else "about "] * 2
     assert rows[1]["similarity"] == pytest.approx(jaccard(*exact), abs=1e-4 if kept else 0.1)
-
-
-@pytest.mark.parametrize(
-    ("url", "pattern"),
-    [
-        ("http://www.a.co.uk/story/123?b=1&a=2", "a.co.uk/story/{number}?a&b"),
-        ("http://a.test/x/0123456789abcdef", "a.test/x/{id}"),
-        ("http://a.test/a-headline-that-is-rather-long-2", "a.test/{slug}"),
-        ("http://[broken", "(not a URL)"),
-        ("", ""),
-    ],
-)
-def test_urls_of_a_kind_have_one_pattern(url, pattern):
-    assert url_pattern(url) == pattern
 
 
 # In a browser
@@ -966,7 +952,7 @@ def test_a_field_that_changes_most_items_alone_is_named(name, count, others, is_
         namespace=SimpleNamespace(name="n"),
         is_trial=False,
     )
-    found = [(step.line, step.effect.partition(" changed")[0]) for step in steps(given)]
+    found = [(step.setting, step.effect.partition(" changed")[0]) for step in steps(given)]
     expected = [("SIMHASH_IGNORE_FIELDS = ['x']", f"{count} of {count + others}")]
     assert found == (expected if is_advised else [])
 
