@@ -16,7 +16,7 @@ from scrapy_simhash.history.namespaces import find_run
 from scrapy_simhash.history.pairs import KEPT, Pair, read_pairs, with_contents
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.report.verdict import ACTIONS, in_words
+from scrapy_simhash.report.verdict import action_in_words, in_words
 from scrapy_simhash.visible import iso_time, shortened
 
 # Characters shown of an address; a column of addresses is at most so wide; values of a line.
@@ -57,7 +57,7 @@ def run(project: Project, options: Namespace) -> None:
             lambda page: (described(pair, page[0]) for pair in page[1]),
         )
     named = ", ".join(repr(namespace.name) for namespace in namespaces)
-    shown = ", ".join(f"{count:,} {action_of(action)}" for action, count in counts.items())
+    shown = ", ".join(f"{count:,} {action_in_words(action)}" for action, count in counts.items())
     if options.kept:
         shown = f"{shown or 'nothing kept'} although another item is similar"
         more = "If a field is irrelevant, name it in SIMHASH_IGNORE_FIELDS"
@@ -110,11 +110,6 @@ def described(pair: Pair, namespace: NamespaceRow) -> dict[str, Any]:
         # JavaScript and jq round numbers of 63 bits.
         "id": None if pair.action == KEPT else str(pair.id),
     }
-
-
-def action_of(action: str) -> str:
-    """An action in words."""
-    return ACTIONS.get(action) or shortened(action, 40)
 
 
 def _reason(pair: Pair) -> str:

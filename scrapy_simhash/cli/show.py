@@ -12,7 +12,7 @@ from sqlalchemy import Row
 
 from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_json
-from scrapy_simhash.cli.drops import action_of, described, in_lines
+from scrapy_simhash.cli.drops import described, in_lines
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.transactions import Database
@@ -22,6 +22,7 @@ from scrapy_simhash.history.pairs import PageHistory, find_addresses, read_page
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
+from scrapy_simhash.report.verdict import action_in_words
 from scrapy_simhash.visible import format_time, iso_time
 
 # Addresses that are listed if several contain what was given.
@@ -124,7 +125,7 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
     for pair, line in zip(page.decisions, in_lines(page.decisions), strict=True):
         known = described(pair, namespace)
         number = f", number {known['id']} for `restore --id`" if known["id"] else ""
-        action = action_of(pair.action).capitalize()
+        action = action_in_words(pair.action).capitalize()
         print(f"{action} in run {pair.run}, {iso_time(pair.created)}{number}:\n{line}\n")
         steps = output.text_changes(pair.stored.text, pair.mine.text)
         console.print(output.marked_difference(pair.stored.text, steps))

@@ -16,7 +16,6 @@ from typing import Any
 from urllib.parse import quote
 
 from rich.console import Console
-from rich.text import Text
 from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.settings import SETTINGS_PRIORITIES
@@ -93,7 +92,7 @@ def run(project: Project, options: Options) -> None:
                 console.print()
             write_report(subject, path)
     _print_settings(console, project.scrapy, subject)
-    console.print(Text(f"Report: {path.absolute()}"))
+    console.print(f"Report: {path.absolute()}")
 
 
 def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> ScrapySettings:
@@ -228,18 +227,15 @@ def _fetched(crawler: Crawler) -> str:
 def _print_verdict(console: Console, crawler: Crawler, subject: Subject, scheme: Scheme) -> None:
     """Print the result, and the fields that kept items apart."""
     spider = subject.runs[0].spider
-    console.print(Text(f"{spider}: {_fetched(crawler)}, {headline(subject)}", style="bold"))
+    console.print(f"{spider}: {_fetched(crawler)}, {headline(subject)}", style="bold")
     for remark in remarks(subject):
-        console.print(Text(remark))
+        console.print(remark)
     for one in findings(subject):
-        console.print(Text(f"{one.items:,} ({one.share}) {one.outcome}: {one.what}"))
+        console.print(f"{one.items:,} ({one.share}) {one.outcome}: {one.what}")
     if not any(subject.stats.get(f"text/{size}") for size in ("8_to_31", "from_32")):
         console.print(
-            Text(
-                "Neither items nor pages have texts long enough to compare, so only equal items "
-                "are duplicates. A field counts as text from 32 different pairs of neighbouring "
-                "words on."
-            )
+            "Neither items nor pages have texts long enough to compare, so only equal items are "
+            "duplicates. A field counts as text from 32 different pairs of neighbouring words on."
         )
     examples: dict[str, Pair] = {}
     for pair in subject.kept:
@@ -249,7 +245,7 @@ def _print_verdict(console: Console, crawler: Crawler, subject: Subject, scheme:
         shown = with_contents(subject.database, subject.namespace, some, scheme)
         console.print("\nSimilar items that were kept, one for each reason:", style="bold")
         for line in in_lines([*shown]):
-            console.print(Text(line), soft_wrap=True)
+            console.print(line, soft_wrap=True)
 
 
 def _print_settings(console: Console, settings: ScrapySettings, subject: Subject) -> None:
@@ -259,12 +255,10 @@ def _print_settings(console: Console, settings: ScrapySettings, subject: Subject
         for name, order in settings.getdict("ITEM_PIPELINES").items()
         if order is not None and order < _ORDER and not str(name).endswith("SimhashPipeline")
     ]
+    missing = f" Changes that {', '.join(earlier)} would make first are missing." if earlier else ""
     console.print(
-        Text(
-            "Nothing was stored: feeds and all item pipelines except SimhashPipeline were "
-            "disabled, and the index is deleted."
-            + (f" Changes that {', '.join(earlier)} would make first are missing." * bool(earlier))
-        )
+        "Nothing was stored: feeds and all item pipelines except SimhashPipeline were disabled, "
+        f"and the index is deleted.{missing}"
     )
     lines = []
     if not any(load_object(addon) is Addon for addon in settings.getdict("ADDONS")):
@@ -274,5 +268,6 @@ def _print_settings(console: Console, settings: ScrapySettings, subject: Subject
         lines.append(one.setting)
     if lines:
         console.print("\nTo paste into settings.py:\n")
-        console.print(Text("\n".join(f"    {visible(line)}" for line in lines)))
+        for line in lines:
+            console.print(f"    {visible(line)}")
         console.print()

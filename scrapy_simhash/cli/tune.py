@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.text import Text
 from sqlalchemy import Row
 
 from scrapy_simhash.cli.arguments import add_database, add_json, add_run
@@ -202,7 +201,7 @@ def print_tuned(figures: Mapping[str, Any]) -> None:
         for pair in step["pairs"]:
             urls = (shortened(pair[side]) for side in ("url", "match"))
             line = "  ".join([in_words(pair, figures["setting"]), *urls])
-            console.print(Text(line), soft_wrap=True)
+            console.print(line, soft_wrap=True)
             differs = marked_difference(pair["text_of_match"], pair["difference"])
             differs.truncate(_SHOWN, overflow="ellipsis")
             console.print(differs, "")

@@ -12,7 +12,7 @@ from scrapy_simhash.history.pairs import KEPT, Change, Pair, differing, with_con
 from scrapy_simhash.item.addresses import site
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import ACTIONS, changed_fields, field_label, how
+from scrapy_simhash.report.verdict import action_in_words, changed_fields, field_label, how
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.visible import shortened, visible
 
@@ -112,7 +112,7 @@ def _listed(subject: Subject, number: int, row: Pair | Change, detail: int = -1)
         similarity = _near(subject, row)
         if row.similarity is None:
             about = "at least "
-        action = ACTIONS.get(row.action) or shortened(row.action, 40)
+        action = action_in_words(row.action)
         if subject.is_trial and row.action == "drop":
             action = "would be dropped"
         action += ", orphan" if row.orphaned else ""

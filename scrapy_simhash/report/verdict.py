@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from scrapy_simhash.history.pairs import Change, Pair
     from scrapy_simhash.report.subject import Subject
 
-#: Actions on duplicates, in words.
-ACTIONS = {
+_ACTIONS = {
     "drop": "dropped",
     "skip": "skipped",
     "report": "stored anyway",
@@ -46,6 +45,11 @@ _SKIPPED = {
     "too_short": "the text is too short",
     "unreadable": "the item could not be read completely",
 }
+
+
+def action_in_words(action: str) -> str:
+    """What was done with a duplicate or a similar item."""
+    return _ACTIONS.get(action) or shortened(action, 40)
 
 
 def in_words(differs: str) -> str:
