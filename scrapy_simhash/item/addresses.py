@@ -337,7 +337,7 @@ def _start_of_tail(path: str) -> int:
     for segment in reversed(segments[1:]):
         if days < 2 and _MONTH_OR_DAY.fullmatch(segment):
             days += 1
-        elif (_YEAR if days else _DATE_OR_FACET).fullmatch(segment):
+        elif _YEAR.fullmatch(segment) if days else _DATE_OR_FACET.fullmatch(segment):
             count, days = count + 1 + days, 0
         else:
             break
