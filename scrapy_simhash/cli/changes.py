@@ -15,6 +15,7 @@ from scrapy_simhash.cli.arguments import add_database, add_lines, add_run, posit
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.history.changes import STATUSES, read_changes, read_window
 from scrapy_simhash.history.pairs import Change, with_contents
+from scrapy_simhash.report.difference import difference
 from scrapy_simhash.visible import format_time, iso_time, shortened
 
 # Changes whose texts are read at once.
@@ -82,7 +83,7 @@ def _difference(change: Change) -> str:
     old, new = change.stored.text, change.mine.text
     if not old or not new or old == new:
         return ""
-    return output.marked_difference(old, output.text_changes(old, new)).plain
+    return output.marked_difference(old, difference(old, new)).plain
 
 
 def _fields(change: Change) -> dict[str, Any]:

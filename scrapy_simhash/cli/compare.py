@@ -21,6 +21,7 @@ from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Claimant, Document
 from scrapy_simhash.item.addresses import same_site
+from scrapy_simhash.report.difference import difference
 from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.text.html import decode, parse_html
@@ -57,7 +58,7 @@ def run(project: Project, options: Namespace) -> None:
         ],
         **_compared(a, b, settings.rule, settings.scheme.bits),
     }
-    changes = None if a is None or b is None else output.text_changes(a.text, b.text)
+    changes = None if a is None or b is None else difference(a.text, b.text)
     if options.json:
         print_json({**figures, "difference": changes or []})
         return

@@ -18,7 +18,7 @@ from rich.text import Text
 from scrapy_simhash.cli.printing import json_line
 from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.durable import new_file
-from scrapy_simhash.report.difference import LONGEST, Change, difference
+from scrapy_simhash.report.difference import LONGEST, Change
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import plural, shortened, visible, without_passwords
 
@@ -137,13 +137,6 @@ def in_values(old: str | None, new: str | None) -> str:
     """Two values of a field, cut."""
     shown = ("(none)" if value is None else shortened(value, VALUE) for value in (old, new))
     return " -> ".join(shown)
-
-
-def text_changes(first: str | None, second: str | None) -> list[Change] | None:
-    """The changes between two texts; None where one of them is not kept."""
-    if first is None or second is None:
-        return None
-    return difference(first[:LONGEST], second[:LONGEST])
 
 
 def marked_difference(first: str | None, changes: Sequence[Change] | None) -> Text:

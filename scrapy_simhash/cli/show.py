@@ -22,6 +22,7 @@ from scrapy_simhash.history.pairs import PageHistory, find_addresses, read_page
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
+from scrapy_simhash.report.difference import difference
 from scrapy_simhash.report.verdict import action_in_words
 from scrapy_simhash.visible import format_time, iso_time
 
@@ -82,8 +83,8 @@ def _figures(url: str, namespace: NamespaceRow, page: PageHistory) -> dict[str, 
     decisions = []
     for pair in page.decisions:
         new, old = pair.mine.text, pair.stored.text
-        difference = {"text_of_original": old, "difference": output.text_changes(old, new)}
-        decisions.append(described(pair, namespace) | difference)
+        more = {"text_of_original": old, "difference": difference(old, new)}
+        decisions.append(described(pair, namespace) | more)
     return {
         "url": url,
         "namespace": namespace.name,
@@ -127,7 +128,7 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
         number = f", number {known['id']} for `restore --id`" if known["id"] else ""
         action = action_in_words(pair.action).capitalize()
         print(f"{action} in run {pair.run}, {iso_time(pair.created)}{number}:\n{line}\n")
-        steps = output.text_changes(pair.stored.text, pair.mine.text)
+        steps = difference(pair.stored.text, pair.mine.text)
         console.print(output.marked_difference(pair.stored.text, steps))
         console.print()
     if page.duplicates:

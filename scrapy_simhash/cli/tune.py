@@ -20,7 +20,6 @@ from scrapy_simhash.cli.output import (
     open_console,
     print_table,
     progress_bar,
-    text_changes,
 )
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
@@ -34,6 +33,7 @@ from scrapy_simhash.history.pairs import NOTHING as NO_CONTENT
 from scrapy_simhash.history.pairs import read_contents
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.report.difference import difference
 from scrapy_simhash.simhash.measure import candidate_limit, distance, similarity_at
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural, shortened
@@ -177,7 +177,7 @@ def _described(
                 "similarity": round(similarity, 6),
                 "distance": distance(*(int.from_bytes(row.fingerprint, "big") for row in pair)),
                 "text_of_match": old,
-                "difference": text_changes(old, new),
+                "difference": difference(old, new),
             }
         )
     return described

@@ -21,14 +21,17 @@ class Change(NamedTuple):
     added: str
 
 
-def difference(first: str, second: str) -> list[Change]:
+def difference(first: str | None, second: str | None) -> list[Change] | None:
     """The steps from the first text to the second, by their longest common subsequence.
 
-    White space between words is not compared. Both texts should be cut to `LONGEST`.
+    None where one of them is not kept. White space between words is not compared, nor what follows
+    the first `LONGEST` characters.
     """
+    if first is None or second is None:
+        return None
     from rapidfuzz.distance import LCSseq  # noqa: PLC0415  (slow)
 
-    old, new = _TOKEN.findall(first), _TOKEN.findall(second)
+    old, new = (_TOKEN.findall(text[:LONGEST]) for text in (first, second))
     steps = LCSseq.opcodes([token.rstrip() for token in old], [token.rstrip() for token in new])
     changes: list[Change] = []
     copied, removed, added = 0, 0, ""
