@@ -38,6 +38,7 @@ from sqlalchemy import text, update
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db import schema
+from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, Duplicate, Match
@@ -125,7 +126,9 @@ def _measure_report(index: Index, drops: int) -> None:
         watches = []
         for _ in range(3):
             with _Stopwatch(1) as watch:
-                write_report(read_subject(index.database, Rule(0, 0.9)), path)
+                write_report(
+                    read_subject(choose_namespace(index.database, None), Rule(0, 0.9)), path
+                )
             watches.append(watch.cpu)
         size = path.stat().st_size / 2**20
     print(f"  report of {drops:,} drops: {min(watches):.2f} s of CPU, {size:.1f} MiB")

@@ -50,15 +50,15 @@ def run(project: Project, options: Namespace) -> None:
     if options.run and options.since is not None:
         raise CommandError("--run can't be combined with --since")
     counts: Counter[str] = Counter()
-    with project.namespace_of(options.run) as (database, namespace):
-        window = read_window(database, namespace, since=options.since, run=options.run)
+    with project.namespace_of(options.run) as namespace:
+        window = read_window(namespace, since=options.since, run=options.run)
 
         def parts() -> Iterator[Iterable[Change]]:
-            changes = read_changes(database, namespace, window, options.status)
+            changes = read_changes(namespace, window, options.status)
             while part := list(islice(changes, _PART)):
                 counts.update(change.status for change in part)
                 is_read = options.texts
-                yield with_contents(database, namespace, part, None) if is_read else part
+                yield with_contents(namespace, part, None) if is_read else part
 
         output.write_lines(options, parts(), partial(map, _line), partial(map, _fields))
     shown = ", ".join(f"{counts[name]:,} {name}" for name in STATUSES if counts[name])

@@ -45,10 +45,10 @@ def run(project: Project, options: Namespace) -> None:
 
         def pages() -> Iterator[tuple[NamespaceRow, list[Pair]]]:
             for namespace in namespaces:
-                for page in read_pairs(database, namespace, number, kept=options.kept):
+                for page in read_pairs(namespace, number, kept=options.kept):
                     counts.update(pair.action for pair in page)
                     scheme = project.settings.scheme
-                    yield namespace, [*with_contents(database, namespace, page, scheme)]
+                    yield namespace, [*with_contents(namespace, page, scheme)]
 
         write_lines(
             options,

@@ -40,8 +40,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    with project.namespace_of(None) as (database, namespace), working("Reading addresses"):
-        found = read_patterns(database, namespace)
+    with project.namespace_of(None) as namespace, working("Reading addresses"):
+        found = read_patterns(namespace)
     irrelevant = [one for one in found if one.repeats >= options.least]
     rules = _rules([one for one in irrelevant if one.groups >= options.least], found)
     if options.rules is not None:

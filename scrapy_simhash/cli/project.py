@@ -74,16 +74,16 @@ class Project:
             yield database
 
     @contextmanager
-    def namespace(self) -> Iterator[tuple[Database, NamespaceRow]]:
-        """The database and the chosen namespace."""
+    def namespace(self) -> Iterator[NamespaceRow]:
+        """The chosen namespace."""
         from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
 
         with self.database() as database:
-            yield database, choose_namespace(database, self.name)
+            yield choose_namespace(database, self.name)
 
     @contextmanager
-    def namespace_of(self, run: int | None) -> Iterator[tuple[Database, NamespaceRow]]:
-        """The database and the chosen namespace; else the only one, or that of a run.
+    def namespace_of(self, run: int | None) -> Iterator[NamespaceRow]:
+        """The chosen namespace; else the only one, or that of a run.
 
         Without a number it is the newest run. A run may use several namespaces.
         """
@@ -94,6 +94,6 @@ class Project:
                 number, (found, *more) = namespaces.find_run(database, None, run)
                 others = f" (others: {', '.join(one.name for one in more)})" if more else ""
                 print(f"Namespace {found.name!r} of run {number}{others}", file=sys.stderr)
-                yield database, found
+                yield found
             else:
-                yield database, namespaces.choose_namespace(database, self.name)
+                yield namespaces.choose_namespace(database, self.name)

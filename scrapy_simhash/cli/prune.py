@@ -27,9 +27,9 @@ def run(project: Project, options: Namespace) -> None:
     days = options.older_than or project.settings.expire
     if days is None:
         raise CommandError("--older-than DAYS or SIMHASH_EXPIRE is needed")
-    with project.namespace() as (database, namespace), working("Deleting"):
-        index = project.settings.open_index(database, namespace.name)
-        before = database.now() - days * DAY
+    with project.namespace() as namespace, working("Deleting"):
+        index = project.settings.open_index(namespace.database, namespace.name)
+        before = namespace.database.now() - days * DAY
         count, drops = expire_claims(index, before), expire_duplicates(index, before)
         expire_changes(index, before)
         left = len(index)

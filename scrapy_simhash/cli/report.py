@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    with project.namespace_of(options.run) as (database, namespace), working("Writing the report"):
-        subject = read_subject(database, project.settings.rule, namespace.name, options.run)
+    with project.namespace_of(options.run) as namespace, working("Writing the report"):
+        subject = read_subject(namespace, project.settings.rule, options.run)
         write_report(subject, options.output)
     print(f"Report: {options.output.absolute()}", file=sys.stderr)

@@ -34,12 +34,12 @@ def run(project: Project, options: Namespace) -> None:
         drop_tables(project.database_url, project.settings.engine_options)
         name, size, done = None, None, "Everything was deleted"
     else:
-        with project.namespace() as (database, namespace):
+        with project.namespace() as namespace:
             name, size = namespace.name, namespace.size
             items = f"{size:,} stored {plural(size, 'item')}"
-            _confirm(options, f"Delete {items} of {shortened(name)} in {database}?")
+            _confirm(options, f"Delete {items} of {shortened(name)} in {namespace.database}?")
             with working("Deleting"):
-                reset_namespace(database, name)
+                reset_namespace(namespace.database, name)
         done = f"{items} deleted"
     if options.json:
         print_json({"namespace": name, "deleted": size})

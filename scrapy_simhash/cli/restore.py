@@ -15,7 +15,6 @@ from scrapy_simhash.cli.drops import described
 from scrapy_simhash.cli.output import lines_to, progress_bar
 from scrapy_simhash.cli.printing import json_line
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.drops import better_items, choose_drops, read_items, unpack_item
 from scrapy_simhash.history.namespaces import choose_namespace, find_run, read_namespaces
 from scrapy_simhash.history.sql import NamespaceRow
@@ -74,12 +73,12 @@ def run(project: Project, options: Namespace) -> None:
             _, namespaces = find_run(database, project.name, options.run)
         else:
             namespaces = [choose_namespace(database, project.name)]
-        found = (_found(database, one, options, criteria) for one in namespaces)
+        found = (_found(one, options, criteria) for one in namespaces)
         _write(chain.from_iterable(found), options.output)
 
 
 def _found(
-    database: Database, namespace: NamespaceRow, options: Namespace, criteria: Sequence[Criterion]
+    namespace: NamespaceRow, options: Namespace, criteria: Sequence[Criterion]
 ) -> Iterator[tuple[bytes | None, str | None, Mapping[str, Any]]]:
     """Packed items, None where they are not kept; their types; what stands beside their fields."""
     since = options.since or 0.0
@@ -87,7 +86,7 @@ def _found(
     if options.better:
         better = {
             drop.id: (drop, by)
-            for drop, by in better_items(database, namespace, criteria)
+            for drop, by in better_items(namespace, criteria)
             if options.run in {None, drop.run} and drop.created >= since
         }
         numbers: Sequence[int] = [*better]
@@ -95,8 +94,8 @@ def _found(
         numbers = options.id
     else:
         chosen = {"orphans": options.orphans, "run": options.run, "since": since}
-        numbers = choose_drops(database, namespace, **chosen)
-    for drop, item, kind in read_items(database, namespace, numbers):
+        numbers = choose_drops(namespace, **chosen)
+    for drop, item, kind in read_items(namespace, numbers):
         beside: dict[str, Any] = {}
         if options.better:
             best, by = better[drop.id]

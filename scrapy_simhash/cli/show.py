@@ -15,7 +15,6 @@ from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.drops import described, in_lines
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.pairs import PageHistory, find_addresses, read_page
@@ -44,12 +43,12 @@ def run(project: Project, options: Namespace) -> None:
     url, addresses = options.url, list[tuple[str, str]]()
     with project.database() as database, output.working("Searching"):
         namespaces = read_namespaces(database, project.name)
-        pages = _pages(project, database, namespaces, url)
+        pages = _pages(project, namespaces, url)
         if not pages:
-            addresses = find_addresses(database, namespaces, url, limit=_ADDRESSES + 1)
+            addresses = find_addresses(namespaces, url, limit=_ADDRESSES + 1)
             if len({address for _, address in addresses}) == 1:
                 url = addresses[0][1]
-                pages = _pages(project, database, namespaces, url)
+                pages = _pages(project, namespaces, url)
     if not pages and not addresses:
         where = f"in {project.name!r}" if project.name else f"in {database}"
         raise NotFound(f"nothing is stored about {options.url} {where}")
@@ -67,15 +66,13 @@ def run(project: Project, options: Namespace) -> None:
             print(f"These are the first {_ADDRESSES}; name more of the address.")
 
 
-def _pages(
-    project: Project, database: Database, namespaces: Sequence[NamespaceRow], url: str
-) -> list[_Page]:
+def _pages(project: Project, namespaces: Sequence[NamespaceRow], url: str) -> list[_Page]:
     """What each namespace has about a page."""
     identities = {identity_hash(url)}
     if url.startswith(("http://", "https://")):
         identities.add(identity_hash(request_fingerprint(Request(url)).hex()))
     scheme = project.settings.scheme
-    found = [(one, read_page(database, one, url, identities, scheme)) for one in namespaces]
+    found = [(one, read_page(one, url, identities, scheme)) for one in namespaces]
     return [(namespace, page) for namespace, page in found if page.claims or page.decisions]
 
 

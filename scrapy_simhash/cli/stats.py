@@ -27,7 +27,10 @@ def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     with project.database() as database, working("Reading"):
         figures = [
-            one._asdict() | {"runs": [run._asdict() for run in read_runs(database, one)]}
+            {
+                **{name: getattr(one, name) for name in one._fields if name != "database"},
+                "runs": [run._asdict() for run in read_runs(one)],
+            }
             for one in read_namespaces(database, project.name)
         ]
         shown = str(database)

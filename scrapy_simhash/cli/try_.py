@@ -31,6 +31,7 @@ from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.tune import print_tuned, tuned
 from scrapy_simhash.crawl import components, end
 from scrapy_simhash.crawl.components import Addon, SimhashPipeline
+from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pairs import Pair, with_contents
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import Subject, read_subject, sum_stats
@@ -83,12 +84,13 @@ def run(project: Project, options: Options) -> None:
         path = options.output or Path(f"simhash-try-{quote(str(spider), safe='')}.html")
         with trial.database() as database:
             name = trial.settings.namespace_of(crawler.spider)
-            subject = read_subject(database, trial.settings.rule, name, is_trial=True)
+            namespace = choose_namespace(database, name)
+            subject = read_subject(namespace, trial.settings.rule, is_trial=True)
             console = open_console()
             _print_verdict(console, crawler, subject, trial.settings.scheme)
             if subject.namespace.size:
                 console.print()
-                print_tuned(tuned(trial, database, subject.namespace))
+                print_tuned(tuned(trial, subject.namespace))
                 console.print()
             write_report(subject, path)
     _print_settings(console, project.scrapy, subject)
@@ -242,7 +244,7 @@ def _print_verdict(console: Console, crawler: Crawler, subject: Subject, scheme:
         examples.setdefault(pair.differs, pair)
     if examples:
         some = [*examples.values()][:_EXAMPLES]
-        shown = with_contents(subject.database, subject.namespace, some, scheme)
+        shown = with_contents(subject.namespace, some, scheme)
         console.print("\nSimilar items that were kept, one for each reason:", style="bold")
         for line in in_lines([*shown]):
             console.print(line, soft_wrap=True)

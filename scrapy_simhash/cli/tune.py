@@ -26,7 +26,6 @@ from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import NOTHING, SketchStore, make_part
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.pairs import NOTHING as NO_CONTENT
@@ -57,22 +56,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    with project.namespace_of(options.run) as (database, namespace):
-        figures = tuned(project, database, namespace, options.run)
+    with project.namespace_of(options.run) as namespace:
+        figures = tuned(project, namespace, options.run)
     if options.json:
         print_json(figures)
     else:
         print_tuned(figures)
 
 
-def tuned(
-    project: Project, database: Database, namespace: NamespaceRow, run: int | None = None
-) -> dict[str, Any]:
+def tuned(project: Project, namespace: NamespaceRow, run: int | None = None) -> dict[str, Any]:
     """What each threshold would drop, and the pairs closest to the present one, on each side.
 
     Counts only the documents of the given run.
     """
-    rule, scheme = project.settings.rule, keyed(project.settings.scheme, database.secret)
+    rule, scheme = project.settings.rule, keyed(project.settings.scheme, namespace.database.secret)
     if namespace.scheme != scheme.id:
         raise CommandError(
             f"namespace {namespace.name!r} has the scheme {namespace.scheme!r}, the project has "
@@ -81,14 +78,14 @@ def tuned(
     rule, is_distance = Rule(rule.limit, rule.similarity, rule.facts), rule.similarity is None
     tried = levels(rule, scheme.bits)
     present = tried.index(rule)
-    rows = read_stored(database, namespace, run, limit=_LIMIT)
+    rows = read_stored(namespace, run, limit=_LIMIT)
     is_own = np.array([run in {None, row.run} for row in rows], bool)
     with closing(SketchStore(Path(gettempdir()))) as store, progress_bar() as progress:
         task = progress.add_task("Sketching", total=len(rows))
         # The keys that find most are used for all levels.
         how = {"distance": tried[0].limit} if is_distance else {"similarity": tried[0].similarity}
-        plan = Plan.make(project.settings.scheme, database.secret, **how)
-        for documents in read_documents(database, namespace, rows, scheme):
+        plan = Plan.make(project.settings.scheme, namespace.database.secret, **how)
+        for documents in read_documents(namespace, rows, scheme):
             store.append(make_part(documents, plan))
             progress.advance(task, len(documents))
         sketches = store.read(plan, 0)
@@ -112,7 +109,7 @@ def tuned(
             closest = found[:: 1 if number == present else -1][:_EXAMPLES]
             pairs = [(rows[one], rows[other], near) for one, other, near in closest]
             names = {"dropped_at": threshold(tried[number]), "kept_at": threshold(stricter)}
-            steps.append({**names, "pairs": _described(database, namespace, pairs)})
+            steps.append({**names, "pairs": _described(namespace, pairs)})
     return {
         "namespace": namespace.name,
         "run": run,
@@ -162,13 +159,13 @@ def borderline(
 
 
 def _described(
-    database: Database, namespace: NamespaceRow, pairs: Iterable[tuple[Row[Any], Row[Any], float]]
+    namespace: NamespaceRow, pairs: Iterable[tuple[Row[Any], Row[Any], float]]
 ) -> list[dict[str, Any]]:
     """Pairs with their addresses and differences."""
     described = []
     for *pair, similarity in pairs:
         places = [(row.claim, row.number) for row in pair]
-        kept = read_contents(database, namespace, places)
+        kept = read_contents(namespace, places)
         new, old = (kept.get(place, NO_CONTENT).text for place in places)
         described.append(
             {

@@ -216,16 +216,17 @@ class CrawlEnd:
         from scrapy_simhash.history.advice import advise  # noqa: PLC0415
         from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
 
-        settings, name = self.settings, self._namespace
+        settings = self.settings
         database = settings.open_database()
         try:
-            for advice in advise(database, choose_namespace(database, name), run):
+            namespace = choose_namespace(database, self._namespace)
+            for advice in advise(namespace, run):
                 logger.info("To drop more: %s", advice)
             if settings.report is not None:
                 from scrapy_simhash.report.html import write_report  # noqa: PLC0415  (as above)
                 from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415
 
-                write_report(read_subject(database, settings.rule, name, run), settings.report)
+                write_report(read_subject(namespace, settings.rule, run), settings.report)
                 logger.info("The report is in %s", settings.report)
         finally:
             database.close()

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.pairs import NOTHING, read_contents
 from scrapy_simhash.history.sql import NamespaceRow
@@ -85,7 +84,7 @@ class Advice(NamedTuple):
         )
 
 
-def advise(database: Database, namespace: NamespaceRow, run: int | None = None) -> list[Advice]:
+def advise(namespace: NamespaceRow, run: int | None = None) -> list[Advice]:
     """The advice from all items of a namespace or run."""
     query = (
         select(
@@ -106,16 +105,18 @@ def advise(database: Database, namespace: NamespaceRow, run: int | None = None) 
         .order_by(sql.claims.id.desc())
         .limit(_MOST)
     )
-    rows = sql.read(database, query)
+    rows = namespace.read(query)
     if len(rows) < LEAST:
         return []
-    total = sql.read(database, select(func.count()).where(*sql.claims_of(namespace, run)))[0][0]
+    total = sql.read(
+        namespace.database, select(func.count()).where(*sql.claims_of(namespace, run))
+    )[0][0]
     found = defaultdict[tuple[str, ...], list[Example]](list)
     unproven = list[set[int]]()
     for start in range(0, len(rows), _CHUNK):
         part = rows[start : start + _CHUNK]
         places = [(number, 0) for row in part for number in (row.id, row.beside)]
-        kept = read_contents(database, namespace, places)
+        kept = read_contents(namespace, places)
         for row in part:
             mine, theirs = (kept.get((one, 0), NOTHING).values for one in (row.id, row.beside))
             example = _proven(row, mine, theirs)

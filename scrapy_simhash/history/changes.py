@@ -12,7 +12,6 @@ from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, unio
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
@@ -43,9 +42,7 @@ class Window(NamedTuple):
     run: int | None = None
 
 
-def read_window(
-    database: Database, namespace: NamespaceRow, *, since: float | None, run: int | None
-) -> Window:
+def read_window(namespace: NamespaceRow, *, since: float | None, run: int | None) -> Window:
     """The window since a time; of a run if it is given; by default since the last run was opened.
 
     The time is in seconds since the epoch or, as an int, the run that it was the start of.
@@ -66,7 +63,7 @@ def read_window(
             select(claims.met).where(claims.namespace == namespace.id),
         )
         runs = runs.where(_run.id.in_(here), ~_is_dead).order_by(_run.id.desc()).limit(1)
-    found = sql.read(database, runs)
+    found = namespace.read(runs)
     if not found:
         raise NotFound(f"there is no run {number}" if number else "no crawl has stored anything")
     if found[0].is_dead and run:
@@ -76,19 +73,17 @@ def read_window(
 
 
 def read_changes(
-    database: Database, namespace: NamespaceRow, window: Window, statuses: Collection[str]
+    namespace: NamespaceRow, window: Window, statuses: Collection[str]
 ) -> Iterator[Change]:
     """What happened in a window, the oldest first."""
     noted = [status for status in statuses if status != "new"]
-    found = [_noted(database, namespace, window, noted)] if noted else []
+    found = [_noted(namespace, window, noted)] if noted else []
     if "new" in statuses:
-        found.append(_new(database, namespace, window))
+        found.append(_new(namespace, window))
     return merge(*found, key=attrgetter("created"))
 
 
-def _noted(
-    database: Database, namespace: NamespaceRow, window: Window, statuses: Collection[str]
-) -> Iterator[Change]:
+def _noted(namespace: NamespaceRow, window: Window, statuses: Collection[str]) -> Iterator[Change]:
     dead = select(_run.id).where(_is_dead)
     query: Select[Any] = (
         select(schema.changes, url_of(schema.changes).label("place"))
@@ -99,7 +94,7 @@ def _noted(
     if window.run is not None:
         query = query.where(_row.run == window.run)
     following: ColumnElement[bool] = _row.created >= window.since
-    while rows := sql.read(database, query.where(following)):
+    while rows := namespace.read(query.where(following)):
         yield from map(_change, rows)
         last = rows[-1]
         is_later = or_(_row.created > last.created, _row.id > last.id)
@@ -123,7 +118,7 @@ def _change(row: Row[Any]) -> Change:
     )
 
 
-def _new(database: Database, namespace: NamespaceRow, window: Window) -> Iterator[Change]:
+def _new(namespace: NamespaceRow, window: Window) -> Iterator[Change]:
     """The things whose first version was made in the window.
 
     Where that version is gone, its number tells the time. A copy that became another thing is
@@ -132,18 +127,18 @@ def _new(database: Database, namespace: NamespaceRow, window: Window) -> Iterato
     noted = select(_row.claim).where(
         _row.namespace == namespace.id, _row.created >= window.since, _row.status == "changed"
     )
-    changed = {claim for (claim,) in sql.read(database, noted)}
-    first = _first_number(database, namespace, window.since)
+    changed = {claim for (claim,) in namespace.read(noted)}
+    first = _first_number(namespace, window.since)
     row = sql.claims
     conditions = [*sql.claims_of(namespace), row.state == CONFIRMED, row.origin >= first]
     if window.run is not None:
         # Or a later version of what it met first.
-        conditions.append(row.origin < _first_number(database, namespace, window.until))
+        conditions.append(row.origin < _first_number(namespace, window.until))
         conditions.append(or_(row.run == window.run, row.created >= window.until))
     query = select(row.id, row.origin, row.created, row.run, row.key, url_of(schema.claims))
     seen: set[int] = set()
     for rows in sql.read_in_pages(
-        database, query.where(*conditions, row.id >= first), row.id, _PAGE
+        namespace, query.where(*conditions, row.id >= first), row.id, _PAGE
     ):
         for found in rows:
             if found.origin not in seen:
@@ -154,7 +149,7 @@ def _new(database: Database, namespace: NamespaceRow, window: Window) -> Iterato
                 yield Change("new", url, found.created, found.run)
 
 
-def _first_number(database: Database, namespace: NamespaceRow, time: float) -> int:
+def _first_number(namespace: NamespaceRow, time: float) -> int:
     """The smallest number of a claim that is known to be made since a time.
 
     Claims are numbered in the order of time; a claim that is gone may have had a smaller one.
@@ -166,5 +161,5 @@ def _first_number(database: Database, namespace: NamespaceRow, time: float) -> i
     noted = select(func.min(_row.claim)).where(
         _row.namespace == namespace.id, _row.created >= time, _row.claim > 0
     )
-    found = [sql.read(database, query)[0][0] for query in (made, noted)]
+    found = [namespace.read(query)[0][0] for query in (made, noted)]
     return min((int(number) for number in found if number is not None), default=_NEVER)

@@ -8,7 +8,6 @@ from typing import Any
 from sqlalchemy import Row, Select, Table, literal, null, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import EXACT, SAME
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.pairs import NOTHING, Content, read_contents
@@ -28,9 +27,7 @@ _PAGE_FACTS = {name_of(name).key: name for name in PAGE_FACTS}
 _PART = 200
 
 
-def read_stored(
-    database: Database, namespace: NamespaceRow, run: int | None = None, *, limit: int
-) -> list[Row[Any]]:
+def read_stored(namespace: NamespaceRow, run: int | None = None, *, limit: int) -> list[Row[Any]]:
     """What to decide on again: each as the newest run that stored or dropped it met it.
 
     The newest so many claims, and as many duplicates, in their order; for a run, claims up to it,
@@ -54,8 +51,8 @@ def read_stored(
     ).where(*sql.drops_of(namespace, run), sql.drops.action != SAME)
     if run is not None:
         of_claims = of_claims.where(sql.claims.run <= run)
-    drops = {(row.identity, row.fingerprint): row for row in reversed(sql.read(database, of_drops))}
-    found = [*sql.read(database, of_claims), *drops.values()]
+    drops = {(row.identity, row.fingerprint): row for row in reversed(namespace.read(of_drops))}
+    found = [*namespace.read(of_claims), *drops.values()]
     newest: dict[int, int] = {}
     for row in found:
         newest[row.identity] = max(row.run, newest.get(row.identity, 0))
@@ -73,12 +70,12 @@ def _newest(table: Table, limit: int, *more: Any) -> Select[Any]:
 
 
 def read_documents(
-    database: Database, namespace: NamespaceRow, rows: Sequence[Row[Any]], scheme: Scheme
+    namespace: NamespaceRow, rows: Sequence[Row[Any]], scheme: Scheme
 ) -> Iterator[list[Document | None]]:
     """The documents of stored rows, some at a time; None for one whose text is not kept."""
     for start in range(0, len(rows), _PART):
         part = rows[start : start + _PART]
-        kept = read_contents(database, namespace, [(row.claim, row.number) for row in part])
+        kept = read_contents(namespace, [(row.claim, row.number) for row in part])
         yield [_document(row, kept.get((row.claim, row.number), NOTHING), scheme) for row in part]
 
 

@@ -11,7 +11,6 @@ from sqlalchemy import exists, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED, SAME
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.pairs import Pair, select_dropped
@@ -25,7 +24,6 @@ _PAGE, _ROWS = 100, 10_000
 
 
 def choose_drops(
-    database: Database,
     namespace: NamespaceRow,
     *,
     orphans: bool = False,
@@ -47,7 +45,7 @@ def choose_drops(
     if orphans:
         query = query.where(is_orphan())
     found, newest = list[tuple[int, int, tuple[bool, int]]](), dict[int, tuple[bool, int]]()
-    for rows in sql.read_in_pages(database, query, row.id, _ROWS):
+    for rows in sql.read_in_pages(namespace, query, row.id, _ROWS):
         for one in rows:
             # An older item that is kept is better than a newer one that is not.
             rank = bool(one.has_item), one.run
@@ -58,7 +56,7 @@ def choose_drops(
 
 
 def read_items(
-    database: Database, namespace: NamespaceRow, numbers: Sequence[int]
+    namespace: NamespaceRow, numbers: Sequence[int]
 ) -> Iterator[tuple[Pair, bytes | None, str | None]]:
     """The dropped items of these numbers, in their order: packed if it is kept, and its type."""
     query = (
@@ -71,15 +69,11 @@ def read_items(
         .order_by(sql.drops.id)
     )
     for start in range(0, len(numbers), _PAGE):
-        for *drop, item, item_type in sql.read(
-            database, query, numbers=numbers[start : start + _PAGE]
-        ):
+        for *drop, item, item_type in namespace.read(query, numbers=numbers[start : start + _PAGE]):
             yield Pair(*drop), item, item_type
 
 
-def better_items(
-    database: Database, namespace: NamespaceRow, criteria: Sequence[Criterion]
-) -> list[tuple[Pair, str]]:
+def better_items(namespace: NamespaceRow, criteria: Sequence[Criterion]) -> list[tuple[Pair, str]]:
     """The best dropped item of each group, if it is better than the stored one, oldest first.
 
     Among equally good items, the newest is taken; one that is not kept gives way to one that is.
@@ -91,7 +85,7 @@ def better_items(
     versions = select(
         claim.id, claim.origin, claim.quality, claim.key, url_of(schema.claims)
     ).where(*sql.claims_of(namespace), is_stored, claim.origin != claim.id)
-    newest = {row.origin: row for row in sql.read(database, versions.order_by(claim.id))}
+    newest = {row.origin: row for row in namespace.read(versions.order_by(claim.id))}
     has_own = exists().where(
         other.namespace == sql.drops.namespace,
         other.identity == sql.drops.identity,
@@ -105,7 +99,7 @@ def better_items(
         ~has_own,
     )
     best: dict[int | None, tuple[Any, Pair, str]] = {}
-    for rows in sql.read_in_pages(database, query, sql.drops.id, _ROWS):
+    for rows in sql.read_in_pages(namespace, query, sql.drops.id, _ROWS):
         for drop in (Pair(*row) for row in rows):
             if kept := newest.get(drop.origin):
                 drop = drop._replace(  # noqa: PLW2901

@@ -58,7 +58,8 @@ def read_namespaces(database: Database, name: str | None = None) -> list[Namespa
         current_usage("item_bytes").label("item_bytes"),
         func.coalesce(_width(schema.claims), _width(schema.duplicates)).label("width"),
     ).order_by(row.name)
-    found = [NamespaceRow._make((*row[:-1], _bits(row))) for row in sql.read(database, query)]
+    rows = sql.read(database, query)
+    found = [NamespaceRow._make((*row[:-1], _bits(row), database)) for row in rows]
     named = [namespace for namespace in found if name in {None, namespace.name}]
     if name is not None and not named:
         listed = ", ".join(repr(namespace.name) for namespace in found) or "none yet"
@@ -117,16 +118,16 @@ def find_run(
     return number, [here[one] for one in sorted(used & here.keys())]
 
 
-def read_runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
+def read_runs(namespace: NamespaceRow) -> list[RunRow]:
     """The runs that made claims or duplicates in a namespace, or met a claim; newest first."""
     of_claims = _count_by_run(
         sql.claims.run, sql.claims.state == PENDING, *sql.claims_of(namespace)
     )
     of_drops = _count_by_run(sql.drops.run, is_orphan(), *sql.drops_of(namespace))
-    claimed = {row.run: (row.all, int(row.some)) for row in sql.read(database, of_claims)}
-    dropped = {row.run: (row.all, int(row.some)) for row in sql.read(database, of_drops)}
+    claimed = {row.run: (row.all, int(row.some)) for row in namespace.read(of_claims)}
+    dropped = {row.run: (row.all, int(row.some)) for row in namespace.read(of_drops)}
     met = select(sql.claims.met).where(*sql.claims_of(namespace)).distinct()
-    runs = {row.met for row in sql.read(database, met)}
+    runs = {row.met for row in namespace.read(met)}
     columns = schema.runs.c
     query = (
         select(*(columns[name] for name in RunRow._fields[:10]))
@@ -134,7 +135,7 @@ def read_runs(database: Database, namespace: NamespaceRow) -> list[RunRow]:
         .order_by(columns.id.desc())
     )
     found = []
-    for row in sql.read(database, query, numbers={*runs, *claimed, *dropped}):
+    for row in namespace.read(query, numbers={*runs, *claimed, *dropped}):
         counts = (*claimed.get(row.id, (0, 0)), *dropped.get(row.id, (0, 0)))
         # What follows the name of the host identifies the system.
         host = row.host.partition(" ")[0]

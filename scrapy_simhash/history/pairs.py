@@ -26,7 +26,6 @@ from sqlalchemy import null as no_value
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import SAME, storable
 from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
@@ -184,7 +183,6 @@ def _query(namespace: NamespaceRow, run: int | None, *, kept: bool) -> Select[An
 
 
 def read_newest(
-    database: Database,
     namespace: NamespaceRow,
     *conditions: ColumnElement[bool],
     kept: bool = False,
@@ -197,16 +195,14 @@ def read_newest(
     """
     number = (sql.claims if kept else sql.drops).id
     query = _query(namespace, None, kept=kept).where(*conditions).order_by(number.desc())
-    return [_pair(row) for row in sql.read(database, query.limit(limit), **numbers)][::-1]
+    return [_pair(row) for row in namespace.read(query.limit(limit), **numbers)][::-1]
 
 
-def read_pairs(
-    database: Database, namespace: NamespaceRow, run: int, *, kept: bool
-) -> Iterator[list[Pair]]:
+def read_pairs(namespace: NamespaceRow, run: int, *, kept: bool) -> Iterator[list[Pair]]:
     """What a run dropped, or kept although it is similar, in its order, some at a time."""
     number = (sql.claims if kept else sql.drops).id
     query = _query(namespace, run, kept=kept)
-    for rows in sql.read_in_pages(database, query, number, _PAGE):
+    for rows in sql.read_in_pages(namespace, query, number, _PAGE):
         yield [_pair(row) for row in rows]
 
 
@@ -230,7 +226,7 @@ def _similarity(row: Any) -> tuple[float | None, bool]:
     return similarity_at(distance(*prints), 8 * len(row.fingerprint)), True
 
 
-def count(database: Database, namespace: NamespaceRow, name: str) -> dict[int, Counter[Any]]:
+def count(namespace: NamespaceRow, name: str) -> dict[int, Counter[Any]]:
     """How often a column has each value, by run: of duplicates their action, else of claims.
 
     Times are whole seconds.
@@ -242,14 +238,12 @@ def count(database: Database, namespace: NamespaceRow, name: str) -> dict[int, C
     value = cast(column, BigInteger) if name == "created" else column
     query = select(columns.run, value, func.count()).where(*conditions, column.is_not(None))
     found = defaultdict[int, Counter[Any]](Counter)
-    for run, one, number in sql.read(database, query.group_by(columns.run, value)):
+    for run, one, number in namespace.read(query.group_by(columns.run, value)):
         found[run][one] = number
     return found
 
 
-def read_contents(
-    database: Database, namespace: NamespaceRow, wanted: Iterable[Place]
-) -> dict[Place, Content]:
+def read_contents(namespace: NamespaceRow, wanted: Iterable[Place]) -> dict[Place, Content]:
     """What is kept of stored items and duplicates."""
     pairs = set(wanted)
     row = schema.texts.c
@@ -259,7 +253,7 @@ def read_contents(
         is_in(row.duplicate, "duplicates"),
     )
     claims, duplicates = ({pair[place] for pair in pairs} for place in (0, 1))
-    found = sql.read(database, query, claims=claims, duplicates=duplicates) if pairs else ()
+    found = namespace.read(query, claims=claims, duplicates=duplicates) if pairs else ()
     return {
         (claim, duplicate): Content(*unpack_text(packed))
         for claim, duplicate, packed in found
@@ -277,14 +271,14 @@ def differing(
 
 
 def with_contents(
-    database: Database, namespace: NamespaceRow, rows: Sequence[_Row], scheme: Scheme | None
+    namespace: NamespaceRow, rows: Sequence[_Row], scheme: Scheme | None
 ) -> Iterator[_Row]:
     """Pairs or changes with what is kept of both items.
 
     Similarities that are unknown or estimates are computed, if both texts are kept and there is a
     scheme that has shingles.
     """
-    kept = read_contents(database, namespace, {place for row in rows for place in row.places})
+    kept = read_contents(namespace, {place for row in rows for place in row.places})
     for row in rows:
         mine, stored = (kept.get(place, NOTHING) for place in row.places)
         found = row._replace(mine=mine, stored=stored)
@@ -296,7 +290,7 @@ def with_contents(
 
 
 def find_addresses(
-    database: Database, namespaces: Iterable[NamespaceRow], part: str, *, limit: int
+    namespaces: Iterable[NamespaceRow], part: str, *, limit: int
 ) -> list[tuple[str, str]]:
     """The addresses that contain a text, whatever its case, each with the namespace's name."""
     found: set[tuple[str, str]] = set()
@@ -308,7 +302,7 @@ def find_addresses(
             url = url_of(table)
             holds = (one.icontains(storable(part), autoescape=True) for one in (url, table.c.key))
             query = select(table.c.key, url).where(*conditions, or_(*holds)).distinct()
-            rows = sql.read(database, query.order_by(url).limit(limit))
+            rows = namespace.read(query.order_by(url).limit(limit))
             found |= {(namespace.name, address_of(row.key, row.url)) for row in rows}
     return sorted(found)[:limit]
 
@@ -329,7 +323,6 @@ class PageHistory(NamedTuple):
 
 
 def read_page(
-    database: Database,
     namespace: NamespaceRow,
     url: str,
     identities: Iterable[int],
@@ -348,22 +341,22 @@ def read_page(
     own = select(*columns, url_of(schema.claims)).where(
         *sql.claims_of(namespace), is_of_page(schema.claims)
     )
-    claims = sql.read(database, own.order_by(sql.claims.id), identities=identities)
+    claims = namespace.read(own.order_by(sql.claims.id), identities=identities)
     numbers = [claim.id for claim in claims]
     is_one = is_in(sql.claims.id, "numbers")
     is_copy = and_(is_in(sql.drops.claim, "numbers"), sql.drops.action != SAME)
     counted = select(func.count()).where(*sql.drops_of(namespace), is_copy)
     is_own = is_of_page(schema.duplicates)
-    kept = read_contents(database, namespace, [(number, 0) for number in numbers])
+    kept = read_contents(namespace, [(number, 0) for number in numbers])
     decisions = [
-        *read_newest(database, namespace, is_one, kept=True, limit=_SHOWN, numbers=numbers),
-        *read_newest(database, namespace, is_own, limit=_SHOWN, identities=identities),
+        *read_newest(namespace, is_one, kept=True, limit=_SHOWN, numbers=numbers),
+        *read_newest(namespace, is_own, limit=_SHOWN, identities=identities),
     ]
-    duplicates = read_newest(database, namespace, is_copy, limit=_SHOWN, numbers=numbers)
+    duplicates = read_newest(namespace, is_copy, limit=_SHOWN, numbers=numbers)
     return PageHistory(
         claims,
         {number: content.text for (number, _), content in kept.items()},
-        [*with_contents(database, namespace, decisions, scheme)],
-        [*with_contents(database, namespace, duplicates, scheme)],
-        sql.read(database, counted, numbers=numbers)[0][0],
+        [*with_contents(namespace, decisions, scheme)],
+        [*with_contents(namespace, duplicates, scheme)],
+        namespace.read(counted, numbers=numbers)[0][0],
     )

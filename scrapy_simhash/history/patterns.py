@@ -12,7 +12,6 @@ from sqlalchemy import ColumnElement, Table, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.shingles import distinct, mix64
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
@@ -52,9 +51,7 @@ class Pattern(NamedTuple):
         return 0 if self.contradicted else self.compared - self.groups
 
 
-def read_patterns(
-    database: Database, namespace: NamespaceRow, *, limit: int = 500_000
-) -> list[Pattern]:
+def read_patterns(namespace: NamespaceRow, *, limit: int = 500_000) -> list[Pattern]:
     """The parts of the addresses in a namespace, those with most repeats first.
 
     Of the newest so many claims, and as many duplicates: 30 bytes for each part of an address.
@@ -71,7 +68,7 @@ def read_patterns(
     )
     of_drops = of_drops.select_from(sql.drops_with_claims)
     for query, number in ((of_claims, sql.claims.id), (of_drops, sql.drops.id)):
-        pages = sql.read_in_pages(database, query, number, _PAGE, newest_first=True)
+        pages = sql.read_in_pages(namespace, query, number, _PAGE, newest_first=True)
         for row in islice(chain.from_iterable(pages), limit):
             seen.add(row.url, row.claim)
     return sorted(seen.patterns(), key=lambda one: (-one.repeats, one.part))

@@ -15,7 +15,7 @@ from scrapy_simhash.item.quality import QualitySignals, address_of
 
 
 class NamespaceRow(NamedTuple):
-    """A namespace.
+    """A namespace of a database.
 
     Size is the number of its claims; the others are bytes of compressed texts and items.
     """
@@ -29,6 +29,11 @@ class NamespaceRow(NamedTuple):
     text_bytes: int
     item_bytes: int
     bits: int
+    database: Database
+
+    def read(self, query: Select[Any], **numbers: Iterable[int]) -> Sequence[Any]:
+        """The rows of a query, see :func:`read`."""
+        return read(self.database, query, **numbers)
 
 
 #: Longer URLs are cut: a hostile site can make many that are very long.
@@ -87,7 +92,7 @@ def read(database: Database, query: Select[Any], **numbers: Iterable[int]) -> Se
 
 
 def read_in_pages(
-    database: Database,
+    namespace: NamespaceRow,
     query: Select[Any],
     number: ColumnElement[int],
     size: int,
@@ -96,7 +101,7 @@ def read_in_pages(
 ) -> Iterator[Sequence[Any]]:
     """The rows of a query in the order of their numbers, a page at a time."""
     page = query = query.order_by(number.desc() if newest_first else number).limit(size)
-    while rows := read(database, page):
+    while rows := namespace.read(page):
         yield rows
         last = rows[-1].id
         page = query.where(number < last if newest_first else number > last)

@@ -188,7 +188,7 @@ def _render(subject: Subject) -> str:
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         subject=subject,
-        database=str(subject.database),
+        database=str(subject.namespace.database),
         views=[_view(view) for view in views],
         written=datetime.now(UTC).timestamp(),
         top=TOP,

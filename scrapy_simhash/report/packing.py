@@ -63,7 +63,7 @@ def pack(subject: Subject, opened: int | None) -> Packed:
             break
         numbers = chosen[start : start + BLOCK]
         part = [rows[number] for number in numbers]
-        contents = with_contents(subject.database, subject.namespace, part, scheme)
+        contents = with_contents(subject.namespace, part, scheme)
         details: dict[int, Any] = {}
         for number, row in zip(numbers, contents, strict=True):
             detail = -1

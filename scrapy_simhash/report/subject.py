@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import SAME
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.advice import LEAST, Advice, advise
 from scrapy_simhash.history.changes import STATUSES, read_changes, read_window
-from scrapy_simhash.history.namespaces import RunRow, choose_namespace, read_runs
+from scrapy_simhash.history.namespaces import RunRow, read_runs
 from scrapy_simhash.history.pairs import Change, Pair, count, read_newest
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.sql import NamespaceRow
@@ -38,7 +37,6 @@ class Subject(NamedTuple):
     `scrapy simhash try`. The report opens with the run; `None` stands for all.
     """
 
-    database: Database
     namespace: NamespaceRow
     run: int | None
     runs: Sequence[RunRow]
@@ -112,7 +110,7 @@ class Subject(NamedTuple):
             kept=[pair for pair in self.kept if pair.run == run],
             changes=[change for change in self.changes if change.run == run],
             tallies=tallies,
-            advice=advise(self.database, self.namespace, run) if is_often else [],
+            advice=advise(self.namespace, run) if is_often else [],
         )
 
 
@@ -124,51 +122,43 @@ def _shown(runs: Sequence[RunRow], run: int | None) -> list[int]:
 
 
 def read_subject(
-    database: Database,
-    rule: Rule,
-    name: str | None = None,
-    run: int | None = None,
-    *,
-    is_trial: bool = False,
+    namespace: NamespaceRow, rule: Rule, run: int | None = None, *, is_trial: bool = False
 ) -> Subject:
     """Read what a report is about; it opens with the run, by default with the newest."""
-    namespace = choose_namespace(database, name)
-    runs = read_runs(database, namespace)
+    runs = read_runs(namespace)
     if run is not None and run not in {row.id for row in runs}:
         raise NotFound(f"the namespace {namespace.name!r} has no items of run {run}")
-    kept = read_newest(database, namespace, kept=True, limit=_MOST_KEPT)
-    patterns = read_patterns(database, namespace, limit=MOST_ROWS)
+    kept = read_newest(namespace, kept=True, limit=_MOST_KEPT)
+    patterns = read_patterns(namespace, limit=MOST_ROWS)
     return Subject(
-        database,
         namespace,
         run,
         runs,
         rule,
-        drops=read_newest(database, namespace, limit=MOST_ROWS),
+        drops=read_newest(namespace, limit=MOST_ROWS),
         kept=kept,
-        changes=_changes(database, namespace, [row for row in runs if row.id in _shown(runs, run)]),
+        changes=_changes(namespace, [row for row in runs if row.id in _shown(runs, run)]),
         tallies={
-            name: count(database, namespace, name)
-            for name in ("action", "created", "nearest", "differs")
+            name: count(namespace, name) for name in ("action", "created", "nearest", "differs")
         },
         patterns=[one for one in patterns if one.repeats >= LEAST],
-        advice=advise(database, namespace) if kept else [],
+        advice=advise(namespace) if kept else [],
         is_trial=is_trial,
     )
 
 
-def _changes(database: Database, namespace: NamespaceRow, runs: Iterable[RunRow]) -> list[Change]:
+def _changes(namespace: NamespaceRow, runs: Iterable[RunRow]) -> list[Change]:
     """What happened in each of these runs; of the first visit of a site, where all is new, none."""
     found: list[Change] = []
     for row in runs:
         try:
-            window = read_window(database, namespace, since=None, run=row.id)
+            window = read_window(namespace, since=None, run=row.id)
         except NotFound:  # what it had stored was released
             continue
-        listed = [*islice(read_changes(database, namespace, window, STATUSES[1:]), _MOST_CHANGES)]
+        listed = [*islice(read_changes(namespace, window, STATUSES[1:]), _MOST_CHANGES)]
         counted = {name for name in row.stats if "/changes/" in name}
         if counted > {"simhash/changes/new"}:
-            listed += islice(read_changes(database, namespace, window, STATUSES[:1]), _MOST_NEW)
+            listed += islice(read_changes(namespace, window, STATUSES[:1]), _MOST_NEW)
         # What was new in this run may have a later version, with that run's number.
         found += (change._replace(run=row.id) for change in listed)
     return found

@@ -61,14 +61,14 @@ def price(number: int) -> Facts:
 
 def stored(index: Index) -> list[Any]:
     namespace = choose_namespace(index.database, None)
-    return documents.read_stored(index.database, namespace, limit=1000)
+    return documents.read_stored(namespace, limit=1000)
 
 
 def decided(index: Index, facts: FactsMode) -> list[bool]:
     """Whether each stored document is kept, if they are decided on again."""
     plan = Plan.make(index.scheme, index.database.secret, facts=facts)
     namespace = choose_namespace(index.database, None)
-    parts = documents.read_documents(index.database, namespace, stored(index), plan.scheme)
+    parts = documents.read_documents(namespace, stored(index), plan.scheme)
     sketches = Sketches.of(make_part([one for part in parts for one in part], plan))
     return decide_corpus(sketches, plan).kept.tolist()
 

@@ -19,6 +19,7 @@ from scrapy_simhash import Index
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
+from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Duplicate
@@ -118,7 +119,7 @@ def report(namespace: str, spider: str, things: list[tuple[str, ...]]) -> str:
                 store(index, number, *thing)
             run.close(settled=True, reason=spider, stats={f"skipped/{spider}"[:60]: 1})
             path = Path(folder, "report.html")
-            write_report(read_subject(database, Rule(0, 0.9)), path)
+            write_report(read_subject(choose_namespace(database, None), Rule(0, 0.9)), path)
             return path.read_text("utf-8")
         finally:
             database.close()

@@ -51,9 +51,9 @@ def test_what_was_kept_is_counted_by_what_differs(index) -> None:
     for number in (1, 2):
         claim(index, number, facts_of(price=f"{number + 1} EUR", title="a"))
     claim(index, 3, facts_of(price="1 EUR", title="b"))
-    counts = count(index.database, chosen(index), "differs")
+    counts = count(chosen(index), "differs")
     assert counts == {index.run.id: {"price": 2, "title": 1}}
-    kept = read_newest(index.database, chosen(index), kept=True)
+    kept = read_newest(chosen(index), kept=True)
     assert [(pair.url, pair.differs) for pair in kept] == [
         ("http://a.test/1", "price"),
         ("http://a.test/2", "price"),
@@ -68,10 +68,10 @@ def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
     for number in range(4):
         claim(index, number, facts_of(price=f"{number} EUR"))
     namespace = chosen(index)
-    kept = read_newest(index.database, namespace, kept=True)
-    assert read_newest(index.database, namespace, kept=True, limit=2) == kept[1:]
-    assert [*read_pairs(index.database, namespace, index.run.id, kept=True)] == [kept]
-    assert [*read_pairs(index.database, namespace, index.run.id + 1, kept=True)] == []
+    kept = read_newest(namespace, kept=True)
+    assert read_newest(namespace, kept=True, limit=2) == kept[1:]
+    assert [*read_pairs(namespace, index.run.id, kept=True)] == [kept]
+    assert [*read_pairs(namespace, index.run.id + 1, kept=True)] == []
 
 
 def test_the_other_one_may_be_gone(index) -> None:
@@ -80,13 +80,13 @@ def test_the_other_one_may_be_gone(index) -> None:
     )
     claim(index, 1, facts_of(price="1 EUR"))
     index.release(first)
-    (pair,) = read_newest(index.database, chosen(index), kept=True)
+    (pair,) = read_newest(chosen(index), kept=True)
     assert (pair.claim, pair.original, pair.similarity) == (first.claim.id, None, None)
 
 
 def test_drops_have_their_true_similarity(index) -> None:
     fill(index)
-    equal, changed = read_newest(index.database, chosen(index))
+    equal, changed = read_newest(chosen(index))
     assert (equal.similarity, equal.estimated) == (1.0, False)
     assert 0.9 < changed.similarity < 1
     assert not changed.estimated
@@ -98,9 +98,9 @@ def test_documents_have_what_decides_on_them(index) -> None:
     claim(index, 1, facts)
     exact = Document(Sketch(5, 1, None), "2", "http://a.test/2", exact=True)
     index.execute(claims=[exact])
-    rows = read_stored(index.database, chosen(index), limit=9)
+    rows = read_stored(chosen(index), limit=9)
     assert [row.number > 0 for row in rows] == [False, True, False]
-    (found,) = read_documents(index.database, chosen(index), rows, index.scheme)
+    (found,) = read_documents(chosen(index), rows, index.scheme)
     assert [document.url[-1] for document in found] == ["0", "1", "2"]
     assert [how_compared(document) for document in found] == [PAGE, TEXT, EXACT]
     assert [document.facts for document in found] == [facts, facts, None]
@@ -113,11 +113,11 @@ def test_documents_have_what_decides_on_them(index) -> None:
 
 def test_what_was_claimed_together_comes_in_its_order(index) -> None:
     index.execute(claims=[index.document(prose(n), key=str(n), url=str(n)) for n in range(5)])
-    found = read_stored(index.database, chosen(index), limit=9)
+    found = read_stored(chosen(index), limit=9)
     assert [row.url for row in found] == list("01234")
 
 
 def test_older_claims_are_left_out(index) -> None:
     index.execute(claims=[index.document(prose(n), key=str(n), url=str(n)) for n in range(5)])
-    found = read_stored(index.database, chosen(index), limit=2)
+    found = read_stored(chosen(index), limit=2)
     assert [row.url for row in found] == ["3", "4"]

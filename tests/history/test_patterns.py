@@ -16,7 +16,7 @@ from scrapy_simhash.index.verdict import Duplicate
 
 
 def read(database):
-    found = read_patterns(database, choose_namespace(database, None))
+    found = read_patterns(choose_namespace(database, None))
     return {one.part: one for one in found}
 
 
@@ -140,8 +140,8 @@ def test_of_many_rows_the_newest_are_read(tmp_path, monkeypatch):
     with Index(f"sqlite:///{tmp_path / 'seen.db'}", namespace="n") as index:
         meet(index, sessions(8))
         namespace = choose_namespace(index.database, None)
-        (every,) = read_patterns(index.database, namespace)
-        (newest,) = read_patterns(index.database, namespace, limit=3)
+        (every,) = read_patterns(namespace)
+        (newest,) = read_patterns(namespace, limit=3)
     assert (every.pages, newest.pages) == (8, 4)
 
 

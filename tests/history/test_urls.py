@@ -63,14 +63,14 @@ def stored(db: Database, name: str, *, key: str = "") -> Index:
 
 def read(index: Index, key: str = "") -> dict[str, Any]:
     """All that is read of where it was."""
-    db, namespace = index.database, choose_namespace(index.database, index.namespace)
+    namespace = choose_namespace(index.database, index.namespace)
     # The identities are not asked for: pages are found by their addresses.
-    known = {url: read_page(db, namespace, url, [0]) for url in (A, B, C)}
-    owned = read_page(db, namespace, "", [identity_hash(key + A)])
-    kept = read_newest(db, namespace, kept=True)
-    seen = read_stored(db, namespace, limit=9)
-    better = better_items(db, namespace, criteria_of(["shortest-url"]))
-    items = read_items(db, namespace, [drop.id for drop, _ in better])
+    known = {url: read_page(namespace, url, [0]) for url in (A, B, C)}
+    owned = read_page(namespace, "", [identity_hash(key + A)])
+    kept = read_newest(namespace, kept=True)
+    seen = read_stored(namespace, limit=9)
+    better = better_items(namespace, criteria_of(["shortest-url"]))
+    items = read_items(namespace, [drop.id for drop, _ in better])
     assert [drop.id for drop, *_ in items] == [drop.id for drop, _ in better]
     return {
         "match": [(one.url, one.key.removeprefix(key)) for one in index.nearest(article(1))],
@@ -87,7 +87,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
         "kept": [(pair.url, pair.original) for pair in kept],
         "documents": [row.url for row in seen],
         "better": [(one.url, one.key.removeprefix(key), one.original) for one, _ in better],
-        "patterns": [(one.part, one.pages) for one in read_patterns(db, namespace)],
+        "patterns": [(one.part, one.pages) for one in read_patterns(namespace)],
     }
 
 

@@ -32,7 +32,7 @@ def test_a_scheme_that_does_not_say_its_width_has_that_of_what_is_stored(index) 
     index.claim("a text", key="1")
     found = choose_namespace(index.database, None)
     assert found.bits == 32
-    (row,) = read_stored(index.database, found, limit=9)
+    (row,) = read_stored(found, limit=9)
     assert len(row.fingerprint) == 4
 
 
@@ -48,4 +48,4 @@ def test_the_width_is_known_where_duplicates_alone_are_left(index) -> None:
 
 def test_an_empty_namespace_of_an_unknown_width_can_be_looked_at(index) -> None:
     found = choose_namespace(index.database, None)
-    assert len(read_stored(index.database, found, limit=9)) == 0
+    assert len(read_stored(found, limit=9)) == 0

@@ -15,7 +15,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
-from scrapy_simhash.history.pairs import count_claims, read_newest, read_page
+from scrapy_simhash.history.pairs import count, read_newest, read_page
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_duplicates
@@ -150,18 +150,18 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     run = Run.open(db)
     _, namespace = fill(db, run)
     assert namespace.size == 1
-    assert not choose_drops(db, namespace, orphans=True)
+    assert not choose_drops(namespace, orphans=True)
     invalidated(db, run)
     namespace = choose_namespace(db, None)
     assert namespace.size == 0
-    orphans = choose_drops(db, namespace, orphans=True)
-    assert [item for _, item, _ in read_items(db, namespace, orphans)] == [b"item"]
-    (drop,) = read_newest(db, namespace)
+    orphans = choose_drops(namespace, orphans=True)
+    assert [item for _, item, _ in read_items(namespace, orphans)] == [b"item"]
+    (drop,) = read_newest(namespace)
     assert (drop.orphaned, drop.original, drop.first_seen) == (True, None, None)
-    assert [(each.claims, each.orphans) for each in read_runs(db, namespace)] == [(0, 1)]
-    assert count_claims(db, namespace, "created") == {}
-    assert len(read_stored(db, namespace, limit=10)) == 1, "the dropped one"
-    assert read_page(db, namespace, "http://a.test/1", []).claims == []
+    assert [(each.claims, each.orphans) for each in read_runs(namespace)] == [(0, 1)]
+    assert count(namespace, "created") == {}
+    assert len(read_stored(namespace, limit=10)) == 1, "the dropped one"
+    assert read_page(namespace, "http://a.test/1", []).claims == []
 
 
 def test_an_orphan_of_a_dead_run_does_not_expire(db: Database) -> None:

@@ -38,7 +38,7 @@ def advised(pages: list[Page], spider: str, **settings) -> tuple[list[Advice], l
         pages,
         spider,
         settings,
-        lambda database: given.extend(advise(database, choose_namespace(database, None))),
+        lambda database: given.extend(advise(choose_namespace(database, None))),
     )
     return given, outcomes
 

@@ -25,6 +25,7 @@ from stored import changed, fill, meet
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pairs import Change
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
@@ -113,11 +114,13 @@ def hostile(address, tmp_path):
     return written(address, tmp_path, similarity=0.9)
 
 
-def written(address, folder, *, similarity=None, limit=0, **options):
+def written(address, folder, *, similarity=None, limit=0, name=None, **options):
     path = folder / "report.html"
     database = Database(address)
     try:
-        write_report(read_subject(database, Rule(limit, similarity), **options), path)
+        write_report(
+            read_subject(choose_namespace(database, name), Rule(limit, similarity), **options), path
+        )
     finally:
         database.close()
     return path
