@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 # for what is kept of it in memory.
 _FREE, _RATIO, _PER_RECORD = 1 << 30, 1000, 1 << 10
 
-# Records that are decided on together.
-_TOGETHER = 1000
-
 # Columns of the table of groups. Items are numbered from 1; a group has the number of the item that
 # is kept. `match` is the item of which this one is a copy or, if it is kept, the item whose text is
 # similar and from which it `differs`.
@@ -188,7 +185,7 @@ class _Corpus:
         for part in self.parts:
             self.store.append(part)
             self.advance("Sketching", self.store.count)
-            if not self.sketcher.criteria and self.store.count >= greedy.count + _TOGETHER:
+            if not self.sketcher.criteria:
                 yield from self._decide(greedy)
         yield from self._decide(greedy)
         self.decisions = greedy.decisions()

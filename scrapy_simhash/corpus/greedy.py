@@ -15,6 +15,7 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simhash import native
 from scrapy_simhash.corpus.candidates import Candidates
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
@@ -24,7 +25,6 @@ from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Row
-from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import common, hamming, similarity_at
 
@@ -32,8 +32,6 @@ from scrapy_simhash.simhash.measure import common, hamming, similarity_at
 STEP = 4096
 # Rows to cache, and shingles: 16 MiB.
 _ROWS, _HELD = 1 << 14, 2 << 20
-
-_ALONE = Decision("unique", None, claims=True)
 
 _RESULT = np.dtype([("kept", "?"), ("match", "i8"), ("similarity", "f4"), ("differs", "u2")])
 
@@ -95,6 +93,7 @@ class Greedy:
         self._numbers = np.empty(0, np.uint32)
         self._results = np.empty(0, _RESULT)
         self._reasons = {"": 0}
+        self._least = max(0.0, (plan.rule.similarity or 0.0) - 1e-9)
         self._by_key: dict[tuple[int, int], list[int]] = {}
         self._latest: dict[int, tuple[int, ...]] = {}
         self._held: dict[int, NDArray[np.uint64]] = {}
@@ -118,14 +117,9 @@ class Greedy:
         self._results[first:] = (True, -1, np.nan, 0)
         self._kept = self._results["kept"]
         self._found = self._candidates.add(sketches, self._numbers, first)
+        self._compare(first)
         for place in self._found.places:
-            decision = self._decide(place, reference)
-            if (match := decision.match) is not None:
-                differs = self._reasons.setdefault(decision.differs or "", len(self._reasons))
-                similarity = _similarity(match, self._plan.scheme.bits)
-                is_kept = decision.kind != "duplicate"
-                other = self._numbers[match.claim.id - 1]
-                self._results[place] = (is_kept, other, similarity, differs)
+            self._decide(place, reference)
         return self._kept[first:].copy()
 
     @property
@@ -143,31 +137,63 @@ class Greedy:
             matches=matches, similarities=similarities, reasons=list(self._reasons), **columns
         )
 
-    def _decide(self, place: int, reference: int) -> Decision:
+    def _compare(self, first: int) -> None:
+        """Compare the pairs of documents from a place on in the core, if it is there."""
+        self._compared = {}
+        pairs = np.array(
+            [
+                (place, other)
+                for place, others in self._found.pairs.items()
+                for other in set(others)
+                if other >= first or self._kept[other]
+            ],
+            np.uint32,
+        ).reshape(-1, 2)
+        if native.core is None or not len(pairs):
+            return
+        one, other = self._numbers[pairs.T]
+        rows = self._sketches.rows
+        is_plain = rows["is_text"][one] & rows["is_text"][other]
+        is_plain &= hamming(*self._sketches.fingerprints(one, other)) <= self._plan.rule.limit
+        are_equal = rows["digest"][one] == rows["digest"][other]
+        made = self._sketches.compare(one, other, self._least)
+        hashes = rows["hashes"]
+        union = hashes[one] + hashes[other] - made[:, 0]
+        # Equal sets of shingles may stand in another order, then numbers count.
+        surely = is_plain & (are_equal | ((made[:, 1] > 0) & (made[:, 0] < union)))
+        found = zip(pairs.tolist(), made[:, 0].tolist(), surely.tolist(), strict=True)
+        self._compared = {(a, b): (shared, sure) for (a, b), shared, sure in found}
+
+    def _decide(self, place: int, reference: int) -> None:
         """Decide on the document at a place."""
         keys = self._keys(place)
         if place < reference:
             self._keep(place, keys)
-            return _ALONE
+            return
         candidates = {other for other in self._found.pairs.get(place, ()) if self._kept[other]}
         if keys:
             candidates.update(self._near(place, keys), self._equal(keys))
         if place in self._found.listed:
             # Two versions of a listed thing are compared even if they share no key.
             candidates.update(self._latest_of(place))
-        decision = _ALONE
-        if candidates and (similar := [*self._similar(place, sorted(candidates))]):
+        similar = [*self._similar(place, sorted(candidates))] if candidates else []
+        if len(similar) == 1 and self._compared[place, similar[0][0]][1]:
+            ((other, similarity),) = similar
+            self._results[place] = (False, self._numbers[other], similarity, 0)
+        elif similar:
             mine = self._row(place)
             facts = self._sketches.facts(mine)
             met = [self._met(place, mine, *one) for one in similar]
             (decision,) = decide(
                 [mine], [facts], [met], _none_in_flight, rule=self._plan.rule, made={}
             )
-        if decision.claims:
+            if (match := decision.match) is not None:
+                differs = self._reasons.setdefault(decision.differs or "", len(self._reasons))
+                other, is_kept = self._numbers[match.claim.id - 1], decision.kind != "duplicate"
+                similarity = _similarity(match, self._plan.scheme.bits)
+                self._results[place] = (is_kept, other, similarity, differs)
+        if self._kept[place]:
             self._keep(place, keys)
-        else:
-            self._kept[place] = False
-        return decision
 
     def _keys(self, place: int) -> list[tuple[int, int]]:
         """The slots and keys of a document that many share; see `index.batch.keys_of`.
@@ -219,15 +245,18 @@ class Greedy:
 
         The similarity of a text without shingles is unknown.
         """
-        mine = self._sketches.shingles(int(self._numbers[place]))
-        others = list(map(self._shingles, candidates))
-        least = max(0.0, (self._plan.rule.similarity or 0.0) - 1e-9)
-        whole, *wholes = self._sketches.keys[self._numbers[[place, *candidates]], -1].tolist()
-        found = zip(candidates, others, common(mine, others, least), wholes, strict=True)
-        for other, theirs, shared, its in found:
-            known = mine.size and theirs.size
+        if unknown := [other for other in candidates if (place, other) not in self._compared]:
+            mine = self._sketches.shingles(int(self._numbers[place]))
+            counts = common(mine, list(map(self._shingles, unknown)), self._least)
+            for other, shared in zip(unknown, counts, strict=True):
+                self._compared[place, other] = shared, False
+        numbers = self._numbers[[place, *candidates]]
+        size, *sizes = self._sketches.rows["hashes"][numbers].tolist()
+        whole, *wholes = self._sketches.keys[numbers, -1].tolist()
+        for other, theirs, its in zip(candidates, sizes, wholes, strict=True):
+            shared, known = self._compared[place, other][0], size and theirs
             if its == whole or shared >= 0 or not known:
-                yield other, shared / (mine.size + theirs.size - shared) if known else None
+                yield other, shared / (size + theirs - shared) if known else None
 
     def _shingles(self, place: int) -> NDArray[np.uint64]:
         """The shingles of a document: many are compared with the same few."""

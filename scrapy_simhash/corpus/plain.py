@@ -138,7 +138,7 @@ class PlainItems:
         ):
             mine[name] = np.cumsum(sizes, dtype=np.int64) - sizes
         mine["size"], mine["page_sketch"] = mine["hashes"], -1
-        mine["compared_by"], mine["has_digest"] = TEXT, True
+        mine["compared_by"], mine["has_digest"], mine["is_text"] = TEXT, True, True
         if criteria:
             characters = found.rows["characters"].tolist()
             mine["rank"] = [

@@ -6,22 +6,25 @@ of all this, are read when they are needed; everything else is mapped into memor
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.db.values import CONFIRMED, storable
+from scrapy_simhash.db.values import CONFIRMED, TEXT, storable
+from scrapy_simhash.features.tokens import fold_table
 from scrapy_simhash.index.batch import digest_of, how_compared, identity_hash, whole_key
 from scrapy_simhash.index.verdict import Document, Row
-from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.quality import Criterion, ranks_of
+from scrapy_simhash.simhash.measure import FEW_FEATURES
 
 #: Stands for what a document is compared by, if it has nothing to compare.
 NOTHING = -1
@@ -42,6 +45,7 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
     `text` that of its text in UTF-8, and `length` its bytes.
     `details` is the place, in bytes, of its facts, page sketch and address among those of all
     documents; `facts`, `page_sketch` and `url` are their lengths, -1 for None.
+    `is_text` is True where nothing but the texts can keep two documents apart.
     `tells_state` is False where no number of the text tells its state: `item.state.without_state`.
     """
     return np.dtype(
@@ -62,6 +66,7 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
             ("url", np.int32),
             ("compared_by", np.int8),
             ("has_digest", np.bool_),
+            ("is_text", np.bool_),
             ("tells_state", np.bool_),
         ]
     )
@@ -86,6 +91,7 @@ class _Packed(NamedTuple):
     url: int
     compared_by: int
     has_digest: bool
+    is_text: bool = False
     tells_state: bool = True
 
 
@@ -174,24 +180,21 @@ def _packed(
         url=url,
         compared_by=how_compared(document),
         has_digest=digest is not None,
+        is_text=digest is not None and _is_text(document),
     )
 
 
-class _File:
-    """A file that is read by slices: mapped, it would gradually fill the memory."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._descriptor = stream.fileno()
-
-    def __getitem__(self, part: slice) -> bytes:
-        size = part.stop - part.start
-        if hasattr(os, "pread"):
-            return os.pread(self._descriptor, size, part.start)
-        # Windows: where the next write goes is where the last read has ended.
-        os.lseek(self._descriptor, part.start, os.SEEK_SET)
-        found = os.read(self._descriptor, size)
-        os.lseek(self._descriptor, 0, os.SEEK_END)
-        return found
+def _is_text(document: Document) -> bool:
+    """Whether it has no facts but the numbers of its text, and is one of its kind on its page."""
+    return (
+        how_compared(document) == TEXT
+        and document.sketch.shingles is not None
+        and document.facts is not None
+        and document.page_sketch is None
+        and not document.listing
+        and document.sketch.size >= FEW_FEATURES
+        and all(name == name_of(NUMBERS_OF_TEXT).key for name, *_ in document.facts.records)
+    )
 
 
 class SketchStore:
@@ -231,9 +234,9 @@ class SketchStore:
         return Sketches(
             np.frombuffer(mapped("rows"), row_type(plan.width, criteria)),
             np.frombuffer(mapped("keys"), np.int32).reshape(-1, plan.keys.slots + 1),
-            _File(self._streams["shingles"]),
+            mapped("shingles"),
             mapped("details"),
-            texts=_File(self._streams["texts"]),
+            texts=mapped("texts"),
             names=self._names,
         )
 
@@ -254,10 +257,10 @@ class Sketches:
         self,
         rows: NDArray[np.void],
         keys: NDArray[np.int32],
-        shingles: bytes | _File,
+        shingles: bytes | mmap,
         details: bytes | mmap,
         *,
-        texts: bytes | _File,
+        texts: bytes | mmap,
         names: Mapping[int, str],
     ) -> None:
         self.rows = rows
@@ -293,6 +296,21 @@ class Sketches:
         """The shingles of a document; empty if it has none."""
         start, count = (int(column.item(number)) for column in self._begins)
         return np.frombuffer(self._shingles[8 * start : 8 * (start + count)], np.uint64)
+
+    def compare(
+        self, one: NDArray[np.uint32], other: NDArray[np.uint32], least: float
+    ) -> NDArray[np.int64]:
+        """Compare pairs of documents in the core.
+
+        Returns two columns: what a pair has in common, as `simhash.measure.common` does, and 1 if
+        the texts surely differ in nothing that keeps two things apart.
+        """
+        rows = self.rows[np.stack([one, other], axis=1)]
+        sizes = (8 * rows["shingles"], 8 * rows["hashes"], rows["text"], rows["length"])
+        places = np.concatenate(sizes, axis=1, dtype=np.int64)
+        core = cast("native.Core", native.core)
+        found = core.compare(places, self._shingles, self._texts, fold_table(), least)
+        return np.frombuffer(found, np.int64).reshape(-1, 2)
 
     def text(self, number: int) -> str | None:
         """The text of a document; None if it has no shingles."""

@@ -27,7 +27,7 @@ from scrapy_simhash.item.quality import Criterion
 logger = logging.getLogger(__name__)
 
 # Portions under way for each process: one that it works on, and one in its queue.
-_AHEAD = 2
+_AHEAD = 3
 
 # Bytes from which on several processes pay, and how much a file is compressed.
 _ENOUGH, _PACKED = 32 << 20, 4

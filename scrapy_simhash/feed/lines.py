@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from abc import abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
@@ -38,26 +37,7 @@ _BRACE = ord("{")
 _TOO_LONG, _TOO_MANY = "longer than 16 MiB", f"more than {MOST_VALUES:,} values"
 
 
-class _Lines(Source):
-    """A file of records that follow each other, perhaps behind a header."""
-
-    @abstractmethod
-    def header(self) -> bytes:
-        """What precedes the first record."""
-
-    @abstractmethod
-    def line(self, record: Any) -> bytes:
-        """The bytes of a record in a file."""
-
-    def write(self, sources: Sequence[_Lines], wanted: Iterator[bool], output: Output) -> None:
-        """Copy the wanted records; there are no others."""
-        with compressing(output.stream, output.path) as packed:
-            packed.write(self.header())
-            for source, record in chosen(sources, wanted):
-                packed.write(source.line(record))
-
-
-class JsonLines(_Lines):
+class JsonLines(Source):
     """A file of JSON objects, one on each line. Its records are lines with their numbers."""
 
     form = "JSON Lines"
@@ -65,10 +45,6 @@ class JsonLines(_Lines):
     def can_write(self, path: Path) -> bool:
         """Compressed or not."""
         return without_suffix(path) in JSON_LINES
-
-    def header(self) -> bytes:
-        """JSON Lines have none."""
-        return b""
 
     def records(self) -> Generator[tuple[int, bytes]]:
         """The lines that are not blank."""
@@ -114,9 +90,14 @@ class JsonLines(_Lines):
             raise RecordError(f"{place}: not a JSON object")
         return item
 
-    def line(self, record: tuple[int, bytes]) -> bytes:
-        """The line with its line feed."""
-        return record[1] + b"\n"
+    def write(self, sources: Sequence[JsonLines], wanted: Iterator[bool], output: Output) -> None:
+        """Copy the wanted lines; there is nothing else."""
+        with compressing(output.stream, output.path) as packed:
+            for source in sources:
+                with closing(source._blocks()) as blocks:
+                    for block in blocks:
+                        for part in _chosen(block.content, wanted):
+                            packed.write(part)
 
     def _blocks(self) -> Generator[Block]:
         """Blocks of whole lines; no line is longer than allowed."""
@@ -135,7 +116,7 @@ class JsonLines(_Lines):
                 start += len(content)
 
 
-class CsvFile(_Lines):
+class CsvFile(Source):
     """A table whose first row names the columns. Its records are rows with their last lines."""
 
     @property
@@ -150,7 +131,7 @@ class CsvFile(_Lines):
     def header(self) -> bytes:
         """The row with the names; it may be a blank line. Nothing in an empty file."""
         with closing(self._rows()) as rows:
-            return b"" if next(rows, None) is None else self.line((1, self._names))
+            return b"" if next(rows, None) is None else _line(self._names)
 
     def records(self) -> Generator[tuple[int, list[str]]]:
         """The rows behind the header."""
@@ -176,11 +157,12 @@ class CsvFile(_Lines):
             return dict(zip(self._names, row, strict=False))
         return self._named(row)
 
-    def line(self, record: tuple[int, Sequence[str]]) -> bytes:
-        """The row in CSV."""
-        text = io.StringIO()
-        csv.writer(text).writerow(record[1])
-        return text.getvalue().encode(errors="surrogateescape")
+    def write(self, sources: Sequence[CsvFile], wanted: Iterator[bool], output: Output) -> None:
+        """Copy the wanted rows behind the header."""
+        with compressing(output.stream, output.path) as packed:
+            packed.write(self.header())
+            for _, (_, row) in chosen(sources, wanted):
+                packed.write(_line(row))
 
     @cached_property
     def _names(self) -> list[str]:
@@ -263,6 +245,28 @@ def _numbered(block: Block) -> Iterator[tuple[int, bytes]]:
     for number, line in enumerate(block.content.split(b"\n"), block.number):
         if line and not line.isspace():
             yield number, line
+
+
+def _chosen(content: bytes, wanted: Iterator[bool]) -> Iterator[memoryview | bytes]:
+    """The wanted lines among those that are not blank, consecutive ones together."""
+    lines, start, at = memoryview(content), 0, 0
+    while at < len(content):
+        end = content.find(b"\n", at) + 1 or len(content)
+        is_blank = content[at] != _BRACE and content[at:end].isspace()
+        if is_blank or not next(wanted, False):
+            yield lines[start:at]
+            start = end
+        at = end
+    yield lines[start:]
+    if start < at and not content.endswith(b"\n"):
+        yield b"\n"
+
+
+def _line(row: Sequence[str]) -> bytes:
+    """A row in CSV."""
+    text = io.StringIO()
+    csv.writer(text).writerow(row)
+    return text.getvalue().encode(errors="surrogateescape")
 
 
 def _count(content: bytes) -> tuple[int, int]:

@@ -60,6 +60,13 @@ class Core(Protocol):
     def common(self, shingles: Any, others: list[Any], least: float, /) -> list[int]:
         """`simhash.measure.common`."""
 
+    def compare(self, places: Any, shingles: Any, texts: Any, table: Any, least: float, /) -> bytes:
+        """`corpus.sketches.Sketches.compare`, without the GIL.
+
+        `places` has eight 64-bit numbers for each pair: where the shingles of both documents begin,
+        how many bytes they take, and the same of their texts in UTF-8.
+        """
+
     def numbers(self, text: str | bytes, normalised: bool, /) -> list[str] | None:
         """`item.numbers._numbers` of a text or its UTF-8; normalised as by `item.numbers.plain`."""
 

@@ -1,16 +1,25 @@
 /* Where two similar texts differ: features/changes.py. */
 
+#include "plain.h"
+#include "sketches.h"
 #include "tokens.h"
 
 #define CHANCE 3  /* fewer shared pairs between two differing places are chance */
 #define PLACES 64 /* places of a pair of words that are looked at */
+#define MOST_CHANGES 64 /* of two texts that are surely copies */
+
+/* As in features/changes.py. */
+#define PASSAGE 12
+#define SHORT_PASSAGE 4
+#define SHARE (1.0 / 16)
+#define REPEATED 3
 
 /* The words of a text: folded characters, where each word begins and ends, and its hash. */
 typedef struct {
     uint32_t *points, *starts, *ends;
     uint64_t *hashes;
     Py_ssize_t count;
-    double words; /* an ideograph is half of one */
+    Py_ssize_t halves; /* of words; an ideograph is one half */
 } Words;
 
 /* The pairs of words of a text: each distinct one has a number, and its places in ascending order. */
@@ -20,21 +29,29 @@ typedef struct {
     uint32_t mask, distinct;
 } Pairs;
 
-static int read_words(Words *words, PyObject *text, const Py_buffer *table, int normalised)
+/* Room for the words of so many characters; NULL without memory. */
+static void *take_words(Words *words, Py_ssize_t length)
 {
-    Py_ssize_t length = PyUnicode_GetLength(text);
-
-    *words = (Words){0};
-    if (length > (1 << 28) ||
-        !(words->hashes = PyMem_Malloc((size_t)(length + 1) * (sizeof(uint64_t) + 3 * sizeof(uint32_t))))) {
-        PyErr_NoMemory();
-        return -2;
+    if (length <= 1 << 28)
+        words->hashes = malloc((size_t)(length + 1) * (sizeof(uint64_t) + 3 * sizeof(uint32_t)));
+    if (words->hashes) {
+        words->points = (uint32_t *)(words->hashes + length + 1);
+        words->starts = words->points + length + 1;
+        words->ends = words->starts + length + 1;
     }
-    words->points = (uint32_t *)(words->hashes + length + 1);
-    words->starts = words->points + length + 1;
-    words->ends = words->starts + length + 1;
-    if (!PyUnicode_AsUCS4(text, words->points, length, 0))
-        return -2;
+    return words->hashes;
+}
+
+/* 1 for an ideograph or a letter of a script without spaces, which is half of one, else 2. */
+static int halves_of(const Words *words, Py_ssize_t at)
+{
+    uint32_t start = words->starts[at];
+    return words->ends[at] - start == 1 && (words->points[start] & (ALONE - 1)) > 0x7F ? 1 : 2;
+}
+
+/* Split the characters in `points` into words. Returns -1 if they have to be normalised. */
+static int read_words(Words *words, Py_ssize_t length, const Py_buffer *table, int normalised)
+{
     Py_ssize_t left = fold(words->points, length, table, normalised);
     if (left < 0)
         return -1;
@@ -53,8 +70,8 @@ static int read_words(Words *words, PyObject *text, const Py_buffer *table, int 
         } while (at < end && joins(character, *at));
         words->starts[words->count] = (uint32_t)(start - words->points);
         words->ends[words->count] = (uint32_t)(at - words->points);
-        words->hashes[words->count++] = hash;
-        words->words += at - start == 1 && (*start & (ALONE - 1)) > 0x7F ? 0.5 : 1;
+        words->hashes[words->count] = hash;
+        words->halves += halves_of(words, words->count++);
     }
     return 0;
 }
@@ -90,10 +107,8 @@ static int read_pairs(Pairs *pairs, const Words *words)
     while (size < 2 * count)
         size *= 2;
     *pairs = (Pairs){.of = words, .mask = (uint32_t)(size - 1)};
-    if (!(pairs->heads = PyMem_Calloc(size + 4 * count + 2, sizeof(uint32_t)))) {
-        PyErr_NoMemory();
+    if (!(pairs->heads = calloc(size + 4 * count + 2, sizeof(uint32_t))))
         return -1;
-    }
     pairs->next = pairs->heads + size;
     pairs->numbers = pairs->next + count;
     pairs->places = pairs->numbers + count;
@@ -133,6 +148,11 @@ static const uint32_t *places_of(const Pairs *pairs, const Words *words, Py_ssiz
 typedef struct {
     Py_ssize_t from, to;
 } Range;
+
+/* Words of the new text, and those of the old one in their place. */
+typedef struct {
+    Range new, old;
+} Change;
 
 /* The old words between two pairs, where these are nearest to each other; -1 for an end of the text. */
 static Range between(const Pairs *pairs, const Words *new, Py_ssize_t before, Py_ssize_t after)
@@ -194,30 +214,28 @@ static PyObject *spelt(const Words *words, Range range)
     return made;
 }
 
-/* Add a change: the words of both texts without those that both have at its ends. */
-static int add_change(PyObject *changes, const Words *new, const Words *old, Range mine, Range theirs)
+/* Add a change, without the words that both texts have at its ends. Returns -1 without memory. */
+static int add_change(Bytes *changes, const Words *new, const Words *old, Range mine, Range theirs)
 {
+    Change *change = (Change *)(void *)room_for(changes, sizeof *change);
+    if (!change)
+        return -1;
     while (mine.from < mine.to && theirs.from < theirs.to &&
            are_equal(new, mine.from, old, theirs.from))
         mine.from++, theirs.from++;
     while (mine.from < mine.to && theirs.from < theirs.to &&
            are_equal(new, mine.to - 1, old, theirs.to - 1))
         mine.to--, theirs.to--;
-    Range before = {mine.from ? mine.from - 1 : 0, mine.from};
-    Range after = {mine.to, mine.to < new->count ? mine.to + 1 : mine.to};
-    PyObject *made = Py_BuildValue("(NNNN)", spelt(new, mine), spelt(old, theirs), spelt(new, before),
-                                   spelt(new, after));
-    int failed = !made || PyList_Append(changes, made);
-    Py_XDECREF(made);
-    return failed;
+    *change = (Change){mine, theirs};
+    changes->used += sizeof *change;
+    return 0;
 }
 
-static PyObject *find_changes(const Words *new, const Words *old, const Pairs *pairs)
+static int find_changes(const Words *new, const Words *old, const Pairs *pairs, Bytes *changes)
 {
-    PyObject *changes = PyList_New(0);
     Py_ssize_t count = new->count ? new->count - 1 : 0, start = -1, end = 0;
 
-    for (Py_ssize_t at = 0; changes && at <= count; at++) {
+    for (Py_ssize_t at = 0; at <= count; at++) {
         int is_own = at < count && !find_pair(pairs, new, at);
         if (at < count && !is_own)
             continue;
@@ -225,12 +243,40 @@ static PyObject *find_changes(const Words *new, const Words *old, const Pairs *p
             Py_ssize_t before = start - 1, after = end + 1 < new->count ? end : -1;
             Range mine = {before >= 0 ? start + 1 : 0, after >= 0 ? end : new->count};
             if (add_change(changes, new, old, mine, between(pairs, new, before, after)))
-                Py_CLEAR(changes);
+                return -1;
             start = -1;
         }
         if (start < 0)
             start = at;
         end = at + 1;
+    }
+    return 0;
+}
+
+/* Compare the words of two texts, the new one first. Returns -1 without memory. */
+static int compare_words(const Words words[2], Bytes *changes)
+{
+    Pairs pairs;
+    int failed = read_pairs(&pairs, &words[1]) ||
+                 find_changes(&words[0], &words[1], &pairs, changes);
+    free(pairs.heads);
+    return failed ? -1 : 0;
+}
+
+static PyObject *spell_changes(const Words words[2], const Bytes *found)
+{
+    PyObject *changes = PyList_New(0);
+    const Change *change = (const Change *)(const void *)found->at;
+
+    for (size_t left = found->used / sizeof *change; changes && left; left--, change++) {
+        Range mine = change->new;
+        Range before = {mine.from ? mine.from - 1 : 0, mine.from};
+        Range after = {mine.to, mine.to < words->count ? mine.to + 1 : mine.to};
+        PyObject *made = Py_BuildValue("(NNNN)", spelt(words, mine), spelt(words + 1, change->old),
+                                       spelt(words, before), spelt(words, after));
+        if (!made || PyList_Append(changes, made))
+            Py_CLEAR(changes);
+        Py_XDECREF(made);
     }
     return changes;
 }
@@ -240,7 +286,7 @@ PyObject *core_changes(PyObject *Py_UNUSED(module), PyObject *arguments)
     PyObject *texts[2], *made = NULL;
     Py_buffer table;
     Words words[2] = {{0}, {0}};
-    Pairs pairs = {0};
+    Bytes changes = {0};
     int normalised, failed = 0;
 
     if (!PyArg_ParseTuple(arguments, "UUy*p:changes", &texts[0], &texts[1], &table, &normalised))
@@ -249,18 +295,163 @@ PyObject *core_changes(PyObject *Py_UNUSED(module), PyObject *arguments)
         PyErr_SetString(PyExc_ValueError, "not a fold table");
         failed = -2;
     }
-    for (int text = 0; text < 2 && !failed; text++)
-        failed = read_words(&words[text], texts[text], &table, normalised);
+    for (int text = 0; text < 2 && !failed; text++) {
+        Py_ssize_t length = PyUnicode_GetLength(texts[text]);
+        failed = -2;
+        if (!take_words(&words[text], length))
+            PyErr_NoMemory();
+        else if (PyUnicode_AsUCS4(texts[text], words[text].points, length, 0))
+            failed = read_words(&words[text], length, &table, normalised);
+    }
     if (failed == -1) {
         made = Py_NewRef(Py_None);
-    } else if (!failed && !read_pairs(&pairs, &words[1])) {
-        PyObject *changes = find_changes(&words[0], &words[1], &pairs);
-        if (changes)
-            made = Py_BuildValue("(Ndd)", changes, words[0].words, words[1].words);
+    } else if (!failed && compare_words(words, &changes)) {
+        PyErr_NoMemory();
+    } else if (!failed) {
+        made = spell_changes(words, &changes);
+        if (made)
+            made = Py_BuildValue("(Ndd)", made, (double)words[0].halves / 2,
+                                 (double)words[1].halves / 2);
     }
-    PyMem_Free(pairs.heads);
+    free(changes.at);
     for (int text = 0; text < 2; text++)
-        PyMem_Free(words[text].hashes);
+        free(words[text].hashes);
+    PyBuffer_Release(&table);
+    return made;
+}
+
+/* Whether words are so many halves: changes._has. */
+static int are_many(const Words *words, Range range, double least)
+{
+    Py_ssize_t halves = 0;
+    for (Py_ssize_t at = range.from; at < range.to; at++)
+        halves += halves_of(words, at);
+    return (double)halves >= least;
+}
+
+/* Whether a word may begin with a digit, in doubt it may. */
+static int may_be_number(const Words *words, Py_ssize_t at)
+{
+    if (at < 0 || at >= words->count)
+        return 0;
+    uint32_t first = words->points[words->starts[at]] & (ALONE - 1);
+    int is_letter = (first >= 0xC0 && first < 0x530) || (first >= 0x3041 && first < 0xA000);
+    return first < 0x80 ? first - '0' < 10 : !is_letter;
+}
+
+static int are_same(const Words *words, Range one, Range other)
+{
+    int same = one.to - one.from == other.to - other.from;
+    for (; same && one.from < one.to; one.from++, other.from++)
+        same = are_equal(words, one.from, words, other.from);
+    return same;
+}
+
+/* Whether the changes surely have no number, replace no passage and rename nothing: the methods of
+ * changes.Changes. */
+static int are_harmless(const Words words[2], const Bytes *found)
+{
+    const Change *changes = (const Change *)(const void *)found->at;
+    size_t count = found->used / sizeof *changes;
+    Py_ssize_t halves = words[words[0].halves > words[1].halves].halves;
+    double least = (double)halves * SHARE;
+
+    least = least < 2 * SHORT_PASSAGE ? 2 * SHORT_PASSAGE : least;
+    least = least > 2 * PASSAGE ? 2 * PASSAGE : least;
+    for (size_t at = 0; at < count; at++) {
+        Range new = changes[at].new, old = changes[at].old;
+        int is_exchange = new.from < new.to && old.from < old.to, repeated = 0;
+        for (Py_ssize_t word = new.from; word < new.to; word++)
+            if (may_be_number(words, word))
+                return 0;
+        if (is_exchange && new.to - new.from <= 2 &&
+            (may_be_number(words, new.from - 1) || may_be_number(words, new.to)))
+            return 0;
+        if (are_many(words, new, least) && are_many(words + 1, old, least))
+            return 0;
+        for (size_t earlier = 0; is_exchange && earlier < at; earlier++)
+            repeated += are_same(words, changes[earlier].new, new) &&
+                        are_same(words + 1, changes[earlier].old, old);
+        if (repeated + 1 >= REPEATED || at == MOST_CHANGES)
+            return 0;
+    }
+    return 1;
+}
+
+/* Where the shingles and the texts of two documents are, in bytes. */
+typedef struct {
+    int64_t shingles[2], hashes[2], texts[2], lengths[2];
+} Places;
+
+static int is_part(int64_t from, int64_t size, const Py_buffer *of)
+{
+    return from >= 0 && size >= 0 && from <= of->len && size <= of->len - from;
+}
+
+/* Whether two texts surely differ in nothing that counts; -1 without memory. */
+static int are_copies(At texts, const Places *of, const Py_buffer *table)
+{
+    Words words[2] = {{0}, {0}};
+    Bytes changes = {0};
+    int result = 1;
+
+    for (int text = 0; text < 2 && result > 0; text++) {
+        At at = texts + of->texts[text];
+        if (!take_words(&words[text], (Py_ssize_t)of->lengths[text]))
+            result = -1;
+        else if (read_words(&words[text],
+                            read_characters(at, at + of->lengths[text], words[text].points), table, 0))
+            result = 0;
+    }
+    if (result > 0)
+        result = compare_words(words, &changes) ? -1 : are_harmless(words, &changes);
+    free(changes.at);
+    free(words[0].hashes);
+    free(words[1].hashes);
+    return result;
+}
+
+PyObject *core_compare(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    Py_buffer places, shingles, texts, table;
+    double least;
+    PyObject *made = NULL;
+
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*d:compare", &places, &shingles, &texts, &table, &least))
+        return NULL;
+    Py_ssize_t count = places.len / (Py_ssize_t)sizeof(Places);
+    if (is_fold_table(&table) && least >= 0 && least <= 1)
+        made = PyBytes_FromStringAndSize(NULL, count * 16);
+    else
+        PyErr_SetString(PyExc_ValueError, "not a fold table or a similarity");
+    char *next = made ? PyBytes_AsString(made) : NULL;
+    int64_t found[2] = {0, 0};
+    PyThreadState *others = PyEval_SaveThread();
+    for (Py_ssize_t at = 0; made && at < count && found[1] >= 0; at++, next += sizeof found) {
+        Places of;
+        Py_buffer sets[2];
+        memcpy(&of, (const char *)places.buf + at * (Py_ssize_t)sizeof of, sizeof of);
+        for (int one = 0; one < 2; one++) {
+            if (!is_part(of.shingles[one], of.hashes[one], &shingles) ||
+                !is_part(of.texts[one], of.lengths[one], &texts))
+                found[1] = -2;
+            sets[one].buf = (char *)shingles.buf + of.shingles[one];
+            sets[one].len = (Py_ssize_t)of.hashes[one];
+        }
+        if (found[1] == -2)
+            break;
+        found[0] = count_common(&sets[0], &sets[1], least);
+        found[1] = found[0] < 0 ? 0 : are_copies(texts.buf, &of, &table);
+        memcpy(next, found, sizeof found);
+    }
+    PyEval_RestoreThread(others);
+    if (found[1] < 0) {
+        Py_CLEAR(made);
+        PyErr_SetString(found[1] == -1 ? PyExc_MemoryError : PyExc_ValueError, "places");
+    }
+    PyBuffer_Release(&places);
+    PyBuffer_Release(&shingles);
+    PyBuffer_Release(&texts);
     PyBuffer_Release(&table);
     return made;
 }

@@ -23,6 +23,7 @@ static PyMethodDef methods[] = {
     {"minhash", core_minhash, METH_VARARGS, NULL},
     {"bands", core_bands, METH_VARARGS, NULL},
     {"common", core_common, METH_VARARGS, NULL},
+    {"compare", core_compare, METH_VARARGS, NULL},
     {"numbers", core_numbers, METH_VARARGS, NULL},
     {"documents", core_documents, METH_VARARGS, NULL},
     {"knows", core_knows, METH_O, NULL},

@@ -59,6 +59,7 @@ PyObject *core_markup(PyObject *module, PyObject *arguments);
 PyObject *core_rows(PyObject *module, PyObject *root);
 PyObject *core_bands(PyObject *module, PyObject *arguments);
 PyObject *core_common(PyObject *module, PyObject *arguments);
+PyObject *core_compare(PyObject *module, PyObject *arguments);
 PyObject *core_numbers(PyObject *module, PyObject *arguments);
 PyObject *core_documents(PyObject *module, PyObject *arguments);
 

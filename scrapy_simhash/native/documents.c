@@ -57,24 +57,6 @@ static int append(Bytes *bytes, const void *from, size_t size)
     return 0;
 }
 
-/* The characters of a text in UTF-8. Returns how many; -1 if there is no room for them. */
-static Py_ssize_t read_characters(At at, At end, uint32_t *points)
-{
-    Py_ssize_t count = 0;
-    while (at < end) {
-        if (count == MOST)
-            return -1;
-        uint32_t c = *at++;
-        if (c >= 0x80) {
-            int further = c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
-            for (c &= 0x3Fu >> further; further && at < end; further--)
-                c = c << 6 | (*at++ & 0x3F);
-        }
-        points[count++] = c;
-    }
-    return count;
-}
-
 /* Whether str.strip may remove a character. */
 static int may_be_space(uint32_t c)
 {
@@ -228,6 +210,8 @@ static int sketch_line(const Given *given, Made *made, At at, At end)
     if (result <= 0 || !is_plain_url(&item->url))
         return result < 0 ? -1 : 0;
     At text = (At)item->text.at, behind = text + item->text.used;
+    if (item->text.used > 4 * MOST)
+        return 0;
     Py_ssize_t count = read_characters(text, behind, made->room.points);
     if (count < LEAST || count > given->most ||
         !is_plain_text(text, behind, made->room.points, count))
@@ -266,7 +250,7 @@ static int sketch_block(const Given *given, Made *made)
     At start = given->block.buf, end = start + given->block.len;
     int64_t line = 0;
 
-    if (!take_room(&made->room, MOST))
+    if (!take_room(&made->room, 4 * MOST))
         return -1;
     for (At at = start; at < end; line++) {
         At stop = memchr(at, '\n', (size_t)(end - at)), next;

@@ -19,6 +19,14 @@ static uint32_t read_character(At *at, At end)
     return character;
 }
 
+Py_ssize_t read_characters(At at, At end, uint32_t *points)
+{
+    uint32_t *next = points;
+    while (at < end)
+        *next++ = *at < 0x80 ? *at++ : read_character(&at, end);
+    return next - points;
+}
+
 /* What NFKC makes of a character, if it stays what it is or becomes ASCII characters, none of which
  * can be composed with others; else NULL. Characters are never changed in later versions of Unicode:
  * only what is assigned counts. */

@@ -12,6 +12,9 @@ typedef const unsigned char *At;
  * to Python. */
 unsigned char *plain_text(At at, At end, unsigned char *made);
 
+/* The characters of a text, anything for invalid UTF-8. Returns how many. */
+Py_ssize_t read_characters(At at, At end, uint32_t *points);
+
 /* Append the numbers of a text: item.numbers._numbers. Returns 0 to leave it to Python, -1 without
  * memory. With words, which stand beside numbers that tell a state: whether any may do so. */
 int numbers_of(At start, At end, int normalised, Bytes *found, const char *words, int *tells);

@@ -152,9 +152,8 @@ PyObject *core_minhash(PyObject *Py_UNUSED(module), PyObject *arguments)
     return PyBytes_FromStringAndSize((char *)sketch, sizeof sketch);
 }
 
-/* What two sets have in common; -1 as soon as their similarity is surely less. Without branches in
- * the loop: which of two hashes is less can't be predicted. */
-static Py_ssize_t count_common(const Py_buffer *a, const Py_buffer *b, double least)
+/* Without branches in the loop: which of two hashes is less can't be predicted. */
+Py_ssize_t count_common(const Py_buffer *a, const Py_buffer *b, double least)
 {
     Py_ssize_t ends[2] = {a->len / 8, b->len / 8}, one = 0, other = 0, common = 0;
     double all = (double)(ends[0] + ends[1]), enough = least * all / (1 + least) - 1e-6;

@@ -16,6 +16,9 @@ typedef struct {
 /* The low and the high 64 bits of the fingerprint. */
 void vote(const Py_buffer *shingles, uint64_t second, uint64_t made[2]);
 
+/* What two sets have in common; -1 as soon as their similarity is surely less. */
+Py_ssize_t count_common(const Py_buffer *a, const Py_buffer *b, double least);
+
 int are_bins(const Bins *with);
 
 /* One key for each band; -1 without hashes. */

@@ -18,7 +18,7 @@ from scrapy_simhash import native
 from scrapy_simhash.features import shingles as shingling
 from scrapy_simhash.features.changes import Changes, _changes, _words
 from scrapy_simhash.features.shingles import minhash, shingles
-from scrapy_simhash.features.tokens import tokens
+from scrapy_simhash.features.tokens import fold_table, tokens
 from scrapy_simhash.item import numbers as numbering
 from scrapy_simhash.keys import bands as banding
 from scrapy_simhash.keys.bands import Bands
@@ -138,6 +138,44 @@ def test_two_texts_have_the_same_changes(new, old):
         assert pure == compiled
 
 
+def compared(new, old, least=0.0):
+    """What the core says of a pair of documents with these texts."""
+    words = [text.encode("utf-8", "replace") for text in (new, old)]
+    sets = [shingles(text.decode()).tobytes() for text in words]
+    sizes = [(0, len(one), len(one), len(other)) for one, other in (sets, words)]
+    places = np.array([*sizes[0], *sizes[1]])
+    found = COMPILED.compare(places, b"".join(sets), b"".join(words), fold_table(), least)
+    return np.frombuffer(found, np.int64).tolist()
+
+
+@needs_core
+@given(few_words, few_words)
+@example("a b c d e", "a b c 7 d e")
+@example("١ a b c d e", "a b c d e")
+@example("a ② b c d e", "a x b c d e")
+@example("a 5 March b c d", "a 5 April b c d")
+@example("a x b c a x d e f a x g", "a y b c a y d e f a y g")
+@settings(deadline=None)
+def test_texts_that_are_surely_copies_differ_in_nothing_that_counts(new, old):
+    for first, second in ((new, old), (new, new), (new + " x " + old, old + " x " + new)):
+        texts = [text.encode("utf-8", "replace").decode() for text in (first, second)]
+        shared, is_copy = compared(first, second)
+        assert [shared] == common(shingles(texts[0]), [shingles(texts[1])])
+        with path(None):
+            changes = Changes.of(*texts)
+        reasons = (changes.has_numbers, changes.replaces_reference(), changes.renames())
+        assert not is_copy or not any((*reasons, changes.replaces_passage()))
+
+
+@needs_core
+def test_most_copies_are_surely_such():
+    text = " ".join(chr(97 + place % 26) * (place // 26 + 1) for place in range(200))
+    assert compared(text, text.replace(" bb ", " new ").replace(" ccc ", " ")) == [195, 1]
+    assert compared(text, "", 0.5) == [-1, 0]
+    passage = text.replace(" bb cc dd ee ff gg hh ii jj kk ll mm ", " 12 others" + " x" * 12)
+    assert compared(text, passage)[1] == compared(text + " 7", text)[1] == 0
+
+
 @needs_core
 @given(long_texts, st.integers(1, 9))
 @settings(deadline=None)
@@ -247,6 +285,12 @@ HOW = (3, 5, 9)
         ("common", (NUMBERS,)),
         ("common", (NUMBERS, [NUMBERS[::2]], 0.5)),
         ("common", (NUMBERS, [NUMBERS], 1.5)),
+        ("compare", (bytes(64), b"", b"", TABLE)),
+        ("compare", (bytes(64), b"", b"", b"abc", 0.5)),
+        ("compare", (bytes(64), b"", b"", TABLE, 1.5)),
+        ("compare", (np.full(8, -1), NUMBERS, NUMBERS, TABLE, 0.5)),
+        ("compare", (np.full(8, 2**62), NUMBERS, NUMBERS, TABLE, 0.5)),
+        ("compare", (np.array([0, 0, 8, 8, 1, 0, 9999, 0]), NUMBERS, NUMBERS, TABLE, 0)),
         ("numbers", (7, True)),
         ("numbers", ("\ud800", True)),
         ("numbers", (NUMBERS[::2], True)),
