@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Row
 
 from scrapy_simhash.cli.arguments import add_database, add_json, add_run
-from scrapy_simhash.cli.output import (
-    marked_difference,
-    open_console,
-    print_table,
-    progress_bar,
-)
+from scrapy_simhash.cli.output import marked_difference, open_console, print_table, progress_bar
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus

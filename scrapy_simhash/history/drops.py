@@ -24,11 +24,7 @@ _PAGE, _ROWS = 100, 10_000
 
 
 def choose_drops(
-    namespace: NamespaceRow,
-    *,
-    orphans: bool = False,
-    run: int | None = None,
-    since: float = 0.0,
+    namespace: NamespaceRow, *, orphans: bool = False, run: int | None = None, since: float = 0.0
 ) -> list[int]:
     """The numbers of dropped items, the oldest first; of an item dropped in several runs the last.
 
@@ -38,9 +34,7 @@ def choose_drops(
     has_item = row.item.is_not(None).label("has_item")
     # Items with the action "report" were stored.
     query = select(row.id, row.identity, row.run, has_item).where(
-        *sql.drops_of(namespace, run),
-        row.action != "report",
-        row.created >= since,
+        *sql.drops_of(namespace, run), row.action != "report", row.created >= since
     )
     if orphans:
         query = query.where(is_orphan())
@@ -62,9 +56,7 @@ def read_items(
     query = (
         select_dropped.add_columns(sql.drops.item, sql.drops.item_type)
         .where(
-            *sql.drops_of(namespace),
-            is_in(sql.drops.id, "numbers"),
-            sql.drops.action != "report",
+            *sql.drops_of(namespace), is_in(sql.drops.id, "numbers"), sql.drops.action != "report"
         )
         .order_by(sql.drops.id)
     )
@@ -93,10 +85,7 @@ def better_items(namespace: NamespaceRow, criteria: Sequence[Criterion]) -> list
         is_valid(sql.others),
     )
     query = select_dropped.where(
-        *sql.drops_of(namespace),
-        sql.drops.action.not_in(("report", SAME)),
-        is_stored,
-        ~has_own,
+        *sql.drops_of(namespace), sql.drops.action.not_in(("report", SAME)), is_stored, ~has_own
     )
     best: dict[int | None, tuple[Any, Pair, str]] = {}
     for rows in sql.read_in_pages(namespace, query, sql.drops.id, _ROWS):

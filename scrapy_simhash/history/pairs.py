@@ -323,10 +323,7 @@ class PageHistory(NamedTuple):
 
 
 def read_page(
-    namespace: NamespaceRow,
-    url: str,
-    identities: Iterable[int],
-    scheme: Scheme | None = None,
+    namespace: NamespaceRow, url: str, identities: Iterable[int], scheme: Scheme | None = None
 ) -> PageHistory:
     """Find a page by its URL or its identities.
 

@@ -43,23 +43,14 @@ claims, drops = schema.claims.c, schema.duplicates.c
 
 #: Duplicates beside the claims of their originals, which may be gone.
 drops_with_claims = schema.duplicates.outerjoin(
-    schema.claims,
-    and_(
-        claims.namespace == drops.namespace,
-        claims.id == drops.claim,
-        is_valid(),
-    ),
+    schema.claims, and_(claims.namespace == drops.namespace, claims.id == drops.claim, is_valid())
 )
 
 #: A claim beside which another one was kept; claims beside these, which may be gone.
 others = schema.claims.alias("others")
 claims_with_others = schema.claims.outerjoin(
     others,
-    and_(
-        others.c.namespace == claims.namespace,
-        others.c.id == claims.beside,
-        is_valid(others),
-    ),
+    and_(others.c.namespace == claims.namespace, others.c.id == claims.beside, is_valid(others)),
 )
 
 
