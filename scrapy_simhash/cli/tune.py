@@ -81,7 +81,7 @@ def tuned(project: Project, namespace: NamespaceRow, run: int | None = None) -> 
         how = {"distance": tried[0].limit} if is_distance else {"similarity": tried[0].similarity}
         plan = Plan.make(project.settings.scheme, namespace.database.secret, **how)
         for documents in read_documents(namespace, rows, scheme):
-            store.append(make_part(documents, plan))
+            store.append(store.place(make_part(documents, plan)))
             progress.advance(task, len(documents))
         sketches = store.read(plan, 0)
         has_text = sketches.rows["compared_by"] != NOTHING

@@ -131,7 +131,7 @@ def dedupe_corpus(
         store = stack.enter_context(closing(SketchStore(folder)))
         starts: list[int] = []
         portions = stack.enter_context(closing(_portions(sketcher.sources, starts, references)))
-        parts = stack.enter_context(closing(sketch_all(sketcher, portions, workers)))
+        parts = stack.enter_context(closing(sketch_all(sketcher, portions, workers, store.place)))
         corpus = _Corpus(sketcher, parts, store, starts, references, advance)
         _write(corpus, sketcher.sources[references:], targets, streams)
         return corpus.counts()

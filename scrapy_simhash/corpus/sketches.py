@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryFile
+from threading import Lock
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -206,17 +207,27 @@ class SketchStore:
             for name in ("rows", "keys", "shingles", "details", "texts")
         }
         self._sizes = dict.fromkeys(self._streams, 0)
+        self._lock = Lock()
         self._names: dict[int, str] = {}
         self.count = 0
         self.problems: list[str] = []
 
+    def place(self, part: Part) -> Part:
+        """Store all but rows and keys of some documents, by any thread and in any order."""
+        with self._lock:
+            part.rows["shingles"] += self._sizes["shingles"] // 8
+            part.rows["details"] += self._sizes["details"]
+            part.rows["text"] += self._sizes["texts"]
+            for name in ("shingles", "details", "texts"):
+                self._sizes[name] += self._streams[name].write(getattr(part, name))
+                self._streams[name].flush()
+        return part._replace(shingles=_NO_SHINGLES, details=b"", texts=b"")
+
     def append(self, part: Part) -> None:
-        """Store the sketches of further documents."""
-        part.rows["shingles"] += self._sizes["shingles"] // 8
-        part.rows["details"] += self._sizes["details"]
-        part.rows["text"] += self._sizes["texts"]
-        for name, stream in self._streams.items():
-            self._sizes[name] += stream.write(getattr(part, name))
+        """Store the sketches of further documents, which have been placed."""
+        for name in ("rows", "keys"):
+            self._sizes[name] += self._streams[name].write(getattr(part, name))
+            self._streams[name].flush()
         self._names.update(part.names)
         self.problems += part.problems[: MOST_PROBLEMS - len(self.problems)]
         self.count += len(part.rows)
@@ -229,8 +240,6 @@ class SketchStore:
             size = self._sizes[name]
             return mmap(self._streams[name].fileno(), size, access=ACCESS_READ) if size else b""
 
-        for stream in self._streams.values():
-            stream.flush()
         return Sketches(
             np.frombuffer(mapped("rows"), row_type(plan.width, criteria)),
             np.frombuffer(mapped("keys"), np.int32).reshape(-1, plan.keys.slots + 1),

@@ -6,7 +6,7 @@ import logging
 import os
 import pickle
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -141,25 +141,38 @@ def usable_cores() -> int:
 
 
 def sketch_all(
-    sketcher: Sketcher, portions: Iterable[Portion], workers: int | None
+    sketcher: Sketcher,
+    portions: Iterable[Portion],
+    workers: int | None,
+    place: Callable[[Part], Part],
 ) -> Generator[Part]:
     """Sketch records, in their order, by as many threads or processes, None for all that pay.
+
+    Each part is placed at once, by the thread that made it or by this one.
 
     Raises:
         FeedError: as `Sketcher.part`.
     """
     # A portion may be large: it is not held any longer than needed.
     portions = iter(portions)
-    yield from map(sketcher.part, islice(portions, 1))
+
+    def placed(portion: Portion) -> Part:
+        return place(sketcher.part(portion))
+
+    yield from map(placed, islice(portions, 1))
     workers = workers or _worthwhile(sketcher)
     if workers == 1 or (not sketcher.mostly_plain and not _can_be_sent(sketcher)):
-        yield from map(sketcher.part, portions)
+        yield from map(placed, portions)
         return
     if sketcher.mostly_plain:
-        pool: Executor = ThreadPoolExecutor(workers)
-        sketch = sketcher.part
+        yield from _ahead(ThreadPoolExecutor(workers), placed, portions, workers)
     else:
-        pool, sketch = _processes(sketcher, workers), _sketch
+        yield from map(place, _ahead(_processes(sketcher, workers), _sketch, portions, workers))
+
+
+def _ahead(
+    pool: Executor, sketch: Callable[[Portion], Part], portions: Iterable[Portion], workers: int
+) -> Generator[Part]:
     running: deque[Future[Part]] = deque()
     with pool:
         try:

@@ -16,10 +16,11 @@
 
 /* The words of a text: folded characters, where each word begins and ends, and its hash. */
 typedef struct {
+    Room room;
     uint32_t *points, *starts, *ends;
     uint64_t *hashes;
     Py_ssize_t count;
-    Py_ssize_t halves; /* of words; an ideograph is one half */
+    double words; /* an ideograph is half of one */
 } Words;
 
 /* The pairs of words of a text: each distinct one has a number, and its places in ascending order. */
@@ -29,32 +30,16 @@ typedef struct {
     uint32_t mask, distinct;
 } Pairs;
 
-/* Room for the words of so many characters; NULL without memory. */
-static void *take_words(Words *words, Py_ssize_t length)
-{
-    if (length <= 1 << 28)
-        words->hashes = malloc((size_t)(length + 1) * (sizeof(uint64_t) + 3 * sizeof(uint32_t)));
-    if (words->hashes) {
-        words->points = (uint32_t *)(words->hashes + length + 1);
-        words->starts = words->points + length + 1;
-        words->ends = words->starts + length + 1;
-    }
-    return words->hashes;
-}
-
-/* 1 for an ideograph or a letter of a script without spaces, which is half of one, else 2. */
-static int halves_of(const Words *words, Py_ssize_t at)
-{
-    uint32_t start = words->starts[at];
-    return words->ends[at] - start == 1 && (words->points[start] & (ALONE - 1)) > 0x7F ? 1 : 2;
-}
-
-/* Split the characters in `points` into words. Returns -1 if they have to be normalised. */
+/* Split the characters in a room into words. Returns -1 if they have to be normalised. */
 static int read_words(Words *words, Py_ssize_t length, const Py_buffer *table, int normalised)
 {
-    Py_ssize_t left = fold(words->points, length, table, normalised);
+    Py_ssize_t left = fold(words->room.points, length, table, normalised);
     if (left < 0)
         return -1;
+    words->points = words->room.points;
+    words->hashes = words->room.hashes;
+    words->starts = words->room.ends;
+    words->ends = words->starts + words->room.length;
     const uint32_t *at = words->points, *end = at + left;
     while (at < end) {
         uint32_t character = *at;
@@ -70,8 +55,8 @@ static int read_words(Words *words, Py_ssize_t length, const Py_buffer *table, i
         } while (at < end && joins(character, *at));
         words->starts[words->count] = (uint32_t)(start - words->points);
         words->ends[words->count] = (uint32_t)(at - words->points);
-        words->hashes[words->count] = hash;
-        words->halves += halves_of(words, words->count++);
+        words->hashes[words->count++] = hash;
+        words->words += at - start == 1 && (*start & (ALONE - 1)) > 0x7F ? 0.5 : 1;
     }
     return 0;
 }
@@ -285,7 +270,7 @@ PyObject *core_changes(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *texts[2], *made = NULL;
     Py_buffer table;
-    Words words[2] = {{0}, {0}};
+    Words words[2] = {{.count = 0}, {.count = 0}};
     Bytes changes = {0};
     int normalised, failed = 0;
 
@@ -298,9 +283,9 @@ PyObject *core_changes(PyObject *Py_UNUSED(module), PyObject *arguments)
     for (int text = 0; text < 2 && !failed; text++) {
         Py_ssize_t length = PyUnicode_GetLength(texts[text]);
         failed = -2;
-        if (!take_words(&words[text], length))
+        if (!take_room(&words[text].room, length))
             PyErr_NoMemory();
-        else if (PyUnicode_AsUCS4(texts[text], words[text].points, length, 0))
+        else if (PyUnicode_AsUCS4(texts[text], words[text].room.points, length, 0))
             failed = read_words(&words[text], length, &table, normalised);
     }
     if (failed == -1) {
@@ -310,23 +295,13 @@ PyObject *core_changes(PyObject *Py_UNUSED(module), PyObject *arguments)
     } else if (!failed) {
         made = spell_changes(words, &changes);
         if (made)
-            made = Py_BuildValue("(Ndd)", made, (double)words[0].halves / 2,
-                                 (double)words[1].halves / 2);
+            made = Py_BuildValue("(Ndd)", made, words[0].words, words[1].words);
     }
     free(changes.at);
     for (int text = 0; text < 2; text++)
-        free(words[text].hashes);
+        free(words[text].room.hashes);
     PyBuffer_Release(&table);
     return made;
-}
-
-/* Whether words are so many halves: changes._has. */
-static int are_many(const Words *words, Range range, double least)
-{
-    Py_ssize_t halves = 0;
-    for (Py_ssize_t at = range.from; at < range.to; at++)
-        halves += halves_of(words, at);
-    return (double)halves >= least;
 }
 
 /* Whether a word may begin with a digit, in doubt it may. */
@@ -339,75 +314,65 @@ static int may_be_number(const Words *words, Py_ssize_t at)
     return first < 0x80 ? first - '0' < 10 : !is_letter;
 }
 
-static int are_same(const Words *words, Range one, Range other)
-{
-    int same = one.to - one.from == other.to - other.from;
-    for (; same && one.from < one.to; one.from++, other.from++)
-        same = are_equal(words, one.from, words, other.from);
-    return same;
-}
-
 /* Whether the changes surely have no number, replace no passage and rename nothing: the methods of
- * changes.Changes. */
+ * changes.Changes. Here ideographs are words, and exchanges the same if their first words are. */
 static int are_harmless(const Words words[2], const Bytes *found)
 {
     const Change *changes = (const Change *)(const void *)found->at;
     size_t count = found->used / sizeof *changes;
-    Py_ssize_t halves = words[words[0].halves > words[1].halves].halves;
-    double least = (double)halves * SHARE;
+    double least = words[words[0].words > words[1].words].words * SHARE;
 
-    least = least < 2 * SHORT_PASSAGE ? 2 * SHORT_PASSAGE : least;
-    least = least > 2 * PASSAGE ? 2 * PASSAGE : least;
+    least = least < SHORT_PASSAGE ? SHORT_PASSAGE : least > PASSAGE ? PASSAGE : least;
     for (size_t at = 0; at < count; at++) {
         Range new = changes[at].new, old = changes[at].old;
-        int is_exchange = new.from < new.to && old.from < old.to, repeated = 0;
+        Py_ssize_t mine = new.to - new.from, theirs = old.to - old.from;
+        int repeated = 1;
         for (Py_ssize_t word = new.from; word < new.to; word++)
             if (may_be_number(words, word))
                 return 0;
-        if (is_exchange && new.to - new.from <= 2 &&
-            (may_be_number(words, new.from - 1) || may_be_number(words, new.to)))
+        if (mine <= 0 || theirs <= 0)
+            continue;
+        if (mine <= 2 && (may_be_number(words, new.from - 1) || may_be_number(words, new.to)))
             return 0;
-        if (are_many(words, new, least) && are_many(words + 1, old, least))
-            return 0;
-        for (size_t earlier = 0; is_exchange && earlier < at; earlier++)
-            repeated += are_same(words, changes[earlier].new, new) &&
-                        are_same(words + 1, changes[earlier].old, old);
-        if (repeated + 1 >= REPEATED || at == MOST_CHANGES)
+        for (size_t earlier = 0; earlier < at; earlier++) {
+            Range was = changes[earlier].new, stood = changes[earlier].old;
+            repeated += was.from < was.to && stood.from < stood.to &&
+                        are_equal(words, was.from, words, new.from) &&
+                        are_equal(words + 1, stood.from, words + 1, old.from);
+        }
+        if ((mine >= least && theirs >= least) || repeated == REPEATED || at == MOST_CHANGES)
             return 0;
     }
     return 1;
 }
-
-/* Where the shingles and the texts of two documents are, in bytes. */
-typedef struct {
-    int64_t shingles[2], hashes[2], texts[2], lengths[2];
-} Places;
 
 static int is_part(int64_t from, int64_t size, const Py_buffer *of)
 {
     return from >= 0 && size >= 0 && from <= of->len && size <= of->len - from;
 }
 
-/* Whether two texts surely differ in nothing that counts; -1 without memory. */
-static int are_copies(At texts, const Places *of, const Py_buffer *table)
+/* Whether two texts, which begin and have as many bytes as given, surely differ in nothing that
+ * counts; -1 without memory. */
+static int are_copies(At texts, const int64_t starts[2], const int64_t sizes[2],
+                      const Py_buffer *table)
 {
-    Words words[2] = {{0}, {0}};
+    Words words[2] = {{.count = 0}, {.count = 0}};
     Bytes changes = {0};
     int result = 1;
 
     for (int text = 0; text < 2 && result > 0; text++) {
-        At at = texts + of->texts[text];
-        if (!take_words(&words[text], (Py_ssize_t)of->lengths[text]))
+        At at = texts + starts[text];
+        Room *room = &words[text].room;
+        if (!take_room(room, (Py_ssize_t)sizes[text]))
             result = -1;
-        else if (read_words(&words[text],
-                            read_characters(at, at + of->lengths[text], words[text].points), table, 0))
+        else if (read_words(&words[text], read_characters(at, at + sizes[text], room->points), table, 0))
             result = 0;
     }
     if (result > 0)
         result = compare_words(words, &changes) ? -1 : are_harmless(words, &changes);
     free(changes.at);
-    free(words[0].hashes);
-    free(words[1].hashes);
+    free(words[0].room.hashes);
+    free(words[1].room.hashes);
     return result;
 }
 
@@ -419,7 +384,7 @@ PyObject *core_compare(PyObject *Py_UNUSED(module), PyObject *arguments)
 
     if (!PyArg_ParseTuple(arguments, "y*y*y*y*d:compare", &places, &shingles, &texts, &table, &least))
         return NULL;
-    Py_ssize_t count = places.len / (Py_ssize_t)sizeof(Places);
+    Py_ssize_t count = places.len / 64;
     if (is_fold_table(&table) && least >= 0 && least <= 1)
         made = PyBytes_FromStringAndSize(NULL, count * 16);
     else
@@ -428,20 +393,19 @@ PyObject *core_compare(PyObject *Py_UNUSED(module), PyObject *arguments)
     int64_t found[2] = {0, 0};
     PyThreadState *others = PyEval_SaveThread();
     for (Py_ssize_t at = 0; made && at < count && found[1] >= 0; at++, next += sizeof found) {
-        Places of;
+        int64_t of[8]; /* where both begin, and their bytes: of the shingles, then of the texts */
         Py_buffer sets[2];
-        memcpy(&of, (const char *)places.buf + at * (Py_ssize_t)sizeof of, sizeof of);
+        memcpy(of, (const char *)places.buf + 64 * at, sizeof of);
         for (int one = 0; one < 2; one++) {
-            if (!is_part(of.shingles[one], of.hashes[one], &shingles) ||
-                !is_part(of.texts[one], of.lengths[one], &texts))
+            if (!is_part(of[one], of[2 + one], &shingles) || !is_part(of[4 + one], of[6 + one], &texts))
                 found[1] = -2;
-            sets[one].buf = (char *)shingles.buf + of.shingles[one];
-            sets[one].len = (Py_ssize_t)of.hashes[one];
+            sets[one].buf = (char *)shingles.buf + of[one];
+            sets[one].len = (Py_ssize_t)of[2 + one];
         }
         if (found[1] == -2)
             break;
         found[0] = count_common(&sets[0], &sets[1], least);
-        found[1] = found[0] < 0 ? 0 : are_copies(texts.buf, &of, &table);
+        found[1] = found[0] < 0 ? 0 : are_copies(texts.buf, of + 4, of + 6, &table);
         memcpy(next, found, sizeof found);
     }
     PyEval_RestoreThread(others);
