@@ -15,7 +15,6 @@ from scrapy import Spider
 from scrapy.crawler import Crawler
 from sqlalchemy import func, select
 
-from scrapy_simhash.crawl.gathering import Job
 from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
@@ -140,9 +139,9 @@ class CrawlDatabase:
         self._is_lost = False
         self._valid_since = self._database.now()
 
-    def is_outdated(self, job: Job) -> bool:
-        """Whether a job is the outcome of a claim in a file that is gone."""
-        return isinstance(job.value, Claim) and job.value.row.created < self._valid_since
+    def is_outdated(self, value: object) -> bool:
+        """Whether this is a claim in a file that is gone."""
+        return isinstance(value, Claim) and value.row.created < self._valid_since
 
     def index(self, namespace: str) -> Index:
         """The index of a namespace, opened on first use."""

@@ -19,9 +19,8 @@ from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
-from scrapy_simhash.crawl.gathering import Barrier, Gatherer, Job
-from scrapy_simhash.crawl.thread import CircuitBreaker, DatabaseThread
+from scrapy_simhash.crawl.connection import CrawlDatabase
+from scrapy_simhash.crawl.thread import DatabaseThread, Job
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
@@ -47,13 +46,11 @@ class Worker:
     """
 
     def __init__(self, connect: Callable[[Liveness], CrawlDatabase], timeout: float) -> None:
-        self.figures = Figures()
+        self._work = DatabaseThread(connect)
+        self.figures, self._breaker = self._work.figures, self._work.breaker
         self._timeout = timeout
         #: What is left for the end: while the database does not show that it works, and at most.
         self._left, self._at_most = timeout, _END * timeout
-        self._breaker = CircuitBreaker(self.figures.liveness)
-        self._jobs = Gatherer()
-        self._work = DatabaseThread(connect, self._jobs, self._breaker, self.figures)
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
@@ -123,7 +120,7 @@ class Worker:
         started = time.monotonic()
         # close() reports what is wrong with the database.
         with suppress(TimeoutError):
-            await self._pass(Barrier(), self._timeout / 2, self._at_most / 2)
+            await self._pass(Job("count"), self._timeout / 2, self._at_most / 2)
         spent = time.monotonic() - started
         self._left -= min(spent, self._timeout / 2)
         self._at_most -= spent
@@ -137,10 +134,9 @@ class Worker:
         if self._thread is None or self._is_closed:
             return None
         self._is_closed = True
-        barrier = Barrier(lambda database: database.close_run(**given))
         started = time.monotonic()
         try:
-            is_closed = await self._pass(barrier, self._left, self._at_most)
+            is_closed = await self._pass(Job("close", value=given), self._left, self._at_most)
         except TimeoutError:
             self._work.abandon()
             logger.error(  # noqa: TRY400 - the traceback is of no use
@@ -151,9 +147,10 @@ class Worker:
             return None
         return self.figures.removed if is_closed else None
 
-    async def _pass(self, barrier: Barrier, timeout: float, at_most: float) -> bool:
-        self._jobs.put(barrier)
-        return await _wait_while_alive(barrier.answer, timeout, self.figures.liveness, at_most)
+    async def _pass(self, job: Job, timeout: float, at_most: float) -> bool:
+        self._work.put(job)
+        answer = cast("Future[bool]", job.answer)
+        return await _wait_while_alive(answer, timeout, self.figures.liveness, at_most)
 
     def _submit(self, job: Job) -> None:
         if self._thread is None:
@@ -165,7 +162,7 @@ class Worker:
                 daemon=True,
             )
             self._thread.start()
-        self._jobs.put(job)
+        self._work.put(job)
 
 
 def _thread_safe_call() -> Any:

@@ -12,7 +12,7 @@ import pytest
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy.exc import DataError, OperationalError
 
-from scrapy_simhash.crawl.gathering import Barrier, Gatherer, Job
+from scrapy_simhash.crawl.thread import DatabaseThread, Job
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemeMismatch
 from scrapy_simhash.index.index import BATCH
@@ -91,7 +91,7 @@ class Recorder:
     def is_gone(self):
         return False
 
-    def is_outdated(self, job):
+    def is_outdated(self, value):
         return False
 
     def count(self, figures):
@@ -475,18 +475,18 @@ async def test_without_work_no_database_is_opened():
 # What is done together
 
 
-def test_what_is_there_is_taken_up_to_a_barrier():
-    asked = Gatherer()
-    jobs, barrier = [Job("claim", "n", document(name)) for name in "abc"], Barrier()
-    for job in (*jobs[:2], barrier, jobs[2]):
+def test_what_is_there_is_taken_up_to_one_that_is_last():
+    asked = DatabaseThread(None)
+    jobs, last = [Job("claim", "n", document(name)) for name in "abc"], Job("count")
+    for job in (*jobs[:2], last, jobs[2]):
         asked.put(job)
-    assert asked.take(5) == (jobs[:2], barrier)
+    assert asked.take(5) == (jobs[:2], last)
     assert asked.take(5) == (jobs[2:], None)
     assert asked.take(0) == ([], None)
 
 
-def test_outcomes_are_taken_with_a_claim_and_before_a_barrier():
-    asked, barrier = Gatherer(), Barrier()
+def test_outcomes_are_taken_with_a_claim_and_before_one_that_is_last():
+    asked, last = DatabaseThread(None), Job("count")
     outcomes = [
         Job("confirm", "n", claim(1)),
         Job("release", "n", claim(2)),
@@ -496,15 +496,15 @@ def test_outcomes_are_taken_with_a_claim_and_before_a_barrier():
     for job in (*outcomes[:2], one, outcomes[2]):
         asked.put(job)
     assert asked.take(5) == ([*outcomes[:2], one, outcomes[2]], None)
-    for job in (other, *outcomes, barrier):
+    for job in (other, *outcomes, last):
         asked.put(job)
-    assert asked.take(5) == ([other, *outcomes], barrier)
+    assert asked.take(5) == ([other, *outcomes], last)
     assert asked.take(0) == ([], None)
 
 
 @pytest.fixture
 def as_long_as_in_a_crawl(hasty, monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.crawl.gathering._GATHER", 0.1)
+    monkeypatch.setattr("scrapy_simhash.crawl.thread._GATHER", 0.1)
 
 
 @pytest.mark.usefixtures("as_long_as_in_a_crawl")
@@ -514,8 +514,8 @@ def as_long_as_in_a_crawl(hasty, monkeypatch):
 )
 def test_claims_are_gathered_for_longer_than_callbacks_wait(monkeypatch, job, seconds):
     slept = []
-    monkeypatch.setattr("scrapy_simhash.crawl.gathering.time.sleep", slept.append)
-    asked = Gatherer()
+    monkeypatch.setattr("scrapy_simhash.crawl.thread.time.sleep", slept.append)
+    asked = DatabaseThread(None)
     asked.put(job)
     assert asked.take(5) == ([job], None)
     assert slept == [seconds]
@@ -524,9 +524,9 @@ def test_claims_are_gathered_for_longer_than_callbacks_wait(monkeypatch, job, se
 @pytest.mark.usefixtures("as_long_as_in_a_crawl")
 def test_nothing_is_gathered_where_a_whole_transaction_is_there(monkeypatch):
     slept = []
-    monkeypatch.setattr("scrapy_simhash.crawl.gathering.time.sleep", slept.append)
+    monkeypatch.setattr("scrapy_simhash.crawl.thread.time.sleep", slept.append)
     asked, jobs = (
-        Gatherer(),
+        DatabaseThread(None),
         [Job("claim", "n", document(str(number))) for number in range(2 * BATCH)],
     )
     for job in jobs:
@@ -539,8 +539,8 @@ def test_nothing_is_gathered_where_a_whole_transaction_is_there(monkeypatch):
 
 
 def test_the_thread_is_not_woken_for_outcomes(monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.crawl.gathering._OUTCOMES_WAIT", 0.3)
-    asked, taken, begun = Gatherer(), [], threading.Event()
+    monkeypatch.setattr("scrapy_simhash.crawl.thread._OUTCOMES_WAIT", 0.3)
+    asked, taken, begun = DatabaseThread(None), [], threading.Event()
     wait, woken = asked._is_asked.wait, []
 
     def noted(timeout):
