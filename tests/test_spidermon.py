@@ -24,12 +24,13 @@ HEADINGS = {
 
 
 @deferred_f_from_coro_f
-async def test_expressions_on_the_stats_tell_good_crawls_from_bad_ones(caplog):
+async def test_expressions_on_the_stats_tell_good_crawls_from_bad_ones(caplog, tmp_path):
     shown: dict[str, object] = {}
     exec(*blocks(DOCS / "spidermon.md", "python"), shown)
     settings = {name: value for name, value in shown.items() if name.isupper()}
     failed = []
-    for pages in (UNLIKE, LOGIN, HEADINGS):
+    for number, pages in enumerate((UNLIKE, LOGIN, HEADINGS)):
+        settings["SIMHASH_DATABASE_URL"] = f"sqlite:///{tmp_path}/{number}.db"
         caplog.clear()
         caplog.set_level(logging.INFO)
         with serve(pages) as site:
