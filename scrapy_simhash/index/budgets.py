@@ -1,4 +1,4 @@
-"""The usage counters of a namespace, and the budgets for texts and items.
+"""The budgets for texts and items of a namespace.
 
 If a budget is exceeded, the sites that use most of it lose their oldest entries first, down to a
 common level. So a site can only displace entries of sites that use at least as much as itself: a
@@ -14,7 +14,6 @@ import numpy as np
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import LockedNamespace, record_usage
 from scrapy_simhash.db.statements import CompiledStatement, is_in
 from scrapy_simhash.index.invalidated import is_orphan
 
@@ -30,102 +29,53 @@ def largest(budget: float) -> float:
     return budget / 8
 
 
-class UsageCounters:
-    """Counts what a transaction adds to a locked namespace and removes from it.
-
-    The budgets are bytes of compressed texts, and of dropped items.
-
-    Attributes:
-        claims, text_bytes, item_bytes: added so far; negative if more were removed.
-        largest_text: bytes of the largest text that is stored.
-        texts, items, orphans: numbers of texts, dropped items, and orphans among the latter, that
-            :meth:`record` removed to stay within the budgets.
-    """
-
-    def __init__(
-        self,
-        connection: sa.Connection,
-        namespace: int,
-        held: LockedNamespace,
-        budgets: tuple[float, float],
-    ) -> None:
-        self._connection, self._namespace, self._held = connection, namespace, held
-        self._budgets = budgets
-        self.largest_text = largest(budgets[0])
-        self.claims = self.text_bytes = self.item_bytes = 0
-        self.texts = self.items = self.orphans = 0
-
-    def record(self) -> None:
-        """Remove what exceeds the budgets, and record the usage."""
-        text_budget, item_budget = self._budgets
-        if self.text_bytes > 0:
-            # Texts of claims without duplicates go first: they explain no verdict.
-            total = self._held.text_bytes + self.text_bytes
-            removed, freed = self._make_room([_unexplaining, _explaining], total, text_budget)
-            self.text_bytes -= freed
-            self.texts = sum(removed)
-        if self.item_bytes > 0:
-            # Exact copies of stored items go first; items that may be stored nowhere go last.
-            total = self._held.item_bytes + self.item_bytes
-            removed, freed = self._make_room([_repeating, _others, _orphans], total, item_budget)
-            self.item_bytes -= freed
-            self.items, self.orphans = sum(removed), removed[-1]
-        record_usage(
-            self._connection,
-            self._namespace,
-            self._held,
-            size=self.claims,
-            text_bytes=self.text_bytes,
-            item_bytes=self.item_bytes,
-        )
-
-    def _make_room(
-        self, kinds: Sequence[_Kind], total: float, budget: float
-    ) -> tuple[list[int], int]:
-        """Remove what exceeds a budget, of earlier kinds first; returns how many, and the bytes."""
-        removed, freed = [0] * len(kinds), 0
-        if total <= budget:
-            return removed, freed
-        # A tenth more than necessary, so that the next batches need not make room.
-        wanted = total - budget * 0.9
-        for place, kind in enumerate(kinds):
-            for rows in self._excess(kind, wanted - freed):
-                self._drop(kind, rows)
-                removed[place] += len(rows)
-                freed += sum(row.size for row in rows)
+def make_room(
+    connection: sa.Connection, namespace: int, kinds: Sequence[_Kind], total: float, budget: float
+) -> tuple[list[int], int]:
+    """Remove what exceeds a budget, of earlier kinds first; returns how many, and the bytes."""
+    removed, freed = [0] * len(kinds), 0
+    if total <= budget:
         return removed, freed
+    # A tenth more than necessary, so that the next batches need not make room.
+    wanted = total - budget * 0.9
+    for place, kind in enumerate(kinds):
+        for rows in _excess(connection, namespace, kind, wanted - freed):
+            # The claims' own texts, of number 0, and others, whose numbers are unique.
+            for is_own in (True, False):
+                some = [row for row in rows if is_own == (not row.number)]
+                here: dict[str, Any] = {"here": namespace, "numbers": {row.number for row in some}}
+                if kind.drop is drop_texts:
+                    here["claims"] = {row.claim for row in some}
+                if some:
+                    kind.drop.ask(connection, here)
+            removed[place] += len(rows)
+            freed += sum(row.size for row in rows)
+    return removed, freed
 
-    def _drop(self, kind: _Kind, rows: Sequence[_Held]) -> None:
-        # The claims' own texts, of number 0, and others, whose numbers are unique.
-        for some in ([row for row in rows if not row.number], [row for row in rows if row.number]):
-            here: dict[str, Any] = {"numbers": {row.number for row in some}}
-            if kind.drop is _drop_texts:
-                here["claims"] = {row.claim for row in some}
-            if some:
-                kind.drop.ask(self._connection, {"here": self._namespace, **here})
 
-    def _excess(self, kind: _Kind, wanted: float) -> Iterator[list[_Held]]:
-        """The oldest entries of the sites that use most, of `wanted` bytes if there are as many."""
-        if wanted <= 0:
-            return
-        shares = kind.shares.ask(self._connection, {"here": self._namespace}).rows
-        held = {site: int(total) for site, total in shares}
-        level = _level(held, wanted)
-        last = {"claim": 0, "number": 0}
-        while held and wanted > 0:
-            here = {"here": self._namespace, **last}
-            rows = [_Held._make(row) for row in kind.oldest.ask(self._connection, here).rows]
-            gone = []
-            for row in rows:
-                if wanted > 0 and held.get(row.site, 0) > level:
-                    gone.append(row)
-                    held[row.site] -= row.size
-                    wanted -= row.size
-            if gone:
-                yield gone
-            if len(rows) < _ROOM:
-                break
-            last = {"claim": rows[-1].claim, "number": rows[-1].number}
+def _excess(
+    connection: sa.Connection, namespace: int, kind: _Kind, wanted: float
+) -> Iterator[list[_Held]]:
+    """The oldest entries of the sites that use most, of `wanted` bytes if there are as many."""
+    if wanted <= 0:
+        return
+    held = {site: int(size) for site, size in kind.shares.ask(connection, {"here": namespace}).rows}
+    level = _level(held, wanted)
+    last = {"claim": 0, "number": 0}
+    while held and wanted > 0:
+        found = kind.oldest.ask(connection, {"here": namespace, **last}).rows
+        rows = list(map(_Held._make, found))
+        gone = []
+        for row in rows:
+            if wanted > 0 and held.get(row.site, 0) > level:
+                gone.append(row)
+                held[row.site] -= row.size
+                wanted -= row.size
+        if gone:
+            yield gone
+        if len(rows) < _ROOM:
+            break
+        last = {"claim": rows[-1].claim, "number": rows[-1].number}
 
 
 def _level(held: dict[int, int], wanted: float) -> float:
@@ -178,8 +128,8 @@ _drop_items = CompiledStatement(
     .where(_of_items, is_in(_row.id, "numbers"))
     .values(item=sa.null(), item_bytes=0)
 )
-# Exact copies of stored items, other copies, items that may be stored nowhere.
-_repeating, _others, _orphans = (
+#: Exact copies of stored items go first, items that may be stored nowhere last.
+ITEMS = [
     _kind(
         (_row.claim, _row.id, _row.item_bytes, _row.site),
         sa.and_(_of_items, _row.item_bytes > 0, *conditions),
@@ -191,17 +141,23 @@ _repeating, _others, _orphans = (
         (_row.repeats == sa.false(), ~is_orphan()),
         (is_orphan(),),
     )
+]
+# Texts of claims (number 0) and of duplicates, whose numbers are unique. Adding 0 makes the
+# engine search by claim only, not by each pair of a claim and a number.
+_these_texts = (
+    *(_of_texts, is_in(_text.claim, "claims")),
+    is_in(_text.duplicate + sa.literal_column("0"), "numbers"),
 )
-_drop_texts = CompiledStatement(
-    sa.delete(schema.texts).where(
-        _of_texts, is_in(_text.claim, "claims"), is_in(_text.duplicate, "numbers")
-    )
+drop_texts = CompiledStatement(sa.delete(schema.texts).where(*_these_texts))
+size_of_texts = CompiledStatement(
+    sa.select(sa.func.coalesce(sa.func.sum(_text.bytes), 0)).where(*_these_texts)
 )
 _last: sa.BindParameter[int] = sa.bindparam("claim")
 _explains = sa.exists(
     sa.select(_row.id).where(_row.namespace == _text.namespace, _row.claim == _text.claim)
 )
-_unexplaining, _explaining = (
+#: Texts of claims without duplicates go first: they explain no verdict.
+TEXTS = [
     _kind(
         (_text.claim, _text.duplicate, _text.bytes, _text.site),
         sa.and_(_of_texts, condition),
@@ -209,7 +165,7 @@ _unexplaining, _explaining = (
             _text.claim >= _last,
             sa.or_(_text.claim > _last, _text.duplicate > sa.bindparam("number")),
         ),
-        _drop_texts,
+        drop_texts,
     )
     for condition in (~_explains, _explains)
-)
+]

@@ -114,7 +114,10 @@ class Work:
         # SQLite has no server that could answer while somebody else has the lock.
         is_server = self._database.dialect != "sqlite"
         lookup.is_contended = is_server and self._locked_at - self._asked_at > held
-        lookup.note(self._reasons.count(None), self._usage)
+        lookup.counts.claims += self._reasons.count(None)
+        lookup.counts.items += self._evicted["items"]
+        lookup.counts.orphans += self._evicted["orphans"]
+        lookup.counts.texts += self._evicted["texts"]
         for number in lookup.replaced_by(row.id for row in self._release):
             del lookup.outdated[number]
         lookup.outdated |= self._outdated
@@ -135,8 +138,7 @@ class Work:
         asked = None if self._release or self._restore else self._ask(connection, known)
         held, self._locked_at = locking(), time.monotonic()
         writer = Writer(connection, self._namespace, held, self._budgets)
-        self._usage = writer.usage
-        writer.usage.largest_text = min(writer.usage.largest_text, self._largest_row // 2)
+        writer.largest_text = min(writer.largest_text, self._largest_row // 2)
         writer.delete(self._release, orphaned=True)
         writer.restore(self._restore)
         writer.meet(lookup.replaced_by(row.id for row in self._release), self._run.id)
@@ -152,7 +154,8 @@ class Work:
             verdicts = self._claim(connection, writer, batch, asked, made, retried=retried)
         if asked.duplicates is not None:
             writer.record_duplicates(self._duplicates, asked.duplicates)
-        writer.usage.record()
+        writer.record()
+        self._evicted = writer.evicted
         if retried:
             # The server may have been down to be restored from a backup.
             self._run.check(connection)

@@ -26,7 +26,6 @@ from scrapy_simhash.index.batch import (
     make_batch,
     slotted,
 )
-from scrapy_simhash.index.budgets import UsageCounters
 from scrapy_simhash.index.namespace import OpenNamespace
 from scrapy_simhash.index.queries import BY_IDENTITY, NOTHING_FOUND, Found, Hits, joined, shared
 from scrapy_simhash.index.rule import Rule
@@ -56,7 +55,7 @@ class LookupCounts:
     #: bands, so that only equal fingerprints are found.
     hot_keys: int = 0
     exact_only: int = 0
-    #: Removed to stay within the budgets; see :class:`UsageCounters`.
+    #: Removed to stay within the budgets; `orphans` are among the items.
     items: int = 0
     orphans: int = 0
     texts: int = 0
@@ -146,14 +145,6 @@ class Lookup:
             limit=self.rule.limit,
             keep_texts=keep_texts,
         )
-
-    def note(self, claims: int, usage: UsageCounters) -> None:
-        """Count what a committed transaction did."""
-        counts = self.counts
-        counts.claims += claims
-        counts.items += usage.items
-        counts.orphans += usage.orphans
-        counts.texts += usage.texts
 
     def replaced_by(self, claims: Iterable[int]) -> list[int]:
         """The claims that these have replaced."""

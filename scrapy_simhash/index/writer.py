@@ -15,12 +15,19 @@ import numpy as np
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import LockedNamespace, lock
+from scrapy_simhash.db.lock import LockedNamespace, lock, record_usage
 from scrapy_simhash.db.statements import Answer, CompiledStatement, Insertion, is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED, EXACT
 from scrapy_simhash.index.batch import KeyRow, exact_key, share_of
-from scrapy_simhash.index.budgets import UsageCounters
+from scrapy_simhash.index.budgets import (
+    ITEMS,
+    TEXTS,
+    drop_texts,
+    largest,
+    make_room,
+    size_of_texts,
+)
 from scrapy_simhash.index.verdict import Claim, Row
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
@@ -50,12 +57,8 @@ def _new_values(names: Sequence[str]) -> dict[str, Any]:
     return {name: sa.bindparam(f"new_{name}") for name in names}
 
 
-def _total(column: Any) -> Any:
-    return sa.select(sa.func.coalesce(sa.func.sum(sa.func.length(column)), 0))
-
-
 _claims, _keys = schema.claims, schema.keys
-_duplicates, _texts = schema.duplicates, schema.texts
+_duplicates = schema.duplicates
 
 # Inserts rows into a table, given by the dialect and the table.
 _inserting = cache(Insertion)
@@ -105,21 +108,10 @@ _record_again = CompiledStatement(
     sa.update(_duplicates).where(*_row(_duplicates)).values(_new_values(_AGAIN))
 )
 _delete_duplicates = CompiledStatement(sa.delete(_duplicates).where(*_rows_of(_duplicates)))
-_size_of_items = CompiledStatement(_total(_duplicates.c.item).where(*_rows_of(_duplicates)))
-
-_own_texts = (*_rows_of(_texts, "claim"), _texts.c.duplicate == 0)
-_size_of_own_texts = CompiledStatement(_total(_texts.c.text).where(*_own_texts))
-_delete_own_texts = CompiledStatement(sa.delete(_texts).where(*_own_texts))
-_size_of_their_texts = CompiledStatement(
-    _total(_texts.c.text).where(
-        *_rows_of(_duplicates),
-        _texts.c.namespace == _duplicates.c.namespace,
-        _texts.c.claim == _duplicates.c.claim,
-        _texts.c.duplicate == _duplicates.c.id,
+_size_of_items = CompiledStatement(
+    sa.select(sa.func.coalesce(sa.func.sum(_duplicates.c.item_bytes), 0)).where(
+        *_rows_of(_duplicates)
     )
-)
-_delete_text = CompiledStatement(
-    sa.delete(_texts).where(*(column == sa.bindparam(column.name) for column in _texts.primary_key))
 )
 
 
@@ -180,7 +172,13 @@ def ask_for_duplicates(
 class Writer:
     """Writes to one namespace in a transaction that holds its lock, and counts its usage.
 
-    `numbers` are those reserved for new claims; `budgets` are those of :class:`UsageCounters`.
+    `budgets` are bytes of compressed texts, and of dropped items.
+
+    Attributes:
+        numbers: those reserved for new claims.
+        largest_text: bytes of the largest text that is stored.
+        evicted: numbers of texts, dropped items, and orphans among the latter, that :meth:`record`
+            removed to stay within the budgets.
     """
 
     def __init__(
@@ -190,11 +188,33 @@ class Writer:
         held: LockedNamespace,
         budgets: tuple[float, float] = (np.inf, np.inf),
     ) -> None:
-        self._connection = connection
-        self._namespace = namespace
-        self._plan = held.plan
+        self._connection, self._namespace, self._held = connection, namespace, held
+        self._plan, self._budgets = held.plan, budgets
         self.numbers = held.numbers
-        self.usage = UsageCounters(connection, namespace, held, budgets)
+        self.largest_text = largest(budgets[0])
+        # Added so far; negative if more was removed.
+        self.claims = self.text_bytes = self.item_bytes = 0
+        self.evicted = {"texts": 0, "items": 0, "orphans": 0}
+
+    def record(self) -> None:
+        """Remove what exceeds the budgets, and record the usage; call it last."""
+        here = self._connection, self._namespace
+        if self.text_bytes > 0:
+            total = self._held.text_bytes + self.text_bytes
+            removed, freed = make_room(*here, TEXTS, total, self._budgets[0])
+            self.text_bytes -= freed
+            self.evicted["texts"] = sum(removed)
+        if self.item_bytes > 0:
+            total = self._held.item_bytes + self.item_bytes
+            removed, freed = make_room(*here, ITEMS, total, self._budgets[1])
+            self.item_bytes -= freed
+            self.evicted |= {"items": sum(removed), "orphans": removed[-1]}
+        record_usage(
+            *(*here, self._held),
+            size=self.claims,
+            text_bytes=self.text_bytes,
+            item_bytes=self.item_bytes,
+        )
 
     def insert(
         self,
@@ -222,7 +242,7 @@ class Writer:
         self._insert_texts(
             (row.id, 0, share_of(row.url), texts[row.id]) for row in claims if row.id in texts
         )
-        self.usage.claims += len(claims)
+        self.claims += len(claims)
 
     def make_again(self, claims: Sequence[Row], confirmed: Answer | None) -> bool:
         """Make the claims again that could not be confirmed, and return whether there were any.
@@ -274,28 +294,25 @@ class Writer:
                 of_slots[slot].add(key)
         for slot, keys in of_slots.items():
             self._ask(_delete_keys, ids, at=slot, values=keys)
-        self.usage.claims -= self._ask(_delete_claims, ids).changed
+        self.claims -= self._ask(_delete_claims, ids).changed
         if texts:
             self.delete_texts(ids)
         if orphaned:
             self._ask(_orphan, ids)
 
-    def delete_texts(self, claims: Collection[int]) -> None:
-        """Delete the own texts of claims."""
-        size = self._ask(_size_of_own_texts, claims)
-        self._ask(_delete_own_texts, claims)
-        self.usage.text_bytes -= int(size.rows[0][0])
+    def delete_texts(self, claims: Collection[int], duplicates: Collection[int] = (0,)) -> None:
+        """Delete the own texts of claims, or those of their duplicates."""
+        size = self._ask(size_of_texts, duplicates, claims=claims)
+        self._ask(drop_texts, duplicates, claims=claims)
+        self.text_bytes -= int(size.rows[0][0])
 
     def delete_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
         """Delete duplicates, given by number and claim, with their items and texts."""
         if not duplicates:
             return
-        numbers = [number for number, _ in duplicates]
-        self.usage.item_bytes -= int(self._ask(_size_of_items, numbers).rows[0][0])
-        self.usage.text_bytes -= int(self._ask(_size_of_their_texts, numbers).rows[0][0])
-        here = {"namespace": self._namespace}
-        texts = [{**here, "claim": claim, "duplicate": number} for number, claim in duplicates]
-        _delete_text.ask(self._connection, texts)
+        numbers, claims = map(set, zip(*duplicates, strict=True))
+        self.item_bytes -= int(self._ask(_size_of_items, numbers).rows[0][0])
+        self.delete_texts(claims, numbers)
         self._ask(_delete_duplicates, numbers)
 
     def record_duplicates(
@@ -329,7 +346,7 @@ class Writer:
                 again.append({"here": self._namespace, "number": number, **_new(row, _AGAIN)})
                 continue
             rows.append(_in_order(row))
-            self.usage.item_bytes += row["item_bytes"]
+            self.item_bytes += row["item_bytes"]
             if text is not None:
                 texts.append((row["claim"], row["id"], row["site"], text))
         if again:
@@ -342,10 +359,10 @@ class Writer:
         rows = [
             (self._namespace, claim, duplicate, text, len(text), site)
             for claim, duplicate, site, text in texts
-            if len(text) <= self.usage.largest_text
+            if len(text) <= self.largest_text
         ]
         self._insert(schema.texts, rows)
-        self.usage.text_bytes += sum(len(row[3]) for row in rows)
+        self.text_bytes += sum(len(row[3]) for row in rows)
 
     def _ask(self, statement: CompiledStatement, numbers: Collection[int], **more: Any) -> Answer:
         """Execute a statement on rows of this namespace."""
@@ -372,4 +389,4 @@ def writing(connection: sa.Connection, namespace: int) -> Iterator[Writer]:
     """Lock a namespace, and record the usage at the end; raises NamespaceGone."""
     writer = Writer(connection, namespace, lock(connection, namespace))
     yield writer
-    writer.usage.record()
+    writer.record()
