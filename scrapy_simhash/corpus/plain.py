@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import Part, row_type
+from scrapy_simhash.corpus.sketches import Part, lay_out, row_type
 from scrapy_simhash.db.values import TEXT
 from scrapy_simhash.features.tokens import fold_table
 from scrapy_simhash.feed.documents import ItemReader
@@ -131,12 +131,7 @@ class PlainItems:
         mine = np.zeros(len(found.rows), kind)
         for name in set(ROW.names or ()).intersection(kind.names or ()):
             mine[name] = found.rows[name]
-        for name, sizes in (
-            ("shingles", mine["hashes"]),
-            ("text", mine["length"]),
-            ("details", mine["facts"] + mine["url"]),
-        ):
-            mine[name] = np.cumsum(sizes, dtype=np.int64) - sizes
+        lay_out(mine)
         mine["size"], mine["page_sketch"] = mine["hashes"], -1
         mine["compared_by"], mine["has_digest"], mine["is_text"] = TEXT, True, True
         if criteria:

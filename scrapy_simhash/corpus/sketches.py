@@ -73,29 +73,6 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
     )
 
 
-class _Packed(NamedTuple):
-    """A row of that type."""
-
-    fingerprint: bytes
-    digest: bytes
-    identity: int
-    listing: int
-    shingles: int
-    details: int
-    text: int
-    rank: Any
-    size: int
-    hashes: int
-    length: int
-    facts: int
-    page_sketch: int
-    url: int
-    compared_by: int
-    has_digest: bool
-    is_text: bool = False
-    tells_state: bool = True
-
-
 class Part(NamedTuple):
     """The sketches of consecutive documents.
 
@@ -123,66 +100,54 @@ def make_part(
     documents: Sequence[Document | None], plan: Plan, criteria: Sequence[Criterion] = ()
 ) -> Part:
     """Make the sketches of documents; None stands for one with nothing to compare."""
-    width, slots = plan.width, plan.keys.slots
+    slots = plan.keys.slots
+    rows = np.zeros(len(documents), row_type(plan.width, len(criteria)))
     keys = np.zeros((len(documents), slots + 1), np.int32)
-    shingles, details, names = [_NO_SHINGLES], list[bytes](), dict[int, str]()
-    packed, texts, start, begin, written = list[_Packed](), list[bytes](), 0, 0, 0
+    rows["compared_by"], rows["facts"], rows["page_sketch"] = NOTHING, -1, -1
+    shingles, details, texts, names = [_NO_SHINGLES], list[bytes](), list[bytes](), dict[int, str]()
     for number, document in enumerate(documents):
         if document is None:
-            packed.append(_nothing(width, (0,) * len(criteria), (start, begin, written)))
             continue
-        rank = ranks_of(criteria, document.quality)
         if not document.exact:
             keys[number, :slots] = plan.keys.keys(document.sketch)
         if (whole := whole_key(document)) is not None:
             keys[number, slots] = whole
-        facts = None if document.facts is None else document.facts.packed()
-        url = storable(document.url).encode()
-        details += [facts or b"", document.page_sketch or b"", url]
-        if document.facts is not None:
-            names.update(document.facts.names)
         mine = _NO_SHINGLES if document.sketch.shingles is None else document.sketch.shingles
-        text = (document.text or "").encode("utf-8", "replace") if mine.size else b""
-        places = (start, mine.size, begin, len(url), written, len(text))
-        packed.append(_packed(document, width, rank, facts, places))
         shingles.append(mine)
-        texts.append(text)
-        start += mine.size
-        begin += sum(map(len, details[-3:]))
-        written += len(text)
-    rows = np.array(packed, row_type(width, len(criteria)))
+        texts.append((document.text or "").encode("utf-8", "replace") if mine.size else b"")
+        facts = None
+        if document.facts is not None:
+            facts = document.facts.packed()
+            names.update(document.facts.names)
+        blobs = (facts, document.page_sketch, storable(document.url).encode())
+        details += [blob or b"" for blob in blobs]
+        digest = digest_of(document)
+        rows[number] = (
+            (document.sketch.fingerprint or 0).to_bytes(plan.width, "big"),
+            digest or bytes(_DIGEST),
+            identity_hash(document.key),
+            document.listing,
+            *(0, 0, 0),
+            ranks_of(criteria, document.quality),
+            document.sketch.size,
+            mine.size,
+            len(texts[-1]),
+            *(-1 if blob is None else len(blob) for blob in blobs),
+            how_compared(document),
+            digest is not None,
+            digest is not None and _is_text(document),
+            True,
+        )
+    lay_out(rows)
     return Part(rows, keys, np.concatenate(shingles), b"".join(details), b"".join(texts), names, [])
 
 
-def _nothing(width: int, rank: Any, places: tuple[int, int, int]) -> _Packed:
-    unknown = (bytes(width), bytes(_DIGEST), 0, 0)
-    return _Packed(*unknown, *places, rank, 0, 0, 0, -1, -1, 0, NOTHING, has_digest=False)
-
-
-def _packed(
-    document: Document, width: int, rank: Any, facts: bytes | None, places: tuple[int, ...]
-) -> _Packed:
-    digest = digest_of(document)
-    start, hashes, begin, url, text, length = places
-    return _Packed(
-        fingerprint=(document.sketch.fingerprint or 0).to_bytes(width, "big"),
-        digest=digest or bytes(_DIGEST),
-        identity=identity_hash(document.key),
-        listing=document.listing,
-        shingles=start,
-        details=begin,
-        text=text,
-        rank=rank,
-        size=document.sketch.size,
-        hashes=hashes,
-        length=length,
-        facts=-1 if facts is None else len(facts),
-        page_sketch=-1 if document.page_sketch is None else len(document.page_sketch),
-        url=url,
-        compared_by=how_compared(document),
-        has_digest=digest is not None,
-        is_text=digest is not None and _is_text(document),
-    )
+def lay_out(rows: NDArray[np.void]) -> None:
+    """Set the places of what documents have in a part, where it is concatenated."""
+    details = sum(np.maximum(rows[name], 0) for name in ("facts", "page_sketch", "url"))
+    sizes = {"shingles": rows["hashes"], "text": rows["length"], "details": details}
+    for name, size in sizes.items():
+        rows[name] = np.cumsum(size, dtype=np.int64) - size
 
 
 def _is_text(document: Document) -> bool:
@@ -219,15 +184,19 @@ class SketchStore:
             part.rows["details"] += self._sizes["details"]
             part.rows["text"] += self._sizes["texts"]
             for name in ("shingles", "details", "texts"):
-                self._sizes[name] += self._streams[name].write(getattr(part, name))
-                self._streams[name].flush()
+                self._write(name, part)
         return part._replace(shingles=_NO_SHINGLES, details=b"", texts=b"")
+
+    def _write(self, name: str, part: Part) -> None:
+        size = self._streams[name].write(getattr(part, name))
+        self._streams[name].flush()
+        # Others may read as much at once.
+        self._sizes[name] += size
 
     def append(self, part: Part) -> None:
         """Store the sketches of further documents, which have been placed."""
-        for name in ("rows", "keys"):
-            self._sizes[name] += self._streams[name].write(getattr(part, name))
-            self._streams[name].flush()
+        self._write("rows", part)
+        self._write("keys", part)
         self._names.update(part.names)
         self.problems += part.problems[: MOST_PROBLEMS - len(self.problems)]
         self.count += len(part.rows)
@@ -341,7 +310,7 @@ class Sketches:
 
     def url(self, number: int) -> str:
         """The address of a document."""
-        return self._blobs(_Packed._make(self.rows[number].item()))[2].decode()
+        return self._blobs(self._row(number))[2].decode()
 
     def facts(self, row: Row) -> Facts | None:
         """The facts of a row made by :meth:`row`, with their names."""
@@ -349,30 +318,30 @@ class Sketches:
 
     def row(self, number: int, place: int) -> Row:
         """A document, at its place in the order, as a stored row of an index: all are one visit."""
-        mine = _Packed._make(self.rows[number].item())
+        mine = self._row(number)
         facts, page_sketch, url = self._blobs(mine)
+        same = ("identity", "listing", "compared_by", "fingerprint", "size")
         return Row(
             id=place + 1,
-            identity=mine.identity,
             token=place,
-            listing=mine.listing,
             state=CONFIRMED,
-            compared_by=mine.compared_by,
-            fingerprint=mine.fingerprint,
-            size=mine.size,
             url=url.decode(),
-            digest=mine.digest if mine.has_digest else None,
+            digest=mine["digest"] if mine["has_digest"] else None,
             facts=facts,
             page_sketch=page_sketch,
+            **{name: mine[name] for name in same},
         )
 
-    def _blobs(self, mine: _Packed) -> tuple[bytes | None, bytes | None, bytes]:
+    def _row(self, number: int) -> dict[str, Any]:
+        return dict(zip(self.rows.dtype.names or (), self.rows[number].item(), strict=True))
+
+    def _blobs(self, mine: dict[str, Any]) -> tuple[bytes | None, bytes | None, bytes]:
         """Facts, page sketch and address."""
-        first = max(mine.facts, 0)
-        second = first + max(mine.page_sketch, 0)
-        details = self._details[mine.details : mine.details + second + mine.url]
+        first = max(mine["facts"], 0)
+        second = first + max(mine["page_sketch"], 0)
+        details = self._details[mine["details"] : mine["details"] + second + mine["url"]]
         return (
-            None if mine.facts < 0 else details[:first],
-            None if mine.page_sketch < 0 else details[first:second],
+            None if mine["facts"] < 0 else details[:first],
+            None if mine["page_sketch"] < 0 else details[first:second],
             details[second:],
         )
