@@ -27,10 +27,9 @@ from scrapy_simhash.index.batch import (
     statement_size,
     with_aliases,
 )
-from scrapy_simhash.index.changes import changes_of_batch
 from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of, places_of
 from scrapy_simhash.index.decide import decide, of_group, stands_for
-from scrapy_simhash.index.journal import entries, forget, record
+from scrapy_simhash.index.journal import changes_of_batch, entries, forget, record
 from scrapy_simhash.index.lookup import Ahead, Lookup, Outdated, ask_rows, prefetch
 from scrapy_simhash.index.queries import Found
 from scrapy_simhash.index.runs import Run

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, Literal, Self
 
+from sqlalchemy import Connection, Row, insert, select
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import IntegrityError
 
+from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
-from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import secret_of
-from scrapy_simhash.exceptions import NamespaceGone
+from scrapy_simhash.db.lock import current_usage
+from scrapy_simhash.db.transactions import Database, read_secret
+from scrapy_simhash.db.values import check_name, secret_of, storable
+from scrapy_simhash.exceptions import IndexUnavailable, NamespaceGone, SchemeMismatch
 from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import Work
 from scrapy_simhash.index.comparing import foresee, nearest_claims
+from scrapy_simhash.index.invalidated import invalidated_count
 from scrapy_simhash.index.lookup import Lookup, LookupCounts
-from scrapy_simhash.index.namespace import open_namespace, size_of
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import (
@@ -38,6 +41,7 @@ from scrapy_simhash.index.verdict import (
 )
 from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, keyed, load_scheme
+from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
 
@@ -159,7 +163,9 @@ class Index:
 
     def __len__(self) -> int:
         """The number of claims, pending and confirmed."""
-        return self.database.read(partial(size_of, self.id))
+        row = schema.namespaces.c
+        size = select(current_usage("size") - invalidated_count(row.id)).where(row.id == self.id)
+        return self.database.read(lambda connection: connection.scalar(size)) or 0
 
     def close(self) -> None:
         """Close the run and the database, unless they were given; confirmed claims are final."""
@@ -273,20 +279,80 @@ class Index:
             TooLarge: nothing was done; a claim or a duplicate is too large for the database, or
                 all of them together.
         """
-        given: dict[str, Any] = {"claims": claims, "confirm": confirm, "release": release}
-        given["duplicates"] = duplicates
-        if not any(given.values()):
+        if not (claims or confirm or release or duplicates):
             return []
         if self._owns_run:
             # First: if the heartbeat fails, nothing has been done.
             self.run.send_heartbeat()
             self.run.recovery.clear()
+
+        def work() -> list[Verdict]:
+            place = self.database, self.run, self.lookup, self._budgets
+            return Work(
+                *place, claims=claims, confirm=confirm, release=release, duplicates=duplicates
+            ).do()
+
         try:
-            return self._work(given)
+            return work()
         except NamespaceGone:
             logger.warning("Namespace %r was reset while in use: it starts empty", self.namespace)
             self._open()
-            return self._work(given)
+            return work()
 
-    def _work(self, given: Mapping[str, Any]) -> list[Verdict]:
-        return Work(self.database, self.run, self.lookup, self._budgets, **given).do()
+
+def open_namespace(
+    database: Database, name: str, *, scheme: str, plan: str, compared: str = ""
+) -> Row[Any]:
+    """The row of a namespace, which is created with a scheme and keys, given by their ids.
+
+    An existing one keeps its keys. `compared` is what is compared in it, in words; a change is
+    logged unless it is "".
+
+    Raises:
+        ValueError: the name can't be stored.
+        SchemeMismatch: it has another scheme, or the database another secret than before.
+        IndexUnavailable: the database does not answer.
+    """
+    columns = {
+        "name": check_name(name),
+        "scheme": scheme,
+        "plan": plan,
+        "compared": storable(compared, schema.TEXT_LENGTH),
+    }
+
+    def find_or_make(connection: Connection) -> Row[Any]:
+        if read_secret(connection) != database.secret:
+            # Everything prepared so far was made with the old one.
+            raise SchemeMismatch(f"{database} was reset and has another secret now")
+        wanted = select(schema.namespaces, current_usage("size").label("claims"))
+        wanted = wanted.where(schema.namespaces.c.name == name)
+        if row := connection.execute(wanted).one_or_none():
+            return row
+        made = {**columns, "created": database.now()}
+        connection.execute(insert(schema.namespaces).values(made))
+        return connection.execute(wanted).one()
+
+    try:
+        row = database.transact(find_or_make)
+    except IndexUnavailable as error:
+        if not isinstance(error.__cause__, IntegrityError):
+            raise
+        # Another process has created it at the same moment.
+        row = database.transact(find_or_make)
+    if row.scheme != scheme:
+        raise SchemeMismatch(
+            f"namespace {name!r} of {database} holds fingerprints of the scheme {row.scheme!r}, "
+            f"this one is {scheme!r}: they can't be compared. Use another namespace, the old "
+            f"scheme, or start over: scrapy simhash reset --namespace {name}"
+        )
+    if compared and row.claims and row.compared != columns["compared"]:
+        logger.warning(
+            "Namespace %r was made by crawls that compare something else (%s) than this one (%s): "
+            "documents stored before may not be recognised, and are then stored once more. To "
+            "start over: scrapy simhash reset --namespace %s",
+            name,
+            shortened(row.compared or "unknown"),
+            compared,
+            shortened(name),
+        )
+    return row

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
@@ -26,7 +27,6 @@ from scrapy_simhash.index.batch import (
     make_batch,
     slotted,
 )
-from scrapy_simhash.index.namespace import OpenNamespace
 from scrapy_simhash.index.queries import BY_IDENTITY, NOTHING_FOUND, Found, Hits, joined, shared
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
@@ -77,7 +77,7 @@ class Lookup:
 
     Args:
         name: the name of the namespace.
-        namespace: the namespace.
+        namespace: its row.
         wanted: the keys that a new namespace would get.
         scheme, rule, dialect: those of the index and its database.
         counts: what to add to.
@@ -93,7 +93,7 @@ class Lookup:
     def __init__(
         self,
         name: str,
-        namespace: OpenNamespace,
+        namespace: sa.Row[Any],
         wanted: Bands | Blocks,
         *,
         scheme: Scheme,
