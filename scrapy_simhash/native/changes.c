@@ -221,8 +221,7 @@ static int find_changes(const Words *new, const Words *old, const Pairs *pairs, 
     Py_ssize_t count = new->count ? new->count - 1 : 0, start = -1, end = 0;
 
     for (Py_ssize_t at = 0; at <= count; at++) {
-        int is_own = at < count && !find_pair(pairs, new, at);
-        if (at < count && !is_own)
+        if (at < count && find_pair(pairs, new, at))
             continue;
         if (start >= 0 && (at == count || at - end >= CHANCE)) {
             Py_ssize_t before = start - 1, after = end + 1 < new->count ? end : -1;
@@ -293,13 +292,11 @@ PyObject *core_changes(PyObject *Py_UNUSED(module), PyObject *arguments)
     } else if (!failed && compare_words(words, &changes)) {
         PyErr_NoMemory();
     } else if (!failed) {
-        made = spell_changes(words, &changes);
-        if (made)
-            made = Py_BuildValue("(Ndd)", made, words[0].words, words[1].words);
+        made = Py_BuildValue("(Ndd)", spell_changes(words, &changes), words[0].words, words[1].words);
     }
     free(changes.at);
-    for (int text = 0; text < 2; text++)
-        free(words[text].room.hashes);
+    free(words[0].room.hashes);
+    free(words[1].room.hashes);
     PyBuffer_Release(&table);
     return made;
 }
@@ -351,8 +348,7 @@ static int is_part(int64_t from, int64_t size, const Py_buffer *of)
     return from >= 0 && size >= 0 && from <= of->len && size <= of->len - from;
 }
 
-/* Whether two texts, which begin and have as many bytes as given, surely differ in nothing that
- * counts; -1 without memory. */
+/* Whether two of the texts surely differ in nothing that counts; -1 without memory. */
 static int are_copies(At texts, const int64_t starts[2], const int64_t sizes[2],
                       const Py_buffer *table)
 {

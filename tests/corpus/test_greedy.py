@@ -9,6 +9,7 @@ import pytest
 from corpora import documents_of, items, sketches_of
 from loopback import prose
 
+from scrapy_simhash import native
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.db.values import secret_of
@@ -72,6 +73,21 @@ def test_five_thousand_documents_are_decided_on_as_by_the_index():
 )
 def test_whatever_is_asked_for_is_decided_as_by_the_index(options):
     compare(600, seed=2, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"similarity": 0.8}, {"distance": 6}])
+def test_the_core_decides_as_python_does(monkeypatch, options):
+    plan = Plan.make(Shingles(), SECRET, **options)
+    # Nothing but their texts keeps these apart.
+    texts = [{"text": item["text"]} for item in items(900, 7) if "text" in item]
+    sketches = sketches_of(documents_of(plan, texts), plan)
+    made = decide_corpus(sketches, plan)
+    monkeypatch.setattr(native, "core", None)
+    pure = decide_corpus(sketches, plan)
+    assert 100 < (~made.kept).sum() < len(texts) - 100
+    for name in ("kept", "matches", "similarities"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(pure, name))
+    assert [made.reasons[n] for n in made.differs] == [pure.reasons[n] for n in pure.differs]
 
 
 def test_in_another_order_too():
