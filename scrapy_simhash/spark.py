@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from secrets import token_hex
 from typing import Any
@@ -111,30 +111,25 @@ def deduplicate(
     compared = ComparedFields(fields, ignore, key)
     reader = ItemReader(plan.scheme, plan.secret, compared, min_features, max_text)
     criteria = criteria_of(prefer.split(",")) if prefer else ()
-    sketching = _Sketching(plan, reader, order, url)
-    return _joined(df, _decided(df, sketching, criteria), order)
-
-
-def _decided(df: Any, sketching: _Sketching, criteria: Sequence[Criterion]) -> Any:
-    deciding = _Deciding(sketching.plan, criteria)
-    sketches = df.mapInArrow(sketching, _SKETCH).persist()
+    sketches = df.mapInArrow(partial(_sketched, plan, reader, order, url), _SKETCH).persist()
     try:
         rows, distinct = sketches.agg(f.count("*"), f.countDistinct("number")).first()
         if distinct < rows:
             raise ValueError(
-                f"order {sketching.order!r}: null and repeated numbers are not allowed "
+                f"order {order!r}: null and repeated numbers are not allowed "
                 f"(rows: {rows:,}, distinct numbers: {distinct:,})"
             )
-        return (
-            sketches.join(_linked(sketches, sketching.plan), "number")
+        decided = (
+            sketches.join(_linked(sketches, plan), "number")
             .groupBy("bucket")
-            # Spark inspects the number of parameters, and would count self.
-            .applyInArrow(lambda table: deciding.decide(table), _DECIDED)  # noqa: PLW0108
+            # Spark inspects the function, and accepts no partial.
+            .applyInArrow(lambda table: _decided(plan, criteria, table), _DECIDED)
             # Made now, while the sketches are kept, and removed with the result.
             .localCheckpoint()
         )
     finally:
         sketches.unpersist()
+    return _joined(df, decided, order)
 
 
 def _check_columns(df: Any, order: str, fields: Sequence[str] | None) -> None:
@@ -162,7 +157,7 @@ def _linked(sketches: Any, plan: Plan) -> Any:
     few = all_.join(shared.where(f"count between 2 and {FEW}").select("lookup"), "lookup")
     document = f.struct("number", "fingerprint")
     lists = few.groupBy("lookup").agg(f.collect_list(document).alias("documents"))
-    pairs = lists.mapInArrow(_Pairing(plan), "one long, other long")
+    pairs = lists.mapInArrow(partial(_paired, plan), "one long, other long")
     stars = all_.join(shared.where(f"count > {FEW}"), "lookup").selectExpr("number", "first")
     links = pairs.union(stars).distinct().toArrow()
     numbers, components = _components(*(np.asarray(column) for column in links.columns))
@@ -188,80 +183,68 @@ def _components(
             return numbers, numbers[least]
 
 
-@dataclass
-class _Sketching:
-    """Makes sketches of rows."""
-
-    plan: Plan
-    reader: ItemReader
-    order: str
-    url: str
-
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        for batch in batches:
-            yield pa.RecordBatch.from_pylist([*map(self._sketch, batch.to_pylist())], _SCHEMA)
-
-    def _sketch(self, row: dict[str, Any]) -> dict[str, Any]:
-        number = row.pop(self.order)
-        if self.url in row:
-            row["url"] = row.pop(self.url)
-        document = self.reader.document(row, number)
-        fingerprint = (document and document.sketch.fingerprint) or 0
-        return {
-            "number": number,
-            "lookups": [] if document is None else self._lookups(document),
-            "fingerprint": fingerprint.to_bytes(self.plan.width, "big"),
-            "document": pickle.dumps(document),
-        }
-
-    def _lookups(self, document: Document) -> list[int]:
-        """What candidates share with it: keys, or its identity if a page lists it."""
-        keys = list(keys_of(document, self.plan.keys))
-        if document.listing:
-            keys.append(KeyRow(self.plan.keys.slots + 1, identity_hash(document.key)))
-        return [int(slotted(slot, np.array([key]))[0]) for slot, key in keys]
+def _sketched(
+    plan: Plan, reader: ItemReader, order: str, url: str, batches: Iterable[Any]
+) -> Iterator[Any]:
+    """The sketches of rows."""
+    for batch in batches:
+        made = []
+        for row in batch.to_pylist():
+            number = row.pop(order)
+            if url in row:
+                row["url"] = row.pop(url)
+            document = reader.document(row, number)
+            fingerprint = (document and document.sketch.fingerprint) or 0
+            made.append(
+                {
+                    "number": number,
+                    "lookups": [] if document is None else _lookups(document, plan),
+                    "fingerprint": fingerprint.to_bytes(plan.width, "big"),
+                    "document": pickle.dumps(document),
+                }
+            )
+        yield pa.RecordBatch.from_pylist(made, _SCHEMA)
 
 
-@dataclass
-class _Pairing:
-    """Links documents that share a key with few others and whose fingerprints are close."""
-
-    plan: Plan
-
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        schema = pa.schema([("one", pa.int64()), ("other", pa.int64())])
-        for batch in batches:
-            found = [pair for row in batch.to_pylist() for pair in self._pairs(**row)]
-            yield pa.RecordBatch.from_pylist(found, schema)
-
-    def _pairs(self, lookup: int, documents: Sequence[dict[str, Any]]) -> Iterator[dict[str, int]]:
-        prints = np.array([list(one["fingerprint"]) for one in documents], np.uint8)
-        are_close = hamming(prints[:, None], prints[None]) <= self.plan.rule.limit
-        # Fingerprints contain neither equal items nor identities.
-        is_text = lookup >> 32 < self.plan.keys.slots
-        for one, other in combinations(range(len(documents)), 2):
-            if are_close[one, other] or not is_text:
-                yield {"one": documents[one]["number"], "other": documents[other]["number"]}
+def _lookups(document: Document, plan: Plan) -> list[int]:
+    """What candidates share with a document: keys, or its identity if a page lists it."""
+    keys = list(keys_of(document, plan.keys))
+    if document.listing:
+        keys.append(KeyRow(plan.keys.slots + 1, identity_hash(document.key)))
+    return [int(slotted(slot, np.array([key]))[0]) for slot, key in keys]
 
 
-@dataclass
-class _Deciding:
-    """Decides on whole components, each as a corpus."""
+def _paired(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
+    """Links of documents that share a key with few others and whose fingerprints are close."""
+    schema = pa.schema([("one", pa.int64()), ("other", pa.int64())])
+    for batch in batches:
+        found = [pair for row in batch.to_pylist() for pair in _pairs(plan, **row)]
+        yield pa.RecordBatch.from_pylist(found, schema)
 
-    plan: Plan
-    criteria: Sequence[Criterion]
 
-    def decide(self, table: Any) -> Any:
-        """The decisions on the documents of a bucket."""
-        table = table.sort_by("number")
-        numbers = np.asarray(table["number"])
-        # They were pickled by another task of the same job.
-        documents = [pickle.loads(packed) for packed in table["document"].to_pylist()]  # noqa: S301
-        sketches = Sketches.of(make_part(documents, self.plan, self.criteria))
-        made = decide_corpus(sketches, self.plan, sketches.order())
-        has_none = made.matches < 0
-        differs = [made.reasons[reason] or None for reason in made.differs]
-        match = pa.array(numbers[made.matches], mask=has_none)
-        similarity = pa.array(made.similarities, mask=has_none)
-        columns = [numbers, made.kept, match, similarity, pa.array(differs, pa.string())]
-        return pa.table(columns, [name.split()[0] for name in _DECIDED.split(", ")])
+def _pairs(
+    plan: Plan, lookup: int, documents: Sequence[dict[str, Any]]
+) -> Iterator[dict[str, int]]:
+    prints = np.array([list(one["fingerprint"]) for one in documents], np.uint8)
+    are_close = hamming(prints[:, None], prints[None]) <= plan.rule.limit
+    # Fingerprints contain neither equal items nor identities.
+    is_text = lookup >> 32 < plan.keys.slots
+    for one, other in combinations(range(len(documents)), 2):
+        if are_close[one, other] or not is_text:
+            yield {"one": documents[one]["number"], "other": documents[other]["number"]}
+
+
+def _decided(plan: Plan, criteria: Sequence[Criterion], table: Any) -> Any:
+    """The decisions on the documents of a bucket: whole components, each as a corpus."""
+    table = table.sort_by("number")
+    numbers = np.asarray(table["number"])
+    # They were pickled by another task of the same job.
+    documents = [pickle.loads(packed) for packed in table["document"].to_pylist()]  # noqa: S301
+    sketches = Sketches.of(make_part(documents, plan, criteria))
+    made = decide_corpus(sketches, plan, sketches.order())
+    has_none = made.matches < 0
+    differs = [made.reasons[reason] or None for reason in made.differs]
+    match = pa.array(numbers[made.matches], mask=has_none)
+    similarity = pa.array(made.similarities, mask=has_none)
+    columns = [numbers, made.kept, match, similarity, pa.array(differs, pa.string())]
+    return pa.table(columns, [name.split()[0] for name in _DECIDED.split(", ")])

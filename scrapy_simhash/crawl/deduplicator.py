@@ -23,7 +23,7 @@ from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.fields import ItemField, UnusedFieldCheck
-from scrapy_simhash.crawl.quarantine import TooLarge, pack
+from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.crawl.scrapy_internals import counted_as_load, is_lazy, watch_closing
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.start import CrawlStart, settings_of
@@ -34,6 +34,7 @@ from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Change, Document, Duplicate, Match, Verdict
 from scrapy_simhash.item.quality import better_by
 from scrapy_simhash.signals import item_change, near_duplicate
+from scrapy_simhash.text.packed import TooLarge
 from scrapy_simhash.visible import iso_time, shortened
 
 

@@ -11,8 +11,6 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_simhash.text.packed import TooLarge, pack_bytes
 
-__all__ = ["TooLarge", "pack"]
-
 
 class _Encoder(ScrapyJSONEncoder):
     """Scrapy's encoder, which keeps the representation of what can't be encoded, and notes that."""
