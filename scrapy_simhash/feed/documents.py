@@ -84,7 +84,9 @@ class ItemReader:
         if sketch.fingerprint is None or sketch.size < self.min_features:
             if digest is None:
                 return None
-            sketch, facts, exact = self._whole(digest), Facts(), True
+            bits = min(self.scheme.bits, 8 * len(digest))
+            sketch = Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
+            facts, exact = Facts(), True
         # Things that one page lists under addresses of their own are different things.
         is_listed = bool(page) and content.address is not None
         return Document(
@@ -115,10 +117,6 @@ class ItemReader:
         if not any({name, name.partition(".")[0]} & present.keys() for name in only):
             found = ", ".join(map(str, islice(present, 20))) or "none"
             raise FeedError(f"no item has a field {' or '.join(only)}; their fields are {found}")
-
-    def _whole(self, digest: bytes) -> Sketch:
-        bits = min(self.scheme.bits, 8 * len(digest))
-        return Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,12 +46,6 @@ class JsonLines(Source):
         """Compressed or not."""
         return without_suffix(path) in JSON_LINES
 
-    def records(self) -> Generator[tuple[int, bytes]]:
-        """The lines that are not blank."""
-        with closing(self._blocks()) as blocks:
-            for block in blocks:
-                yield from _numbered(block)
-
     def chunks(self) -> Generator[Chunk]:
         """The lines that are not blank."""
         # Where the file is not compressed, other processes can read the lines themselves.
@@ -62,8 +56,10 @@ class JsonLines(Source):
                 yield Chunk(length, block._replace(content=b"") if is_plain else block, block.size)
 
     def unpacked(self, packed: Block) -> Iterable[tuple[int, bytes]]:
-        """The lines of a chunk."""
-        return _numbered(self.block(packed))
+        """The lines of a chunk that are not blank, with their numbers."""
+        for number, line in enumerate(self.block(packed).content.split(b"\n"), packed.number):
+            if line and not line.isspace():
+                yield number, line
 
     def block(self, packed: Block) -> Block:
         """A chunk with its content."""
@@ -238,13 +234,6 @@ class Block(NamedTuple):
     start: int
     size: int
     content: bytes
-
-
-def _numbered(block: Block) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their numbers."""
-    for number, line in enumerate(block.content.split(b"\n"), block.number):
-        if line and not line.isspace():
-            yield number, line
 
 
 def _chosen(content: bytes, wanted: Iterator[bool]) -> Iterator[memoryview | bytes]:
