@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.index.rule import Met, Rule, are_equal
-from scrapy_simhash.index.verdict import Place, Row
+from scrapy_simhash.index.verdict import TOUCHED, Place, Row
 from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits, judge
 from scrapy_simhash.item.addresses import same_site, site, view_of
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts, conflict, equal_titles
@@ -101,14 +101,7 @@ def of_group(mine: Row, decision: Decision) -> Row:
 
 def stands_for(claim: Row, mine: Row) -> Row:
     """A claim that now belongs to a document of this visit."""
-    return claim._replace(
-        identity=mine.identity,
-        token=mine.token,
-        visit=mine.visit,
-        epoch=mine.epoch,
-        listing=mine.listing,
-        met=mine.met,
-    )
+    return claim._replace(**{name: getattr(mine, name) for name in TOUCHED})
 
 
 def _counted(number: int, claim: Row, made: Mapping[int, Row]) -> bool:

@@ -24,8 +24,15 @@ from scrapy_simhash.db.statements import CompiledStatement
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
-from scrapy_simhash.index.process import host_id, register, unregister
-from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery, fate
+from scrapy_simhash.index.recovery import (
+    HEARTBEAT,
+    LEASE,
+    Recovery,
+    fate,
+    host_id,
+    register,
+    unregister,
+)
 from scrapy_simhash.index.verdict import Claimant
 from scrapy_simhash.index.visits import Visits
 

@@ -93,6 +93,10 @@ class Row(NamedTuple):
     met: int = 0
 
 
+#: What changes if a claim stands for a later document.
+TOUCHED = ("identity", "token", "visit", "epoch", "listing", "met")
+
+
 class Place(NamedTuple):
     """What is known of an identity that was a duplicate when it was last met: see its table."""
 

@@ -28,7 +28,7 @@ from scrapy_simhash.index.budgets import (
     make_room,
     size_of_texts,
 )
-from scrapy_simhash.index.verdict import Claim, Row
+from scrapy_simhash.index.verdict import TOUCHED, Claim, Row
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -37,8 +37,6 @@ CHUNK = 1000
 
 _load_keys = cache(load_keys)
 
-# What changes if a claim stands for a later document.
-_TOUCHED = ("identity", "token", "visit", "epoch", "listing", "met")
 # What makes a duplicate the same as one of an earlier visit, and what is updated then.
 _CONTENT = ("identity", "claim", "digest", "text_digest", "facts")
 _AGAIN = ("run", "action", "orphaned", "repeats", "distance", "similarity", "estimated")
@@ -69,7 +67,7 @@ _delete_claims = CompiledStatement(sa.delete(_claims).where(*_rows_of(_claims)))
 _touch = CompiledStatement(
     sa.update(_claims)
     .where(*_row(_claims))
-    .values(seen=sa.bindparam("now"), **_new_values(_TOUCHED))
+    .values(seen=sa.bindparam("now"), **_new_values(TOUCHED))
 )
 _meet = CompiledStatement(
     sa.update(_claims).where(*_rows_of(_claims)).values(met=sa.bindparam("new_met"))
@@ -78,7 +76,7 @@ _restore = CompiledStatement(
     sa.update(_claims)
     # Unless the item was met once more.
     .where(*_row(_claims), _claims.c.token == sa.bindparam("of_token"))
-    .values(_new_values(_TOUCHED))
+    .values(_new_values(TOUCHED))
 )
 # A key row with one of these keys and one of these claims belongs to that claim. Adding 0 makes the
 # engine search by key, not by claim, which would read far more rows.
@@ -262,7 +260,7 @@ class Writer:
         """Note that claims were seen again, and now belong to the document in their row."""
         here = {"here": self._namespace, "now": now}
         if claims:
-            rows = [{**here, "number": row.id, **_new(row, _TOUCHED)} for row in claims]
+            rows = [{**here, "number": row.id, **_new(row, TOUCHED)} for row in claims]
             _touch.ask(self._connection, rows)
 
     def meet(self, claims: Collection[int], run: int) -> None:
@@ -279,7 +277,7 @@ class Writer:
             if claim.before is not None:
                 here = {"here": self._namespace, "number": claim.id, "of_token": claim.row.token}
                 # It was met, though it is not stored.
-                row = _new(claim.before._replace(met=claim.row.met), _TOUCHED)
+                row = _new(claim.before._replace(met=claim.row.met), TOUCHED)
                 _restore.ask(self._connection, {**here, **row})
                 self._ask(_orphan_since, [claim.id], since=claim.row.epoch)
 

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
-from scrapy_simhash.index import process, runs
+from scrapy_simhash.index import recovery, runs
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, WATCH, Recovery
 from scrapy_simhash.index.runs import Run
@@ -102,7 +102,7 @@ def test_a_run_that_keeps_what_it_confirmed_does_not_keep_what_others_did(db: Da
 
 
 def test_a_live_run_is_never_robbed(db: Database) -> None:
-    index = crashed(db, process=process.register())
+    index = crashed(db, process=recovery.register())
     index.run.mark(heartbeat=db.now() - 100 * LEASE, suspected=0.0)
     assert Run.open(db).recovery.runs == []
     assert len(index) == 2
@@ -465,7 +465,7 @@ def test_a_run_that_wakes_is_a_run_again(
     assert kind(Index(db, run=judge), OTHER, "c") == "duplicate"
     deleted(judge)
     assert len(index) == (1 if is_deleted else 2)
-    run.mark(process=GONE, host=process.host_id())
+    run.mark(process=GONE, host=recovery.host_id())
     after = Run.open(db)
     assert after.recovery.runs == [run.id]
     assert kind(Index(db, run=after), OTHER, "d") == "unique"
