@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 try:
     import fcntl
@@ -71,32 +71,26 @@ def _check_free(path: Path) -> None:
 
 
 def _open_locked(path: Path, part: Path) -> BinaryIO:
-    """Create the temporary file of an output, locked."""
+    """Create the temporary file of an output, locked; BlockingIOError if a process writes it."""
     while True:
-        try:
+        with suppress(FileExistsError):
             stream = open_new(part)
-        except FileExistsError:
-            _remove_stale(path, part)
-            continue
-        # Between any two of these steps another process may remove the file as stale.
-        if _lock(stream) and _is_named(stream, part):
-            return stream
-        stream.close()
+            # Between any two of these steps another process may remove the file as stale.
+            if _lock(stream) and _is_named(stream, part):
+                return stream
+            stream.close()
+        # What is still there was left by a process that was killed, unless it is locked.
+        with suppress(FileNotFoundError), os.fdopen(os.open(part, os.O_RDWR | _PLAIN)) as stale:
+            if not _lock(stale):
+                message = "is being written by another process"
+                raise BlockingIOError(errno.EAGAIN, message, str(path))
+            is_stale = _is_named(stale, part)
+            _close_on_windows(stale)
+            if is_stale:
+                part.unlink()
 
 
-def _remove_stale(path: Path, part: Path) -> None:
-    """Remove what a killed process left; BlockingIOError if it is alive."""
-    if fcntl is None:
-        part.unlink(missing_ok=True)
-        return
-    with suppress(FileNotFoundError), os.fdopen(os.open(part, os.O_RDWR | _PLAIN), "rb") as stale:
-        if not _lock(stale):
-            raise BlockingIOError(errno.EAGAIN, "is being written by another process", str(path))
-        if _is_named(stale, part):
-            part.unlink()
-
-
-def _lock(stream: BinaryIO) -> bool:
+def _lock(stream: IO[Any]) -> bool:
     """Lock an open file; False if another process has locked it."""
     try:
         if fcntl is not None:
@@ -108,14 +102,14 @@ def _lock(stream: BinaryIO) -> bool:
     return True
 
 
-def _is_named(stream: BinaryIO, path: Path) -> bool:
+def _is_named(stream: IO[Any], path: Path) -> bool:
     """Whether an open file has this name: it may have been removed or replaced."""
     with suppress(FileNotFoundError, ValueError):  # it may be closed as well, on Windows
         return os.path.samestat(os.fstat(stream.fileno()), path.lstat())
     return False
 
 
-def _close_on_windows(stream: BinaryIO) -> None:
+def _close_on_windows(stream: IO[Any]) -> None:
     """Elsewhere a file can be renamed and removed while it is open, and thus locked."""
     if os.name == "nt":
         stream.close()

@@ -8,16 +8,15 @@ import os
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from scrapy_simhash.db.values import check_name, secret_of
 from scrapy_simhash.item.quality import Criterion, criteria_of
 from scrapy_simhash.visible import shortened
 
-Compare = Literal["auto", "page", "item"]
-
 #: The values of SIMHASH_COMPARE.
-COMPARE: tuple[Compare, ...] = ("auto", "page", "item")
+Compare = Literal["auto", "page", "item"]
+COMPARE: tuple[Compare, ...] = get_args(Compare)
 
 #: Bytes that SIMHASH_QUARANTINE = True keeps.
 _QUARANTINE = 1 << 30

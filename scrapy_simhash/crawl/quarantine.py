@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 from itemadapter import ItemAdapter
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_simhash.text.packed import TooLarge, pack_bytes
-
-
-class _Encoder(ScrapyJSONEncoder):
-    """Scrapy's encoder, which keeps the representation of what can't be encoded, and notes that."""
-
-    incomplete = False
-
-    def default(self, o: Any) -> Any:
-        try:
-            return super().default(o)
-        except (TypeError, UnicodeDecodeError):
-            self.incomplete = True
-            return _representation(o)
 
 
 def pack(item: Any, most: float = math.inf) -> tuple[bytes, str]:
@@ -33,13 +21,23 @@ def pack(item: Any, most: float = math.inf) -> tuple[bytes, str]:
     `most` bytes, or could not be unpacked again.
     """
     path = f"{type(item).__module__}.{type(item).__qualname__}"[:240]
-    encoder = _Encoder(ensure_ascii=False)
+    is_complete, by_scrapy = True, ScrapyJSONEncoder().default
+
+    def encodable(value: Any) -> Any:
+        nonlocal is_complete
+        try:
+            return by_scrapy(value)
+        except (TypeError, UnicodeDecodeError):
+            is_complete = False
+            return _representation(value)
+
+    encode = json.JSONEncoder(ensure_ascii=False, default=encodable).encode
     try:
-        encoded = encoder.encode(ItemAdapter(item).asdict())
+        encoded = encode(ItemAdapter(item).asdict())
     except Exception:  # noqa: BLE001 - item classes are users' code
-        encoder.incomplete = True
-        encoded = encoder.encode(_fields(encoder, item))
-    if encoder.incomplete:
+        is_complete = False
+        encoded = encode(_fields(encode, item))
+    if not is_complete:
         path += " (incomplete)"
     packed = pack_bytes(encoded.encode("utf-8", "surrogatepass"), 6)
     if len(packed) > most:
@@ -47,13 +45,13 @@ def pack(item: Any, most: float = math.inf) -> tuple[bytes, str]:
     return packed, path
 
 
-def _fields(encoder: _Encoder, item: Any) -> dict[str, Any]:
+def _fields(encode: Callable[[Any], str], item: Any) -> dict[str, Any]:
     """Encode field by field, so that an error in one loses only that one."""
     fields = {}
     try:
         for name, value in ItemAdapter(item).items():
             try:
-                fields[str(name)] = json.loads(encoder.encode(value))
+                fields[str(name)] = json.loads(encode(value))
             except Exception:  # noqa: BLE001 - as above
                 fields[str(name)] = _representation(value)
     except Exception:  # noqa: BLE001 - as above
