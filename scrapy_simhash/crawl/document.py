@@ -221,7 +221,9 @@ class DocumentMaker:
         self.stats.count_text(sketch.size)
         if sketch.fingerprint is None:
             return "no_text"
-        if sketch.size < settings.min_features or _is_shell(page, text, sketch):
+        body = b"" if page.response is None else page.response.body
+        is_shell = sketch.size < _SHELL_FEATURES and len(body) > _SHELL_RATIO * len(text)
+        if sketch.size < settings.min_features or is_shell:
             return "too_short"
         return Document(
             sketch,
@@ -253,11 +255,3 @@ def _left_out(page: Page) -> Reason | None:
     # Error messages are no content, whatever the spider makes of them.
     is_error = page.response is not None and not 200 <= page.response.status < 300
     return "error_page" if is_error else None
-
-
-def _is_shell(page: Page, text: str, sketch: Sketch) -> bool:
-    return (
-        page.response is not None
-        and sketch.size < _SHELL_FEATURES
-        and len(page.response.body) > _SHELL_RATIO * len(text)
-    )

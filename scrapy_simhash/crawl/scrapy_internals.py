@@ -38,7 +38,10 @@ _lost: set[str] = set()
 
 @contextmanager
 def _or_lose(feature: str) -> Iterator[None]:
-    """Log, once for each feature, that it does not work with this version of Scrapy."""
+    """Log, once for each feature, that it does not work with this version of Scrapy.
+
+    A decorated function then returns None.
+    """
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -71,22 +74,21 @@ def release_tree(response: Response | None) -> None:
                 response._cached_ubody = None
 
 
+@_or_lose("callbacks run for pages that SIMHASH_ON_DUPLICATE = 'skip' skips")
 def is_lazy(response: Response | None, spider: Spider | None) -> bool:
     """Whether the body of the callback runs only when its output is iterated."""
     request = response.request if response is not None else None
     callback = request.callback if request is not None else None
-    with _or_lose("callbacks run for pages that SIMHASH_ON_DUPLICATE = 'skip' skips"):
-        if callback is None and spider is not None:
-            callback = spider._parse
-        while isinstance(callback, partial):
-            callback = callback.func
-        if isinstance(spider, CrawlSpider) and callback in (spider._parse, spider._callback):
-            # They return a generator, which calls the callback of the rule.
-            return True
-        if spider is not None and callback == spider._parse:
-            callback = getattr(spider, "parse", None)
-        return inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback)
-    return False
+    if callback is None and spider is not None:
+        callback = spider._parse
+    while isinstance(callback, partial):
+        callback = callback.func
+    if isinstance(spider, CrawlSpider) and callback in (spider._parse, spider._callback):
+        # They return a generator, which calls the callback of the rule.
+        return True
+    if spider is not None and callback == spider._parse:
+        callback = getattr(spider, "parse", None)
+    return inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback)
 
 
 @contextmanager
@@ -123,20 +125,20 @@ def may_store_after(crawler: Crawler, pipeline: object) -> bool:
     return True
 
 
+@_or_lose("items count as stored although an item pipeline failed when it closed")
 def watch_closing(crawler: Crawler, note_error: Callable[[Exception], None]) -> None:
     """Call a function if an item pipeline raises an error in close_spider."""
-    with _or_lose("items count as stored although an item pipeline failed when it closed"):
-        processor: Any = crawler.engine.scraper.itemproc
-        close = processor.close_spider_async
+    processor: Any = crawler.engine.scraper.itemproc
+    close = processor.close_spider_async
 
-        async def close_and_note() -> None:
-            try:
-                await close()
-            except Exception as error:
-                note_error(error)
-                raise
+    async def close_and_note() -> None:
+        try:
+            await close()
+        except Exception as error:
+            note_error(error)
+            raise
 
-        processor.close_spider_async = close_and_note
+    processor.close_spider_async = close_and_note
 
 
 def is_crawl(crawler: Crawler) -> bool:
@@ -179,21 +181,20 @@ def refuse(crawler: Crawler, reason: str) -> None:
 _NO_FEED_CHECK = "items count as stored although a feed may have failed to write them"
 
 
+@_or_lose(_NO_FEED_CHECK)
 def feed_counts(exporter: FeedExporter) -> list[tuple[str, int, ItemFilter]] | None:
     """Each feed, how many items it has written so far, and which it wants; None if not known.
 
     A full file is replaced by the next one while the exporter handles the item that filled it.
     """
-    with _or_lose(_NO_FEED_CHECK):
-        return [
-            (
-                slot.uri_template,
-                (slot.batch_id - 1) * slot.feed_options["batch_item_count"] + slot.itemcount,
-                slot.filter,
-            )
-            for slot in exporter.slots
-        ]
-    return None
+    return [
+        (
+            slot.uri_template,
+            (slot.batch_id - 1) * slot.feed_options["batch_item_count"] + slot.itemcount,
+            slot.filter,
+        )
+        for slot in exporter.slots
+    ]
 
 
 def feed_slots(exporter: FeedExporter) -> object:
@@ -201,13 +202,12 @@ def feed_slots(exporter: FeedExporter) -> object:
     return getattr(exporter, "slots", None)
 
 
+@_or_lose(_NO_FEED_CHECK)
 def closed_feed(slot: FeedSlot) -> tuple[str, int, str | None] | None:
     """A feed, the items of its complete file, and the path if it is local; None if not known."""
-    with _or_lose(_NO_FEED_CHECK):
-        storage = slot.storage
-        path = storage.path if isinstance(storage, FileFeedStorage) else None
-        return slot.uri_template, slot.itemcount, path
-    return None
+    storage = slot.storage
+    path = storage.path if isinstance(storage, FileFeedStorage) else None
+    return slot.uri_template, slot.itemcount, path
 
 
 def replaces_feeds(crawler: Crawler) -> bool:
@@ -218,10 +218,10 @@ def replaces_feeds(crawler: Crawler) -> bool:
     )
 
 
+@_or_lose("a crawl that is refused may replace earlier feeds by empty files")
 def keep_old_feeds(crawler: Crawler) -> None:
     """Let a crawl that is refused not replace the feeds of an earlier one by empty files."""
     exporter: Any = crawler.get_extension(FeedExporter)
-    with _or_lose("a crawl that is refused may replace earlier feeds by empty files"):
-        for slot in exporter.slots if exporter is not None else ():
-            if slot.store_empty:
-                slot.store_empty = False
+    for slot in exporter.slots if exporter is not None else ():
+        if slot.store_empty:
+            slot.store_empty = False
