@@ -99,28 +99,20 @@ class Deduplicator:
         self._feeds.is_stored_elsewhere = may_store_after
         watch_closing(self._crawler, self._ends.pipeline_errors.append)
 
-    def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, recording which page each item came from."""
         page = self._tracker.open(response)
-        if self._settings.on_duplicate == "skip":
-            return self._output_unless_known(page, result)
-        return self._tracker.follow(page, result)
-
-    async def _output_unless_known(
-        self, page: Page, result: AsyncIterator[Any]
-    ) -> AsyncIterator[Any]:
-        if not await self._is_known(page):
-            async for output in self._tracker.follow(page, result):
-                yield output
-            return
-        self._stats.count("pages/skipped")
-        if not is_lazy(page.response, self._crawler.spider):
-            # The callback has run already, and its items get their own verdicts. A generator has
-            # not, as nobody asked for its first output.
+        is_known = self._settings.on_duplicate == "skip" and await self._is_known(page)
+        if is_known:
+            self._stats.count("pages/skipped")
+            if is_lazy(response, self._crawler.spider):
+                # The callback has not run: it is a generator, and nobody asked for its output.
+                return
+            # It has run, and its items get their own verdicts.
             self._stats.count("pages/skipped_after_callback")
-            async for output in self._tracker.follow(page, result):
-                if is_item(output):
-                    yield output
+        async for output in self._tracker.follow(page, result):
+            if not is_known or is_item(output):
+                yield output
 
     async def _is_known(self, page: Page) -> bool:
         """Whether a page is a duplicate to be skipped, and has been recorded as one."""
