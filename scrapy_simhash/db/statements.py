@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple, Self, cast
 
@@ -181,13 +182,13 @@ class is_in(FunctionElement[bool]):  # noqa: N801 - used as a function
 @compiles(is_in)
 def _expanding(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
     column, numbers = element.clauses
-    return compiler.process(column.in_(sa.bindparam(_name(numbers), expanding=True)), **kwargs)
+    return compiler.process(column.in_(sa.bindparam(str(numbers.key), expanding=True)), **kwargs)
 
 
 @compiles(is_in, "sqlite")
 def _from_json(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
     column, numbers = element.clauses
-    listed = numbers_parameter(_name(numbers))
+    listed = numbers_parameter(str(numbers.key))
     return compiler.process(column.in_(sa.select(listed.c.value)), **kwargs)
 
 
@@ -195,13 +196,8 @@ def _from_json(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
 def _from_array(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
     column, numbers = element.clauses
     kind = sa.BigInteger() if isinstance(column.type, sa.BigInteger) else sa.Integer()
-    array = sa.bindparam(_name(numbers), type_=sa.ARRAY(kind))
+    array = sa.bindparam(str(numbers.key), type_=sa.ARRAY(kind))
     return compiler.process(column == sa.func.any(array), **kwargs)
-
-
-def _name(parameter: Any) -> str:
-    name: str = parameter.key
-    return name
 
 
 class CompiledStatement:
@@ -244,53 +240,40 @@ class CompiledStatement:
         return self._forms[dialect.driver]
 
 
-class Insertion:
-    """Inserts rows into a table, in one statement wherever possible.
+@cache
+def _insertion(dialect: str, table: sa.Table) -> CompiledStatement:
+    """PostgreSQL gets a list for each column, since its driver sends rows one by one."""
+    if dialect != "postgresql":
+        return CompiledStatement(sa.insert(table))
+    names = table.columns.keys()
+    lists = (sa.bindparam(column.name, type_=sa.ARRAY(column.type)) for column in table.columns)
+    rows = sa.func.unnest(*lists).table_valued(*names).render_derived()
+    return CompiledStatement(sa.insert(table).from_select(names, sa.select(*rows.c)))
 
-    PostgreSQL gets a list for each column, since its driver sends rows one by one. The SQLite
-    driver releases the GIL for each statement; re-acquiring it while the event loop is busy can
-    take 5 ms.
+
+def insert_rows(connection: sa.Connection, table: sa.Table, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert rows, each with all columns in the order of the table, in one statement if possible.
+
+    The SQLite driver releases the GIL for each statement; re-acquiring it while the event loop is
+    busy can take 5 ms.
     """
-
-    def __init__(self, dialect: str, table: sa.Table) -> None:
-        self._dialect = dialect
-        self._names = table.columns.keys()
-        self._statement = CompiledStatement(
-            _insert_lists(table) if dialect == "postgresql" else sa.insert(table)
-        )
-
-    def rows(self, connection: sa.Connection, rows: Sequence[Sequence[Any]]) -> None:
-        """Insert rows, each with all columns in the order of the table."""
-        if not rows:
-            return
-        form = self._statement.form(connection)
-        if self._dialect == "postgresql":
-            lists = map(list, zip(*rows, strict=True))
-            self._statement.ask(connection, dict(zip(self._names, lists, strict=True)))
-        elif self._dialect == "sqlite" and form is not None:
-            self._insert_at_once(connection, form.sql, rows)
-        else:
-            named = [dict(zip(self._names, row, strict=True)) for row in rows]
-            self._statement.ask(connection, named)
-
-    def _insert_at_once(
-        self, connection: sa.Connection, sql: str, rows: Sequence[Sequence[Any]]
-    ) -> None:
+    if not rows:
+        return
+    dialect, names = connection.dialect.name, table.columns.keys()
+    statement = _insertion(dialect, table)
+    if dialect == "postgresql":
+        lists = map(list, zip(*rows, strict=True))
+        statement.ask(connection, dict(zip(names, lists, strict=True)))
+    elif dialect == "sqlite" and (form := statement.form(connection)) is not None:
         driver = cast("sqlite3.Connection", connection.connection.dbapi_connection)
-        variables = driver.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)
-        head, _, row = sql.rpartition(" VALUES ")
-        at_once = variables // len(self._names)
+        at_once = driver.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) // len(names)
+        head, _, row = form.sql.rpartition(" VALUES ")
         for start in range(0, len(rows), at_once):
             some = rows[start : start + at_once]
             values = tuple(chain.from_iterable(some))
             execute(connection, f"{head} VALUES {', '.join([row] * len(some))}", values)
-
-
-def _insert_lists(table: sa.Table) -> sa.Insert:
-    names = table.columns.keys()
-    lists = (sa.bindparam(column.name, type_=sa.ARRAY(column.type)) for column in table.columns)
-    rows = sa.func.unnest(*lists).table_valued(*names).render_derived()
-    return sa.insert(table).from_select(names, sa.select(*rows.c))
+    else:
+        statement.ask(connection, [dict(zip(names, row, strict=True)) for row in rows])
 
 
 class _Form(NamedTuple):
@@ -310,7 +293,6 @@ class _Form(NamedTuple):
 
 
 def _form(statement: sa.Executable, dialect: Dialect) -> _Form | None:
-    """The driver's own form; None if SQLAlchemy has to process each execution."""
     compiled: Any = cast("ClauseElement", statement).compile(dialect=dialect)
     # Expanding lists are rendered for each execution; other drivers may need conversions.
     if compiled.post_compile_params or dialect.driver not in _DIRECT:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, lock, record_usage
-from scrapy_simhash.db.statements import Answer, CompiledStatement, Insertion, is_in
+from scrapy_simhash.db.statements import Answer, CompiledStatement, insert_rows, is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED, EXACT
 from scrapy_simhash.index.batch import KeyRow, exact_key, share_of
@@ -57,9 +57,6 @@ def _new_values(names: Sequence[str]) -> dict[str, Any]:
 
 _claims, _keys = schema.claims, schema.keys
 _duplicates = schema.duplicates
-
-# Inserts rows into a table, given by the dialect and the table.
-_inserting = cache(Insertion)
 
 _present = CompiledStatement(sa.select(_claims.c.id, _claims.c.digest).where(*_rows_of(_claims)))
 _confirm = CompiledStatement(sa.update(_claims).where(*_rows_of(_claims)).values(state=CONFIRMED))
@@ -235,8 +232,8 @@ class Writer:
             for slot, key in mine
             if not hot_keys or (slot, key) not in hot_keys
         ]
-        self._insert(schema.claims, list(map(_stored, claims)))
-        self._insert(schema.keys, key_rows)
+        insert_rows(self._connection, schema.claims, list(map(_stored, claims)))
+        insert_rows(self._connection, schema.keys, key_rows)
         self._insert_texts(
             (row.id, 0, share_of(row.url), texts[row.id]) for row in claims if row.id in texts
         )
@@ -349,7 +346,7 @@ class Writer:
                 texts.append((row["claim"], row["id"], row["site"], text))
         if again:
             _record_again.ask(self._connection, again)
-        self._insert(schema.duplicates, rows)
+        insert_rows(self._connection, schema.duplicates, rows)
         self._insert_texts(texts)
 
     def _insert_texts(self, texts: Iterable[tuple[int, int, int, bytes]]) -> None:
@@ -359,16 +356,13 @@ class Writer:
             for claim, duplicate, site, text in texts
             if len(text) <= self.largest_text
         ]
-        self._insert(schema.texts, rows)
+        insert_rows(self._connection, schema.texts, rows)
         self.text_bytes += sum(len(row[3]) for row in rows)
 
     def _ask(self, statement: CompiledStatement, numbers: Collection[int], **more: Any) -> Answer:
         """Execute a statement on rows of this namespace."""
         here = {"here": self._namespace, "numbers": numbers, **more}
         return statement.ask(self._connection, here)
-
-    def _insert(self, table: sa.Table, rows: Sequence[Sequence[Any]]) -> None:
-        _inserting(self._connection.dialect.name, table).rows(self._connection, rows)
 
 
 def in_parts(
