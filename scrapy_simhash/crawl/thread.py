@@ -1,4 +1,4 @@
-"""The thread that owns the database: it gathers the jobs of the worker, and does them."""
+"""The thread that owns the database, and does the jobs of the worker, many in a transaction."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,6 +20,7 @@ from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.recovery import HEARTBEAT
+from scrapy_simhash.index.verdict import Claim, Document, Duplicate
 
 logger = logging.getLogger(__name__)
 
@@ -38,11 +39,15 @@ _PROBE, _PROBE_UNUSABLE = 0.5, 30.0
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One request. Outcomes have no answer: a future for each would be slow."""
+    """One request to an index, or to the thread: to count, or to close the run and end its work.
 
-    kind: Literal["open", "claim", "foresee", "confirm", "release", "duplicate", "flush", "close"]
+    These two are done when every job before them is; `value` has the arguments of
+    :meth:`CrawlDatabase.close_run`. Outcomes have no answer: a future for each would be slow.
+    """
+
+    kind: Literal["open", "claim", "foresee", "confirm", "release", "duplicate", "count", "close"]
     namespace: str = ""
-    value: Any = None
+    value: Document | Claim | Duplicate | Mapping[str, Any] | None = None
     answer: Future[Any] | None = field(default_factory=Future)
 
     @property
@@ -50,66 +55,36 @@ class Job:
         """Nobody waits for it, and it must survive an outage of the database."""
         return self.kind in {"confirm", "release"}
 
+    @property
+    def is_last(self) -> bool:
+        """Whether the jobs after it wait until it is done."""
+        return self.kind in {"count", "close"}
 
-class DatabaseThread(threading.Thread):
-    """Opens the database by `connect`, again after it has failed, and does jobs.
 
-    Any thread puts jobs. Waking this one takes the GIL from the event loop. Outcomes, one for each
-    stored item, do not wake it: they are taken with the next job, or when it looks by itself.
+@dataclass(slots=True, eq=False)
+class CircuitBreaker:
+    """Whether the database is available; while it is not, nobody waits for it.
 
-    It also tells whether the database is available; while it is not, nobody waits for it. It is
-    not if an error was returned (the thread probes), or the driver call hangs (available again when
-    it returns).
+    Unavailable: an error was returned (the thread probes), or the driver call hangs (available
+    again when it returns). All but `refusal` and `give_up` is for the thread.
     """
 
-    def __init__(self, connect: Callable[[Liveness], CrawlDatabase], figures: Figures) -> None:
-        # A database that hangs must not keep the process alive.
-        super().__init__(name="simhash", daemon=True)
-        self._jobs: deque[Job] = deque()
-        self._is_asked = threading.Event()
-        self._gather = _GATHER
-        #: Has the event loop call a function; set before the thread starts.
-        self.call: Callable[..., object]
-        self._connect = connect
-        self._figures = figures
-        self._database: CrawlDatabase | None = None
-        self._backlog: list[Job] = []  # outcomes that could not be written yet
-        self._answers: list[tuple[Future[Any], Any]] = []  # not sent yet
-        self._is_untidy = False
-        self._has_failed = False
-        self._error: IndexUnavailable | None = None  # why it is unavailable, if one was returned
-        self._failed_at = self._next_probe = 0.0
-        # Raised when the thread turns to the database and when it is back: odd in between.
-        self._turns = 0
-        self._given_up = -1
-
-    def put(self, job: Job) -> None:
-        """Add a job."""
-        self._jobs.append(job)
-        if job.kind == "foresee":
-            self._gather = _GATHER_FORESEEN
-        if not job.is_outcome:
-            self._is_asked.set()
-
-    def take(self, idle: float) -> list[Job]:
-        """The jobs so far; none after `idle` seconds, or sooner."""
-        if self._is_asked.wait(min(idle, _OUTCOMES_WAIT)) and self._jobs:
-            is_urgent = self._jobs[-1].kind in {"open", "flush", "close"}
-            if not is_urgent and len(self._jobs) < BATCH:
-                # A sleeping thread costs nothing; waking for each job would.
-                time.sleep(self._gather)
-        # Reset before they are taken: a later one sets it again.
-        self._is_asked.clear()
-        return [self._jobs.popleft() for _ in range(len(self._jobs))]
+    liveness: Liveness
+    error: IndexUnavailable | None = None  # why it is unavailable, if one was returned
+    #: Raised when the thread turns to the database and when it is back: odd in between.
+    turns: int = 0
+    _given_up: int = -1
+    _failed_at: float = 0.0
+    _next_probe: float = 0.0
 
     @property
     def refusal(self) -> IndexUnavailable | None:
-        """The error for a new request, if the database is unavailable; for any thread."""
-        if self._given_up == self._turns:
+        """The error for a new request, if the database is unavailable."""
+        if self._given_up == self.turns:
             return IndexUnavailable("it has not answered an earlier question yet")
-        error = self._error
+        error = self.error
         # If others get through, it is busy rather than unavailable.
-        if error is None or self._figures.liveness.last > self._failed_at:
+        if error is None or self.liveness.last > self._failed_at:
             return None
         # A new one: the traceback of an error grows each time it is raised.
         again = type(error)(*error.args)
@@ -118,14 +93,86 @@ class DatabaseThread(threading.Thread):
 
     def give_up(self) -> None:
         """No answer came in time: if the thread hangs, nobody waits until it is back."""
-        if (turns := self._turns) % 2:
+        if (turns := self.turns) % 2:
             self._given_up = turns
 
-    def run(self) -> None:
-        """Work until the run is closed."""
+    @property
+    def idle(self) -> float:
+        """Seconds until the next probe."""
+        return max(0.0, self._next_probe - time.monotonic())
+
+    def note_error(self, error: IndexUnavailable) -> None:
+        """The database does not answer, or refuses everything."""
+        now = time.monotonic()
+        if self.error is None:
+            self._failed_at = now
+        self._next_probe = now + (_PROBE_UNUSABLE if isinstance(error, IndexUnusable) else _PROBE)
+        self.error = error
+
+    def note_answer(self) -> None:
+        """The database works again."""
+        self.error = None
+        self.liveness.note()
+
+
+@dataclass(slots=True, eq=False)
+class DatabaseThread:
+    """What runs in the thread. `connect` opens the database, again after it has failed.
+
+    Any thread puts jobs. Waking this one takes the GIL from the event loop. Outcomes, one for each
+    stored item, do not wake it: they are taken with the next job, or when the thread looks by
+    itself.
+    """
+
+    connect: Callable[[Liveness], CrawlDatabase]
+    figures: Figures = field(default_factory=Figures)
+    breaker: CircuitBreaker = field(init=False)
+    _jobs: deque[Job] = field(default_factory=deque)
+    _is_asked: threading.Event = field(default_factory=threading.Event)
+    _gather: float = field(default_factory=lambda: _GATHER)
+    _call: Callable[..., object] = field(init=False)
+    _database: CrawlDatabase | None = None
+    _backlog: list[Job] = field(default_factory=list)  # outcomes that could not be written yet
+    _answers: list[tuple[Future[Any], Any]] = field(default_factory=list)  # not sent yet
+    _is_untidy: bool = False
+    _has_failed: bool = False
+
+    def __post_init__(self) -> None:
+        self.breaker = CircuitBreaker(self.figures.liveness)
+
+    def put(self, job: Job) -> None:
+        """Add a job."""
+        self._jobs.append(job)
+        if not job.is_outcome:
+            if job.kind == "foresee":
+                self._gather = _GATHER_FORESEEN
+            self._is_asked.set()
+
+    def take(self, idle: float) -> tuple[list[Job], Job | None]:
+        """The jobs so far, up to one that is last; none after `idle` seconds, or sooner."""
+        if self._is_asked.wait(min(idle, _OUTCOMES_WAIT)) and self._jobs:
+            last = self._jobs[-1]
+            if last.kind != "open" and not last.is_last and len(self._jobs) < BATCH:
+                # A sleeping thread costs nothing; waking for each job would.
+                time.sleep(self._gather)
+        # Reset before they are taken: a later one sets it again.
+        self._is_asked.clear()
+        jobs: list[Job] = []
+        while self._jobs:
+            job = self._jobs.popleft()
+            if job.is_last:
+                if self._jobs:
+                    self._is_asked.set()
+                return jobs, job
+            jobs.append(job)
+        return jobs, None
+
+    def run(self, call: Callable[..., object]) -> None:
+        """Work until the run is closed; `call` has the event loop call a function."""
+        self._call = call
         while True:
             try:
-                taken = self.take(self._idle())
+                jobs, last = self.take(self._idle())
             except Exception:
                 if not self._has_failed:
                     logger.exception("The index's thread failed; it goes on")
@@ -133,11 +180,10 @@ class DatabaseThread(threading.Thread):
                 # An error that repeats must not keep a processor busy.
                 time.sleep(_PROBE)
                 continue
-            jobs = [job for job in taken if job.kind not in {"flush", "close"}]
-            self._turns += 1
+            self.breaker.turns += 1
             if self._is_gone():
                 self._probe()
-            if self._error is not None:
+            if self.breaker.error is not None:
                 # The jobs fail at once: nobody waits for the probe.
                 self._do(jobs)
                 self._probe()
@@ -145,16 +191,13 @@ class DatabaseThread(threading.Thread):
                 self._send_heartbeat()
                 self._do(jobs)
                 self._tidy()
-            self._turns += 1
-            for job in taken:
-                if job.kind == "flush":
-                    self._count()
-                    self._reply(job, None)
-                elif job.kind == "close":
-                    self._reply(job, self._end(job.value))
-                    self._send()
+            self.breaker.turns += 1
+            if last is not None:
+                is_end = last.kind == "close"
+                self._answer(last, self._end(last.value) if is_end else self._count())
+                self._send()
+                if is_end:
                     return
-            self._send()
 
     def _is_gone(self) -> bool:
         """Whether the file of the database is no longer where it was opened."""
@@ -167,8 +210,8 @@ class DatabaseThread(threading.Thread):
 
     def _idle(self) -> float:
         """Seconds until there is something to do without a new job."""
-        if self._error is not None:
-            return max(0.0, self._next_probe - time.monotonic())
+        if self.breaker.error is not None:
+            return self.breaker.idle
         if self._backlog:
             return 0.0
         return _TIDY if self._is_untidy else HEARTBEAT
@@ -181,20 +224,25 @@ class DatabaseThread(threading.Thread):
         self._backlog = []
         if not by_namespace:
             return
-        started, was_available = time.monotonic(), self._error is None
+        started, was_available = time.monotonic(), self.breaker.error is None
         for namespace, group in by_namespace.items():
             for start in range(0, len(group), BATCH):
-                part = group[start : start + BATCH]
-                self._do_group(namespace, [job for job in part if _begin(job)])
+                # From now on a job can't be cancelled.
+                part = [
+                    job
+                    for job in group[start : start + BATCH]
+                    if job.answer is None or job.answer.set_running_or_notify_cancel()
+                ]
+                self._do_group(namespace, part)
                 self._send()
         if was_available:
-            seconds, figures = time.monotonic() - started, self._figures
+            seconds, figures = time.monotonic() - started, self.figures
             figures.batches += 1
             figures.seconds += seconds
             figures.seconds_max = max(figures.seconds_max, seconds)
 
     def _do_group(self, namespace: str, jobs: Sequence[Job]) -> None:
-        if error := self._error:
+        if error := self.breaker.error:
             self._fail(jobs, error)
             return
         of: defaultdict[str, list[Any]] = defaultdict(list)
@@ -223,11 +271,14 @@ class DatabaseThread(threading.Thread):
             for job in jobs:
                 self._do_group(namespace, [job])
             return
-        self._figures.liveness.note()
+        self.figures.liveness.note()
         nothing = repeat(None)
         for job in jobs:
-            if job.answer is not None:
-                self._reply(job, next(answers.get(job.kind, nothing)))
+            self._answer(job, next(answers.get(job.kind, nothing)))
+
+    def _answer(self, job: Job, answer: Any) -> None:
+        if job.answer is not None:
+            self._answers.append((job.answer, answer))
 
     def _send(self) -> None:
         """Pass the answers of a transaction to the event loop in one call.
@@ -239,60 +290,51 @@ class DatabaseThread(threading.Thread):
         if answers:
             # Raised if the loop is closed: nobody waits any more.
             with suppress(RuntimeError):
-                self.call(_resolve, answers)
+                self._call(_resolve, answers)
 
     def _note_error(self, error: Exception) -> bool:
         """Whether the database is unavailable, rather than one document wrong."""
-        if not _is_outage(error):
-            self._figures.liveness.note()
-            return False
-        now = time.monotonic()
-        if self._error is None:
-            self._failed_at = now
-        self._next_probe = now + (_PROBE_UNUSABLE if isinstance(error, IndexUnusable) else _PROBE)
-        self._error = error
-        return True
+        if is_outage := _is_outage(error):
+            self.breaker.note_error(error)
+        else:
+            self.figures.liveness.note()
+        return is_outage
 
     def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
         for job in jobs:
             if job.is_outcome and _is_outage(error):
                 self._backlog.append(job)
             else:
-                self._reply(job, error)
-
-    def _reply(self, job: Job, answer: object) -> None:
-        if job.answer is not None:
-            self._answers.append((job.answer, answer))
+                self._answer(job, error)
 
     def _open(self) -> CrawlDatabase:
         if self._database is None:
             try:
-                self._database = self._connect(self._figures.liveness)
+                self._database = self.connect(self.figures.liveness)
             except (IndexUnavailable, IndexMismatch):
                 raise
             except Exception as error:  # noqa: BLE001 - such as a missing driver, a wrong option
                 raise IndexUnusable(f"the database can't be opened: {error}") from None
-            self._figures.run = self._database.run.id
-            self._figures.secret = self._database.secret
+            self.figures.run = self._database.run.id
+            self.figures.secret = self._database.secret
         return self._database
 
     def _probe(self) -> None:
         """Try whether the database is available again, if that is due."""
-        if time.monotonic() < self._next_probe:
+        if self.breaker.idle > 0:
             return
         try:
             if (database := self._database) is None:
                 self._open()
             elif database.is_gone():
                 database.reopen()
-                self._figures.run = database.run.id
+                self.figures.run = database.run.id
             else:
                 database.probe()
         except Exception as error:  # noqa: BLE001 - the next job raises what is no outage
             if self._note_error(error):
                 return
-        self._error = None
-        self._figures.liveness.note()
+        self.breaker.note_answer()
 
     def _send_heartbeat(self) -> None:
         if self._database is not None:
@@ -301,7 +343,7 @@ class DatabaseThread(threading.Thread):
 
     def _tidy(self, seconds: float = 0.0) -> None:
         self._is_untidy = False
-        if self._database is not None and self._error is None:
+        if self._database is not None and self.breaker.error is None:
             with self._logged("Clearing up after crashed runs failed"):
                 self._is_untidy = self._database.run.recovery.clear(seconds)
 
@@ -314,30 +356,30 @@ class DatabaseThread(threading.Thread):
             self._note_error(error)
             logger.warning("%s: %s", message, error)
 
-    def _count(self) -> None:
+    def _count(self) -> bool:
         """Count the claims, as far as the database answers."""
-        if self._error is None:
+        if self.breaker.error is None:
             self._tidy(_TIDY_LAST)
             self._send_heartbeat()
         if self._database is not None:
             with suppress(Exception):
-                self._database.count(self._figures)
+                self._database.count(self.figures)
+        return True
 
-    def _end(self, given: dict[str, Any]) -> int | None:
-        """Close the run and the database; returns what :meth:`Worker.close` does."""
-        removed = None
+    def _end(self, given: Any) -> bool:
+        """Close the run and the database; whether that worked."""
         if self._is_gone():
             self._probe()
         try:
             if self._is_gone():
-                raise self._error or IndexUnavailable  # noqa: TRY301 - as any error
+                raise self.breaker.error or IndexUnavailable  # noqa: TRY301 - as any error
             # The last attempt to write the backlog.
-            self._error = None
+            self.breaker.error = None
             self._do([])
             if self._database is not None:
                 # A run whose outcomes could not be written stays open: it counts as crashed.
                 if not self._backlog:
-                    removed = self._database.close_run(**given)
+                    self.figures.removed = self._database.close_run(**given)
                 self._database.close()
             if self._backlog:
                 self.abandon()
@@ -353,13 +395,8 @@ class DatabaseThread(threading.Thread):
                 "releases its claims",
                 error,
             )
-            return None
-        return removed
-
-
-def _begin(job: Job) -> bool:
-    """Whether a job is still to be done; from now on it can't be cancelled."""
-    return job.answer is None or job.answer.set_running_or_notify_cancel()
+            return False
+        return not self._backlog
 
 
 def _resolve(answers: Sequence[tuple[Future[Any], Any]]) -> None:

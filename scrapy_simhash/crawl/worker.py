@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -18,7 +19,7 @@ from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
+from scrapy_simhash.crawl.connection import CrawlDatabase
 from scrapy_simhash.crawl.thread import DatabaseThread, Job
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
@@ -45,11 +46,12 @@ class Worker:
     """
 
     def __init__(self, connect: Callable[[Liveness], CrawlDatabase], timeout: float) -> None:
-        self.figures = Figures()
+        self._work = DatabaseThread(connect)
+        self.figures, self._breaker = self._work.figures, self._work.breaker
         self._timeout = timeout
         #: What is left for the end: while the database does not show that it works, and at most.
         self._left, self._at_most = timeout, _END * timeout
-        self._thread = DatabaseThread(connect, self.figures)
+        self._thread: threading.Thread | None = None
         self._is_closed = False
 
     async def open(self, namespace: str) -> int:
@@ -59,7 +61,7 @@ class Worker:
     def secret(self) -> bytes:
         """The secret of the database, which must be open."""
         if self.figures.secret is None:
-            raise self._thread.refusal or IndexUnavailable("it has not been opened yet")
+            raise self._breaker.refusal or IndexUnavailable("it has not been opened yet")
         return self.figures.secret
 
     async def claim(self, namespace: str, document: Document) -> Verdict:
@@ -86,14 +88,14 @@ class Worker:
         await self._answer(Job("duplicate", namespace, duplicate))
 
     async def _answer(self, job: Job) -> Any:
-        if refusal := self._thread.refusal:
+        if refusal := self._breaker.refusal:
             raise refusal
         self._submit(job)
         answer = cast("Future[Any]", job.answer)
         try:
             return await _wait_while_alive(answer, self._timeout, self.figures.liveness)
         except TimeoutError:
-            self._thread.give_up()
+            self._breaker.give_up()
             raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
         finally:
             # Cancels the job only if it is still queued.
@@ -113,12 +115,12 @@ class Worker:
         Waits half of the timeout for a database that does not show that it works, and :meth:`close`
         the rest; for one that is busy with others, up to ten times as long.
         """
-        if self._thread.ident is None:
+        if self._thread is None:
             return
         started = time.monotonic()
         # close() reports what is wrong with the database.
         with suppress(TimeoutError):
-            await self._finish(Job("flush"), self._timeout / 2, self._at_most / 2)
+            await self._pass(Job("count"), self._timeout / 2, self._at_most / 2)
         spent = time.monotonic() - started
         self._left -= min(spent, self._timeout / 2)
         self._at_most -= spent
@@ -129,31 +131,38 @@ class Worker:
         Takes the arguments of :meth:`CrawlDatabase.close_run`. Returns how many things were found
         to be gone; None if there was no run, or it is not closed.
         """
-        if self._thread.ident is None or self._is_closed:
+        if self._thread is None or self._is_closed:
             return None
         self._is_closed = True
         started = time.monotonic()
         try:
-            return await self._finish(Job("close", value=given), self._left, self._at_most)
+            is_closed = await self._pass(Job("close", value=given), self._left, self._at_most)
         except TimeoutError:
-            self._thread.abandon()
+            self._work.abandon()
             logger.error(  # noqa: TRY400 - the traceback is of no use
                 "The index did not close within %.1f s. This run counts as crashed: the next one "
                 "releases its claims",
                 time.monotonic() - started,
             )
             return None
+        return self.figures.removed if is_closed else None
 
-    async def _finish(self, job: Job, timeout: float, at_most: float) -> int | None:
-        self._submit(job)
-        answer = cast("Future[int | None]", job.answer)
+    async def _pass(self, job: Job, timeout: float, at_most: float) -> bool:
+        self._work.put(job)
+        answer = cast("Future[bool]", job.answer)
         return await _wait_while_alive(answer, timeout, self.figures.liveness, at_most)
 
     def _submit(self, job: Job) -> None:
-        if self._thread.ident is None:
-            self._thread.call = _thread_safe_call()
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._work.run,
+                args=(_thread_safe_call(),),
+                name="simhash",
+                # A database that hangs must not keep the process alive.
+                daemon=True,
+            )
             self._thread.start()
-        self._thread.put(job)
+        self._work.put(job)
 
 
 def _thread_safe_call() -> Any:

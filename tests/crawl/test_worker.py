@@ -12,7 +12,6 @@ import pytest
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy.exc import DataError, OperationalError
 
-from scrapy_simhash.crawl.connection import Figures
 from scrapy_simhash.crawl.thread import DatabaseThread, Job
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemeMismatch
@@ -250,7 +249,7 @@ async def test_while_the_database_is_away_nobody_waits_for_it(worker, session):
     assert len(tried) == 1
     await until(lambda: len(session.probes) > 2)
     session.fail = lambda claims: None
-    await until(lambda: worker._thread.refusal is None)
+    await until(lambda: worker._breaker.refusal is None)
     assert (await worker.claim("n", document())).kind == "unique"
     await close(worker)
 
@@ -277,7 +276,7 @@ async def test_while_the_thread_hangs_nobody_waits_for_it_a_second_time(session)
         with pytest.raises(IndexUnavailable, match="earlier"):
             await worker.claim("n", document("b"))
     session.gate.set()
-    await until(lambda: worker._thread.refusal is None)
+    await until(lambda: worker._breaker.refusal is None)
     assert (await worker.claim("n", document("c"))).kind == "unique"
     await close(worker)
     # The late call was made; the others were not even started.
@@ -417,7 +416,7 @@ async def test_it_is_opened_again_after_it_could_not_be_opened(session):
         await worker.claim("n", document())
     assert worker.figures.run is None
     await until(lambda: worker.figures.run == 1)
-    await until(lambda: worker._thread.refusal is None)
+    await until(lambda: worker._breaker.refusal is None)
     assert (await worker.claim("n", document())).kind == "unique"
     await close(worker)
 
@@ -476,48 +475,31 @@ async def test_without_work_no_database_is_opened():
 # What is done together
 
 
-def idle():
-    return DatabaseThread(None, Figures())
-
-
-def test_what_is_there_is_taken():
-    asked = idle()
-    jobs = [Job("claim", "n", document(name)) for name in "abc"] + [Job("flush")]
-    for job in jobs:
+def test_what_is_there_is_taken_up_to_one_that_is_last():
+    asked = DatabaseThread(None)
+    jobs, last = [Job("claim", "n", document(name)) for name in "abc"], Job("count")
+    for job in (*jobs[:2], last, jobs[2]):
         asked.put(job)
-    assert asked.take(5) == jobs
-    assert asked.take(0) == []
+    assert asked.take(5) == (jobs[:2], last)
+    assert asked.take(5) == (jobs[2:], None)
+    assert asked.take(0) == ([], None)
 
 
-@pytest.mark.parametrize("kind", ["claim", "flush"])
-def test_outcomes_are_taken_with_what_somebody_waits_for(kind):
-    asked = idle()
-    jobs = [
+def test_outcomes_are_taken_with_a_claim_and_before_one_that_is_last():
+    asked, last = DatabaseThread(None), Job("count")
+    outcomes = [
         Job("confirm", "n", claim(1)),
         Job("release", "n", claim(2)),
-        Job(kind, "n", document()),
         Job("confirm", "n", claim(3)),
     ]
-    for job in jobs:
+    one, other = (Job("claim", "n", document(name)) for name in "ab")
+    for job in (*outcomes[:2], one, outcomes[2]):
         asked.put(job)
-    assert asked.take(5) == jobs
-    assert asked.take(0) == []
-
-
-@deferred_f_from_coro_f
-async def test_a_run_is_closed_after_the_jobs_that_came_with_it(worker, session):
-    session.gate.clear()
-    first = asyncio.ensure_future(worker.claim("n", document("a")))
-    await until(lambda: session.busy)
-    flushed = asyncio.ensure_future(worker.flush())
-    await asyncio.sleep(0)
-    worker.confirm("n", claim(7))
-    closed = asyncio.ensure_future(close(worker))
-    await asyncio.sleep(0)
-    session.gate.set()
-    await asyncio.gather(first, flushed, closed)
-    assert session.calls[-1].confirm == [7]
-    assert session.closed_run == (True, "finished")
+    assert asked.take(5) == ([*outcomes[:2], one, outcomes[2]], None)
+    for job in (other, *outcomes, last):
+        asked.put(job)
+    assert asked.take(5) == ([other, *outcomes], last)
+    assert asked.take(0) == ([], None)
 
 
 @pytest.fixture
@@ -533,9 +515,9 @@ def as_long_as_in_a_crawl(hasty, monkeypatch):
 def test_claims_are_gathered_for_longer_than_callbacks_wait(monkeypatch, job, seconds):
     slept = []
     monkeypatch.setattr("scrapy_simhash.crawl.thread.time.sleep", slept.append)
-    asked = idle()
+    asked = DatabaseThread(None)
     asked.put(job)
-    assert asked.take(5) == [job]
+    assert asked.take(5) == ([job], None)
     assert slept == [seconds]
 
 
@@ -544,21 +526,21 @@ def test_nothing_is_gathered_where_a_whole_transaction_is_there(monkeypatch):
     slept = []
     monkeypatch.setattr("scrapy_simhash.crawl.thread.time.sleep", slept.append)
     asked, jobs = (
-        idle(),
+        DatabaseThread(None),
         [Job("claim", "n", document(str(number))) for number in range(2 * BATCH)],
     )
     for job in jobs:
         asked.put(job)
-    assert asked.take(5) == jobs
+    assert asked.take(5)[0] == jobs
     assert slept == []
     asked.put(jobs[0])
-    assert asked.take(5) == jobs[:1]
+    assert asked.take(5)[0] == jobs[:1]
     assert slept == [0.1]
 
 
 def test_the_thread_is_not_woken_for_outcomes(monkeypatch):
     monkeypatch.setattr("scrapy_simhash.crawl.thread._OUTCOMES_WAIT", 0.3)
-    asked, taken, begun = idle(), [], threading.Event()
+    asked, taken, begun = DatabaseThread(None), [], threading.Event()
     wait, woken = asked._is_asked.wait, []
 
     def noted(timeout):
@@ -567,7 +549,7 @@ def test_the_thread_is_not_woken_for_outcomes(monkeypatch):
         return woken[-1]
 
     monkeypatch.setattr(asked._is_asked, "wait", noted)
-    thread = threading.Thread(target=lambda: taken.extend(asked.take(5)))
+    thread = threading.Thread(target=lambda: taken.extend(asked.take(5)[0]))
     thread.start()
     begun.wait()
     for number in range(20):
