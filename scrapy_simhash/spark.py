@@ -113,20 +113,7 @@ def deduplicate(
     criteria = criteria_of(prefer.split(",")) if prefer else ()
     sketches = df.mapInArrow(partial(_sketched, plan, reader, order, url), _SKETCH).persist()
     try:
-        rows, distinct = sketches.agg(f.count("*"), f.countDistinct("number")).first()
-        if distinct < rows:
-            raise ValueError(
-                f"order {order!r}: null and repeated numbers are not allowed "
-                f"(rows: {rows:,}, distinct numbers: {distinct:,})"
-            )
-        decided = (
-            sketches.join(_linked(sketches, plan), "number")
-            .groupBy("bucket")
-            # Spark inspects the function, and accepts no partial.
-            .applyInArrow(lambda table: _decided(plan, criteria, table), _DECIDED)
-            # Made now, while the sketches are kept, and removed with the result.
-            .localCheckpoint()
-        )
+        decided = _decisions(sketches, plan, criteria, order)
     finally:
         sketches.unpersist()
     return _joined(df, decided, order)
@@ -140,6 +127,23 @@ def _check_columns(df: Any, order: str, fields: Sequence[str] | None) -> None:
         raise ValueError(f"no column has a name of {', '.join(fields)}")
     if taken := [name for name in (*_NEW, "number") if name in types and name != order]:
         raise ValueError(f"column {taken[0]!r} already exists: rename it")
+
+
+def _decisions(sketches: Any, plan: Plan, criteria: Sequence[Criterion], order: str) -> Any:
+    """The decisions, made now, while the sketches are kept, and removed with the result."""
+    rows, distinct = sketches.agg(f.count("*"), f.countDistinct("number")).first()
+    if distinct < rows:
+        raise ValueError(
+            f"order {order!r}: null and repeated numbers are not allowed "
+            f"(rows: {rows:,}, distinct numbers: {distinct:,})"
+        )
+    return (
+        sketches.join(_linked(sketches, plan), "number")
+        .groupBy("bucket")
+        # Spark inspects the function, and accepts no partial.
+        .applyInArrow(lambda table: _decided(plan, criteria, table), _DECIDED)
+        .localCheckpoint()
+    )
 
 
 def _joined(df: Any, decided: Any, order: str) -> Any:

@@ -1,64 +1,34 @@
-"""The thread that owns the database, and does the jobs of the worker, many in a transaction."""
+"""The thread that owns the database, and does the jobs of the worker."""
 
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any, Literal, TypeGuard
+from typing import Any, TypeGuard
 
 from sqlalchemy.exc import DataError, IntegrityError
 
 from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
+from scrapy_simhash.crawl.jobs import Job, JobQueue
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.recovery import HEARTBEAT
-from scrapy_simhash.index.verdict import Claim, Document, Duplicate
 
 logger = logging.getLogger(__name__)
 
-#: Seconds for which claims are gathered for one transaction, which costs as much as several claims
-#: in it. No item is in a hurry, but a callback may wait for the verdict on its page.
-_GATHER, _GATHER_FORESEEN = 0.1, 0.02
-#: Seconds for which outcomes, which nobody waits for, may wait for a claim to share a transaction.
-_OUTCOMES_WAIT = 0.25
 #: Seconds between two small steps of clearing up while there is nothing else to do, and for which
 #: it is done at the end.
 _TIDY, _TIDY_LAST = 0.05, 1.0
 #: Seconds between two probes of an unavailable database; and of one that refuses us: servers take
 #: many wrong passwords for an attack.
 _PROBE, _PROBE_UNUSABLE = 0.5, 30.0
-
-
-@dataclass(slots=True, eq=False)
-class Job:
-    """One request to an index, or to the thread: to count, or to close the run and end its work.
-
-    These two are done when every job before them is; `value` has the arguments of
-    :meth:`CrawlDatabase.close_run`. Outcomes have no answer: a future for each would be slow.
-    """
-
-    kind: Literal["open", "claim", "foresee", "confirm", "release", "duplicate", "count", "close"]
-    namespace: str = ""
-    value: Document | Claim | Duplicate | Mapping[str, Any] | None = None
-    answer: Future[Any] | None = field(default_factory=Future)
-
-    @property
-    def is_outcome(self) -> bool:
-        """Nobody waits for it, and it must survive an outage of the database."""
-        return self.kind in {"confirm", "release"}
-
-    @property
-    def is_last(self) -> bool:
-        """Whether the jobs after it wait until it is done."""
-        return self.kind in {"count", "close"}
 
 
 @dataclass(slots=True, eq=False)
@@ -117,19 +87,12 @@ class CircuitBreaker:
 
 @dataclass(slots=True, eq=False)
 class DatabaseThread:
-    """What runs in the thread. `connect` opens the database, again after it has failed.
-
-    Any thread puts jobs. Waking this one takes the GIL from the event loop. Outcomes, one for each
-    stored item, do not wake it: they are taken with the next job, or when the thread looks by
-    itself.
-    """
+    """What runs in the thread. `connect` opens the database, again after it has failed."""
 
     connect: Callable[[Liveness], CrawlDatabase]
     figures: Figures = field(default_factory=Figures)
+    jobs: JobQueue = field(default_factory=JobQueue)
     breaker: CircuitBreaker = field(init=False)
-    _jobs: deque[Job] = field(default_factory=deque)
-    _is_asked: threading.Event = field(default_factory=threading.Event)
-    _gather: float = field(default_factory=lambda: _GATHER)
     _call: Callable[..., object] = field(init=False)
     _database: CrawlDatabase | None = None
     _backlog: list[Job] = field(default_factory=list)  # outcomes that could not be written yet
@@ -140,39 +103,12 @@ class DatabaseThread:
     def __post_init__(self) -> None:
         self.breaker = CircuitBreaker(self.figures.liveness)
 
-    def put(self, job: Job) -> None:
-        """Add a job."""
-        self._jobs.append(job)
-        if not job.is_outcome:
-            if job.kind == "foresee":
-                self._gather = _GATHER_FORESEEN
-            self._is_asked.set()
-
-    def take(self, idle: float) -> tuple[list[Job], Job | None]:
-        """The jobs so far, up to one that is last; none after `idle` seconds, or sooner."""
-        if self._is_asked.wait(min(idle, _OUTCOMES_WAIT)) and self._jobs:
-            last = self._jobs[-1]
-            if last.kind != "open" and not last.is_last and len(self._jobs) < BATCH:
-                # A sleeping thread costs nothing; waking for each job would.
-                time.sleep(self._gather)
-        # Reset before they are taken: a later one sets it again.
-        self._is_asked.clear()
-        jobs: list[Job] = []
-        while self._jobs:
-            job = self._jobs.popleft()
-            if job.is_last:
-                if self._jobs:
-                    self._is_asked.set()
-                return jobs, job
-            jobs.append(job)
-        return jobs, None
-
     def run(self, call: Callable[..., object]) -> None:
         """Work until the run is closed; `call` has the event loop call a function."""
         self._call = call
         while True:
             try:
-                jobs, last = self.take(self._idle())
+                jobs, last = self.jobs.take(self._idle())
             except Exception:
                 if not self._has_failed:
                     logger.exception("The index's thread failed; it goes on")

@@ -20,7 +20,8 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_simhash.crawl.connection import CrawlDatabase
-from scrapy_simhash.crawl.thread import DatabaseThread, Job
+from scrapy_simhash.crawl.jobs import Job
+from scrapy_simhash.crawl.thread import DatabaseThread
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
@@ -148,7 +149,7 @@ class Worker:
         return self.figures.removed if is_closed else None
 
     async def _pass(self, job: Job, timeout: float, at_most: float) -> bool:
-        self._work.put(job)
+        self._work.jobs.put(job)
         answer = cast("Future[bool]", job.answer)
         return await _wait_while_alive(answer, timeout, self.figures.liveness, at_most)
 
@@ -162,7 +163,7 @@ class Worker:
                 daemon=True,
             )
             self._thread.start()
-        self._work.put(job)
+        self._work.jobs.put(job)
 
 
 def _thread_safe_call() -> Any:

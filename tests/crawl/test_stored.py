@@ -332,9 +332,9 @@ async def test_where_no_new_file_can_be_opened_items_are_stored_unchecked(
 
 @deferred_f_from_coro_f
 async def test_an_error_in_the_queue_costs_nothing(settings, urls, monkeypatch, caplog):
-    from scrapy_simhash.crawl.thread import DatabaseThread
+    from scrapy_simhash.crawl.jobs import JobQueue
 
-    take, failed = DatabaseThread.take, []
+    take, failed = JobQueue.take, []
 
     def fails_at_times(self, idle):
         if self._jobs and len(failed) < 2:
@@ -342,7 +342,7 @@ async def test_an_error_in_the_queue_costs_nothing(settings, urls, monkeypatch, 
             raise MemoryError
         return take(self, idle)
 
-    monkeypatch.setattr(DatabaseThread, "take", fails_at_times)
+    monkeypatch.setattr(JobQueue, "take", fails_at_times)
     done = await crawl(PageSpider, settings, urls)
     assert len(failed) == 2
     assert groups(done.items) == EVERY

@@ -12,7 +12,7 @@ import pytest
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy.exc import DataError, OperationalError
 
-from scrapy_simhash.crawl.thread import DatabaseThread, Job
+from scrapy_simhash.crawl.jobs import Job, JobQueue
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemeMismatch
 from scrapy_simhash.index.index import BATCH
@@ -476,7 +476,7 @@ async def test_without_work_no_database_is_opened():
 
 
 def test_what_is_there_is_taken_up_to_one_that_is_last():
-    asked = DatabaseThread(None)
+    asked = JobQueue()
     jobs, last = [Job("claim", "n", document(name)) for name in "abc"], Job("count")
     for job in (*jobs[:2], last, jobs[2]):
         asked.put(job)
@@ -486,7 +486,7 @@ def test_what_is_there_is_taken_up_to_one_that_is_last():
 
 
 def test_outcomes_are_taken_with_a_claim_and_before_one_that_is_last():
-    asked, last = DatabaseThread(None), Job("count")
+    asked, last = JobQueue(), Job("count")
     outcomes = [
         Job("confirm", "n", claim(1)),
         Job("release", "n", claim(2)),
@@ -504,7 +504,7 @@ def test_outcomes_are_taken_with_a_claim_and_before_one_that_is_last():
 
 @pytest.fixture
 def as_long_as_in_a_crawl(hasty, monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.crawl.thread._GATHER", 0.1)
+    monkeypatch.setattr("scrapy_simhash.crawl.jobs._GATHER", 0.1)
 
 
 @pytest.mark.usefixtures("as_long_as_in_a_crawl")
@@ -514,8 +514,8 @@ def as_long_as_in_a_crawl(hasty, monkeypatch):
 )
 def test_claims_are_gathered_for_longer_than_callbacks_wait(monkeypatch, job, seconds):
     slept = []
-    monkeypatch.setattr("scrapy_simhash.crawl.thread.time.sleep", slept.append)
-    asked = DatabaseThread(None)
+    monkeypatch.setattr("scrapy_simhash.crawl.jobs.time.sleep", slept.append)
+    asked = JobQueue()
     asked.put(job)
     assert asked.take(5) == ([job], None)
     assert slept == [seconds]
@@ -524,9 +524,9 @@ def test_claims_are_gathered_for_longer_than_callbacks_wait(monkeypatch, job, se
 @pytest.mark.usefixtures("as_long_as_in_a_crawl")
 def test_nothing_is_gathered_where_a_whole_transaction_is_there(monkeypatch):
     slept = []
-    monkeypatch.setattr("scrapy_simhash.crawl.thread.time.sleep", slept.append)
+    monkeypatch.setattr("scrapy_simhash.crawl.jobs.time.sleep", slept.append)
     asked, jobs = (
-        DatabaseThread(None),
+        JobQueue(),
         [Job("claim", "n", document(str(number))) for number in range(2 * BATCH)],
     )
     for job in jobs:
@@ -539,8 +539,8 @@ def test_nothing_is_gathered_where_a_whole_transaction_is_there(monkeypatch):
 
 
 def test_the_thread_is_not_woken_for_outcomes(monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.crawl.thread._OUTCOMES_WAIT", 0.3)
-    asked, taken, begun = DatabaseThread(None), [], threading.Event()
+    monkeypatch.setattr("scrapy_simhash.crawl.jobs._OUTCOMES_WAIT", 0.3)
+    asked, taken, begun = JobQueue(), [], threading.Event()
     wait, woken = asked._is_asked.wait, []
 
     def noted(timeout):

@@ -1,0 +1,84 @@
+"""The jobs for the database thread, and the queue that collects them for one transaction."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from scrapy_simhash.index.index import BATCH
+from scrapy_simhash.index.verdict import Claim, Document, Duplicate
+
+#: Seconds for which claims are gathered for one transaction, which costs as much as several claims
+#: in it. No item is in a hurry, but a callback may wait for the verdict on its page.
+_GATHER, _GATHER_FORESEEN = 0.1, 0.02
+#: Seconds for which outcomes, which nobody waits for, may wait for a claim to share a transaction.
+_OUTCOMES_WAIT = 0.25
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One request to an index, or to the thread: to count, or to close the run and end its work.
+
+    These two are done when every job before them is; `value` has the arguments of
+    :meth:`CrawlDatabase.close_run`. Outcomes have no answer: a future for each would be slow.
+    """
+
+    kind: Literal["open", "claim", "foresee", "confirm", "release", "duplicate", "count", "close"]
+    namespace: str = ""
+    value: Document | Claim | Duplicate | Mapping[str, Any] | None = None
+    answer: Future[Any] | None = field(default_factory=Future)
+
+    @property
+    def is_outcome(self) -> bool:
+        """Nobody waits for it, and it must survive an outage of the database."""
+        return self.kind in {"confirm", "release"}
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the jobs after it wait until it is done."""
+        return self.kind in {"count", "close"}
+
+
+class JobQueue:
+    """Jobs that one thread takes, many at a time; any thread puts them.
+
+    Waking that thread takes the GIL from the event loop. Outcomes, one for each stored item, do not
+    wake it: they are taken with the next job, or when the thread looks by itself.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: deque[Job] = deque()
+        self._is_asked = threading.Event()
+        self._seconds = _GATHER
+
+    def put(self, job: Job) -> None:
+        """Add a job."""
+        self._jobs.append(job)
+        if not job.is_outcome:
+            if job.kind == "foresee":
+                self._seconds = _GATHER_FORESEEN
+            self._is_asked.set()
+
+    def take(self, idle: float) -> tuple[list[Job], Job | None]:
+        """The jobs so far, up to one that is last; none after `idle` seconds, or sooner."""
+        if self._is_asked.wait(min(idle, _OUTCOMES_WAIT)) and self._jobs:
+            last = self._jobs[-1]
+            if last.kind != "open" and not last.is_last and len(self._jobs) < BATCH:
+                # A sleeping thread costs nothing; waking for each job would.
+                time.sleep(self._seconds)
+        # Reset before they are taken: a later one sets it again.
+        self._is_asked.clear()
+        jobs: list[Job] = []
+        while self._jobs:
+            job = self._jobs.popleft()
+            if job.is_last:
+                if self._jobs:
+                    self._is_asked.set()
+                return jobs, job
+            jobs.append(job)
+        return jobs, None
