@@ -111,12 +111,8 @@ def deduplicate(
     compared = ComparedFields(fields, ignore, key)
     reader = ItemReader(plan.scheme, plan.secret, compared, min_features, max_text)
     criteria = criteria_of(prefer.split(",")) if prefer else ()
-    sketches = df.mapInArrow(partial(_sketched, plan, reader, order, url), _SKETCH).persist()
-    try:
-        decided = _decisions(sketches, plan, criteria, order)
-    finally:
-        sketches.unpersist()
-    return _joined(df, decided, order)
+    sketches = df.mapInArrow(partial(_sketched, plan, reader, order, url), _SKETCH)
+    return _joined(df, _decisions(sketches.persist(), plan, criteria, order), order)
 
 
 def _check_columns(df: Any, order: str, fields: Sequence[str] | None) -> None:
@@ -131,19 +127,22 @@ def _check_columns(df: Any, order: str, fields: Sequence[str] | None) -> None:
 
 def _decisions(sketches: Any, plan: Plan, criteria: Sequence[Criterion], order: str) -> Any:
     """The decisions, made now, while the sketches are kept, and removed with the result."""
-    rows, distinct = sketches.agg(f.count("*"), f.countDistinct("number")).first()
-    if distinct < rows:
-        raise ValueError(
-            f"order {order!r}: null and repeated numbers are not allowed "
-            f"(rows: {rows:,}, distinct numbers: {distinct:,})"
+    try:
+        rows, distinct = sketches.agg(f.count("*"), f.countDistinct("number")).first()
+        if distinct < rows:
+            raise ValueError(
+                f"order {order!r}: null and repeated numbers are not allowed "
+                f"(rows: {rows:,}, distinct numbers: {distinct:,})"
+            )
+        return (
+            sketches.join(_linked(sketches, plan), "number")
+            .groupBy("bucket")
+            # Spark inspects the function, and accepts no partial.
+            .applyInArrow(lambda table: _decided(plan, criteria, table), _DECIDED)
+            .localCheckpoint()
         )
-    return (
-        sketches.join(_linked(sketches, plan), "number")
-        .groupBy("bucket")
-        # Spark inspects the function, and accepts no partial.
-        .applyInArrow(lambda table: _decided(plan, criteria, table), _DECIDED)
-        .localCheckpoint()
-    )
+    finally:
+        sketches.unpersist()
 
 
 def _joined(df: Any, decided: Any, order: str) -> Any:
