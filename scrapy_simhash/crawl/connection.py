@@ -18,7 +18,8 @@ from sqlalchemy import func, select
 from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.transactions import Database, Liveness
+from scrapy_simhash.db.lock_wait import Liveness
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NamespaceGone
 from scrapy_simhash.index import upkeep
 from scrapy_simhash.index.index import Index

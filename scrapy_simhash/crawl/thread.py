@@ -16,7 +16,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 
 from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
 from scrapy_simhash.crawl.jobs import Job, JobQueue
-from scrapy_simhash.db.transactions import Liveness
+from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.recovery import HEARTBEAT

@@ -22,7 +22,7 @@ from twisted.internet.defer import Deferred
 from scrapy_simhash.crawl.connection import CrawlDatabase
 from scrapy_simhash.crawl.jobs import Job
 from scrapy_simhash.crawl.thread import DatabaseThread
-from scrapy_simhash.db.transactions import Liveness
+from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
 

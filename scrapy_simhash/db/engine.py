@@ -10,12 +10,10 @@ from sqlalchemy import Connection, Engine, StaticPool, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
+from scrapy_simhash.db.lock_wait import SLICES
 from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.db.statements import execute
 from scrapy_simhash.exceptions import IndexUnusable
-
-#: A wait for a lock is interrupted this many times per timeout, to see whether others get through.
-SLICES = 4
 
 #: The bytes of a row in a statement, at most, and of all items in one transaction.
 LARGEST_ROW = 128 << 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
@@ -70,7 +70,7 @@ _SQLITE_ADVICE = {
 
 def is_busy(error: BaseException) -> bool:
     """Whether another writer is in the way, so that waiting helps."""
-    return (
+    return isinstance(error, DBAPIError) and (
         _state(error) in _BUSY_STATES
         or has_waited_for_several(error)
         or _errno(error) in _BUSY_ERRNOS
@@ -82,12 +82,12 @@ def is_busy(error: BaseException) -> bool:
     )
 
 
-def has_waited_for_several(error: BaseException) -> bool:
+def has_waited_for_several(error: DBAPIError) -> bool:
     """Whether PostgreSQL waited in one statement for several lock holders, one after the other.
 
     Together they exceeded the statement timeout, though none held the lock for too long.
     """
-    return _state(error) == _TIMEOUT_STATE and str(getattr(error, "statement", "")).endswith(_LOCK)
+    return _state(error) == _TIMEOUT_STATE and (error.statement or "").endswith(_LOCK)
 
 
 def needs_another_connection(error: BaseException) -> bool:
@@ -110,7 +110,7 @@ def note_end(context: ExceptionContext) -> None:
 
 def was_cut(error: SQLAlchemyError) -> bool:
     """Whether MariaDB closed the connection; it does so too if it is sent too much."""
-    return _errno(error) in _CUT_ERRNOS
+    return isinstance(error, DBAPIError) and _errno(error) in _CUT_ERRNOS
 
 
 def is_too_large(error: SQLAlchemyError, *, cuts: int) -> bool:
@@ -119,6 +119,8 @@ def is_too_large(error: SQLAlchemyError, *, cuts: int) -> bool:
     `cuts` are the earlier attempts that :func:`was_cut` is true for after they had taken the lock:
     if it happens again, the server works otherwise.
     """
+    if not isinstance(error, DBAPIError):
+        return False
     is_refused = _state(error) == _LIMIT_STATE or _errno(error) == _PACKET_ERRNO
     return is_refused or (cuts > 0 and was_cut(error))
 
@@ -157,6 +159,8 @@ def unavailable(database: str, error: SQLAlchemyError, passwords: Passwords) -> 
 
 def _is_permanent(error: SQLAlchemyError) -> bool:
     """Whether waiting will not change the answer."""
+    if not isinstance(error, DBAPIError):
+        return False
     if _errno(error) in _PERMANENT_ERRNOS:
         return True
     if _state(error) is None and _is_connection_error(error):
@@ -167,18 +171,18 @@ def _is_permanent(error: SQLAlchemyError) -> bool:
     return _state(error) in _PERMANENT_STATES or _sqlite_code(error) in _PERMANENT_SQLITE
 
 
-def _is_connection_error(error: SQLAlchemyError) -> TypeGuard[OperationalError]:
+def _is_connection_error(error: DBAPIError) -> bool:
     """Whether a driver that gives a code to each server error reports one without a code."""
     return isinstance(error, OperationalError) and hasattr(error.orig, "sqlstate")
 
 
-def _state(error: BaseException) -> str | None:
-    return getattr(getattr(error, "orig", None), "sqlstate", None)
+def _state(error: DBAPIError) -> str | None:
+    return getattr(error.orig, "sqlstate", None)
 
 
-def _errno(error: BaseException) -> object:
-    return next(iter(getattr(getattr(error, "orig", None), "args", ())), None)
+def _errno(error: DBAPIError) -> object:
+    return error.orig.args[0] if error.orig is not None and error.orig.args else None
 
 
-def _sqlite_code(error: BaseException) -> int:
+def _sqlite_code(error: SQLAlchemyError) -> int:
     return int(getattr(getattr(error, "orig", None), "sqlite_errorcode", 0)) & 0xFF

@@ -20,8 +20,9 @@ from sqlalchemy.exc import OperationalError
 from scrapy_simhash.db.engine import check_url, engine_options
 from scrapy_simhash.db.errors import is_transient, unavailable
 from scrapy_simhash.db.lock import lock, record_usage
+from scrapy_simhash.db.lock_wait import Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords
-from scrapy_simhash.db.transactions import Database, Liveness, LockWait
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run

@@ -14,7 +14,7 @@ from claims import article, edited
 from servers import cleared_database
 
 from scrapy_simhash.db.lock import lock, record_usage
-from scrapy_simhash.db.transactions import LockWait
+from scrapy_simhash.db.lock_wait import LockWait
 from scrapy_simhash.index import claiming
 from scrapy_simhash.index.index import Index
 
