@@ -29,7 +29,7 @@ from scrapy_simhash.cli.main import name_and_value
 from scrapy_simhash.cli.output import open_console
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.tune import print_tuned, tuned
-from scrapy_simhash.crawl import components, ends
+from scrapy_simhash.crawl import components, end
 from scrapy_simhash.crawl.components import Addon, SimhashPipeline
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pairs import Pair, with_contents
@@ -128,7 +128,7 @@ def _crawl(settings: ScrapySettings, options: Options) -> Crawler:
     """Crawl; gives the crawler."""
     process = _process(settings)
     # These warn that nothing is stored, which is intended here, or repeat what is printed below.
-    for module in (components, ends):
+    for module in (components, end):
         module.logger.setLevel(logging.ERROR)
     crawler = process.create_crawler(_spider(process, options.spider))
     name = crawler.spidercls.name

@@ -14,8 +14,8 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 from scrapy_simhash.crawl.deduplicator import Deduplicator
-from scrapy_simhash.crawl.ends import settings_of
 from scrapy_simhash.crawl.scrapy_internals import may_store_after
+from scrapy_simhash.crawl.start import settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.visible import plural
 

@@ -20,12 +20,13 @@ from scrapy.http import Response
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.connection import connect
 from scrapy_simhash.crawl.document import DocumentMaker
-from scrapy_simhash.crawl.ends import CrawlEnds, settings_of
+from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.fields import ItemField, UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.crawl.scrapy_internals import counted_as_load, is_lazy, watch_closing
 from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.tracking import Page, Subject, Tracker, is_item
 from scrapy_simhash.crawl.worker import Worker
@@ -64,21 +65,20 @@ class Deduplicator:
         )
         feeds = self._feeds = FeedCheck(crawler, self._stats)
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
-        ends = self._ends = CrawlEnds(
-            *(crawler, settings, self._worker, self._claims, self._stats, self._errors, feeds)
-        )
+        self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._errors)
+        self._end = CrawlEnd(crawler, settings, self._worker, self._claims, self._stats, feeds)
         for handler, signal in (
-            (ends.spider_opened, signals.spider_opened),
+            (self._start.spider_opened, signals.spider_opened),
             (self._tracker.item_scraped, signals.item_scraped),
             (self._tracker.item_dropped, signals.item_dropped),
             (self._tracker.item_dropped, signals.item_error),
-            (ends.response_received, signals.response_received),
+            (self._end.response_received, signals.response_received),
             (feeds.spider_opened, signals.spider_opened),
             (feeds.slot_closed, signals.feed_slot_closed),
             (feeds.exporter_closed, signals.feed_exporter_closed),
             (self._unused.report, signals.spider_closed),
-            (ends.spider_closed, signals.spider_closed),
-            (ends.engine_stopped, signals.engine_stopped),
+            (self._end.spider_closed, signals.spider_closed),
+            (self._end.engine_stopped, signals.engine_stopped),
         ):
             crawler.signals.connect(handler, signal)
 
@@ -97,7 +97,7 @@ class Deduplicator:
         `may_store_after` tells whether an item pipeline after ours may store them.
         """
         self._feeds.is_stored_elsewhere = may_store_after
-        watch_closing(self._crawler, self._ends.pipeline_errors.append)
+        watch_closing(self._crawler, self._end.pipeline_errors.append)
 
     async def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, recording which page each item came from."""

@@ -24,14 +24,14 @@ async def test_the_log_counts_what_was_kept_and_dropped(tmp_path, caplog):
     pages = {"/a": headed(b"May"), "/b": headed(b"May"), "/e": headed(b"June")}
     with serve({**pages, "/c": article(2), "/d": b""}) as site:
         await crawl(PageSpider, options, [f"{site}/{name}" for name in "abcde"])
-    names = [f"scrapy_simhash.crawl.{name}" for name in ("components", "ends")]
+    names = [f"scrapy_simhash.crawl.{name}" for name in ("components", "end")]
     often, last = ([r.getMessage() for r in caplog.records if r.name == one] for one in names)
     assert "/min)" in often[-1]
-    assert last[1] == (
+    assert last[0] == (
         "5 checked, 4 kept, 1 dropped: 3 unique, 1 near-duplicate, 1 not comparable. "
         "What was dropped, and why: scrapy simhash drops --run 1"
     )
-    assert last[2] == (
+    assert last[1] == (
         "Kept although another item is similar: 1, as these fields differ: page:heading 1. "
         "To see both values: scrapy simhash drops --kept --run 1"
     )
@@ -39,7 +39,7 @@ async def test_the_log_counts_what_was_kept_and_dropped(tmp_path, caplog):
 
 @deferred_f_from_coro_f
 async def test_commands_name_a_database_that_they_would_not_find(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.ends")
+    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
 
     class Own(PageSpider):
         custom_settings: ClassVar = {"SIMHASH_DATABASE_URL": str(tmp_path / "own index.db")}
@@ -51,7 +51,7 @@ async def test_commands_name_a_database_that_they_would_not_find(tmp_path, caplo
 
 @deferred_f_from_coro_f
 async def test_unchanged_items_alone_are_no_drops_to_list(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.ends")
+    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
     options = {
         "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
         "SIMHASH_KNOWN": "drop",
@@ -65,7 +65,7 @@ async def test_unchanged_items_alone_are_no_drops_to_list(tmp_path, caplog):
 
 @deferred_f_from_coro_f
 async def test_a_random_id_that_keeps_copies_is_named_after_one_crawl(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.ends")
+    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
     ids = random.Random(1)
 
     class Stories(PageSpider):

@@ -1,51 +1,33 @@
-"""The start and the end of a crawl.
-
-At the start the index is opened and logged, or the crawl is refused in one line: what will never
-work is known before anything is fetched. The crawl is then closed as soon as its spider is open,
-and counts as failed. (An exception elsewhere would print a traceback, and one in a signal handler
-is only logged.) At the end there are the last stats and warnings, and the report.
-"""
+"""The end of a crawl: the last stats and warnings, closing the run, the report."""
 
 from __future__ import annotations
 
-import gc
 import logging
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from shlex import quote
 from typing import Any
 
-from scrapy import Request, Spider, signals
+from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_simhash import native
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.feeds import FeedCheck
-from scrapy_simhash.crawl.scrapy_internals import is_crawl, keep_old_feeds, refuse, replaces_feeds
+from scrapy_simhash.crawl.scrapy_internals import replaces_feeds
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
+from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.db.values import check_name
-from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, SettingError
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.item.facts import PAGE, TELLING
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.visible import plural, shortened
 
 logger = logging.getLogger(__name__)
-
-_ACTIONS = {
-    "drop": "duplicates are dropped",
-    "skip": "pages that show nothing new are skipped, other duplicates dropped",
-    "report": "duplicates are reported, and stored",
-}
 
 _STATUSES = ("new", "changed", "moved", "unchanged", "removed", "back")
 
@@ -62,89 +44,21 @@ _GONE = (404, 410)
 _FAILED = re.compile(r"[45]\d\d |\w+\.")
 
 
-def settings_of(crawler: Crawler) -> Settings:
-    """The settings of a crawl that is to be checked.
-
-    NotConfigured is raised if SIMHASH_ENABLED is false; or a setting is wrong, and the crawl is
-    refused; or nothing is crawled.
-    """
-    if not is_crawl(crawler):
-        raise NotConfigured
-    try:
-        settings = Settings.of(crawler)
-    except SettingError:
-        # Each component calls this; connecting a handler twice is the same as once.
-        crawler.signals.connect(_refuse_settings, signals.spider_opened)
-        raise NotConfigured from None
-    if not settings.enabled:
-        raise NotConfigured("SIMHASH_ENABLED is False")
-    return settings
-
-
 @dataclass(eq=False)
-class CrawlEnds:
-    """Opens the index before anything is fetched, and closes the run when nothing is left to do."""
+class CrawlEnd:
+    """Handles the end of the spider, and then of the engine."""
 
     crawler: Crawler
     settings: Settings
     worker: Worker
     claims: Claims
     stats: CrawlStats
-    errors: ErrorPolicy
     feeds: FeedCheck
     reason: str = "finished"
     # Of item pipelines that failed when they closed: what they held back may not be stored.
     pipeline_errors: list[Exception] = field(default_factory=list)
     # The hashes of the identity keys of pages that the site says are gone.
     gone: set[int] = field(default_factory=set)
-
-    async def spider_opened(self, spider: Spider) -> None:
-        """Handle the signal; Scrapy waits for it before it fetches the first page."""
-        # A shell does not crawl, but may stay open for days: all crawls would share its epoch.
-        if not getattr(self.crawler, "crawling", True):
-            return
-        settings = self.settings
-        namespace = settings.namespace_of(spider)
-        try:
-            check_name(namespace)
-        except ValueError as error:
-            given = f"SIMHASH_NAMESPACE = {settings.namespace!r}"
-            self._refuse("simhash_misconfigured", SettingError(f"{given}: {error}"))
-            return
-        try:
-            size = await self.worker.open(namespace)
-        except IndexMismatch as error:
-            self._refuse("simhash_index_mismatch", error)
-        except IndexUnusable as error:
-            self._refuse("simhash_index_unusable", error)
-        except Exception as error:  # noqa: BLE001 - any error: the crawl goes on or is closed
-            if isinstance(error, IndexUnavailable) and settings.on_error == "close":
-                self._refuse("simhash_index_unavailable", error)
-            else:
-                self.errors.report(error)
-        else:
-            _freeze_loaded_objects()
-            logger.info(
-                "Index %s, namespace %r with %s stored %s; %s (%s); %s; core: %s",
-                settings.shown_database,
-                namespace,
-                f"{size:,}",
-                plural(size, "item"),
-                settings.near,
-                settings.compared,
-                _ACTIONS[settings.on_duplicate],
-                native.in_use,
-                extra={"spider": spider},
-            )
-
-    def _refuse(self, reason: str, error: Exception) -> None:
-        self.stats.count_error(error.__cause__ or error)
-        # An engine that has not started sends no engine_stopped.
-        self.crawler.signals.connect(self._close, signals.spider_closed)
-        _refuse(self.crawler, reason, error)
-
-    async def _close(self, reason: str) -> None:
-        await self.worker.close(settled=True, reason=reason)
 
     def response_received(self, response: Response, request: Request) -> None:
         """Handle the signal."""
@@ -335,28 +249,3 @@ def _failures(stats: Mapping[str, Any]) -> int:
         elif kind == "retry/reason_count" and _FAILED.match(which):
             failed -= value
     return failed
-
-
-@cache  # once per process: garbage of an earlier crawl must be collected
-def _freeze_loaded_objects() -> None:
-    """Exclude everything loaded so far from garbage collection.
-
-    Each page that waits for a verdict keeps the hundred tasks that Scrapy creates for it, so full
-    collections are more frequent than without this plugin. Each blocked the event loop for a tenth
-    of a second, most of it for modules.
-    """
-    gc.freeze()
-
-
-def _refuse_settings(spider: Spider) -> None:
-    """Handle spider_opened where a setting is wrong."""
-    try:
-        Settings.of(spider.crawler)
-    except SettingError as error:
-        _refuse(spider.crawler, "simhash_misconfigured", error)
-
-
-def _refuse(crawler: Crawler, reason: str, error: Exception) -> None:
-    logger.critical("The crawl is not started: %s", error, extra={"spider": crawler.spider})
-    keep_old_feeds(crawler)
-    refuse(crawler, reason)
