@@ -7,13 +7,25 @@ import dataclasses
 import gc
 import random
 import re
+import threading
 from contextvars import ContextVar
 from functools import partial
 
 import attrs
 import pydantic
 import pytest
-from loopback import STORES, Page, PageSpider, article, crawl, critical_lines, path_of, prose, serve
+from loopback import (
+    STORES,
+    Page,
+    PageSpider,
+    answering,
+    article,
+    crawl,
+    critical_lines,
+    path_of,
+    prose,
+    serve,
+)
 from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Field, Item, Request, Spider, signals
 from scrapy.exceptions import DropItem, NotConfigured
@@ -731,7 +743,18 @@ async def test_another_process_finds_the_claims_and_the_run(settings):
 async def test_two_crawls_in_one_process_keep_apart(settings):
     """Their verdicts, not their index: the same pages are stored once."""
     paths = [f"/{group}" for group in range(40)]
-    with serve({path: article(path) for path in paths}) as site:
+    begun, are_together = set(), threading.Event()
+
+    def answer(target):
+        # Nothing before both have opened the index: crawls that follow each other store it twice.
+        path, _, number = target.partition("?")
+        begun.add(number)
+        if len(begun) == 2:
+            are_together.set()
+        assert are_together.wait(60)
+        return article(path)
+
+    with answering(answer) as site:
         both = await asyncio.gather(
             crawl(PageSpider, settings, [f"{site}{path}?1" for path in paths]),
             crawl(PageSpider, settings, [f"{site}{path}?2" for path in reversed(paths)]),
