@@ -6,8 +6,10 @@ import json
 import random
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hosts import proxied, serve_hosts
@@ -36,10 +38,29 @@ def lists(process: int) -> dict[str, bytes]:
     return pages
 
 
+class Together(dict[str, dict[str, bytes]]):
+    """Sites that answer once all were asked: all crawls have opened the index by then.
+
+    Crawls that follow each other are visits of their own, which store the same entries again.
+    """
+
+    def __init__(self, sites: dict[str, dict[str, bytes]]) -> None:
+        super().__init__(sites)
+        self._asked: set[str] = set()
+        self._are_all_asked = threading.Event()
+
+    def get(self, host: str, default: Any = None) -> Any:
+        self._asked.add(host)
+        if self._asked == self.keys():
+            self._are_all_asked.set()
+        assert self._are_all_asked.wait(60)
+        return super().get(host, default)
+
+
 @pytest.mark.slow
 @on_both_engines
 def test_entries_of_lists_that_four_processes_meet_at_once_are_kept_once(settings, tmp_path):
-    hosts = {f"site-{process}.example": lists(process) for process in range(PROCESSES)}
+    hosts = Together({f"site-{process}.example": lists(process) for process in range(PROCESSES)})
     feeds, crawls, logs = [], [], []
     with serve_hosts(hosts) as through:
         for host, pages in hosts.items():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from loopback import article
@@ -52,8 +54,11 @@ class Pages(dict):
         self._moments: list[tuple[int, threading.Event]] = []
         self._lock = threading.Lock()
         self._delay = random.Random(1)
+        self._is_open = threading.Event()
+        self._is_open.set()
 
     def get(self, path: str, default: Any = None) -> Any:
+        self._is_open.wait()
         with self._lock:
             moments = [(left - 1, event) for left, event in self._moments]
             self._moments = [(left, event) for left, event in moments if left > 0]
@@ -70,3 +75,12 @@ class Pages(dict):
         with self._lock:
             self._moments.append((count, event))
         return event
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """No request is answered meanwhile."""
+        self._is_open.clear()
+        try:
+            yield
+        finally:
+            self._is_open.set()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import time
@@ -17,6 +18,7 @@ from collections import Counter, defaultdict
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -30,7 +32,6 @@ from torture.rows import Row
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from multiprocessing.context import ForkServerProcess
-    from pathlib import Path
 
     from sqlalchemy.engine import URL
     from torture.pages import Pages
@@ -82,7 +83,8 @@ class Run:
 
     @property
     def log(self) -> str:
-        return self.plan.with_suffix(".log").read_text("utf-8")
+        file = self.plan.with_suffix(".log")
+        return file.read_text("utf-8") if file.exists() else ""
 
     def unchecked(self) -> list[str]:
         """The pages that were stored without a verdict to store them."""
@@ -109,6 +111,10 @@ class Run:
     def kill(self) -> None:
         self.was_killed = True
         kill(self.process)
+        if job := json.loads(self.plan.read_text("utf-8"))["settings"].get("JOBDIR"):
+            # Killed while it deletes an empty queue, Scrapy leaves a part of it, and a crawl that
+            # is resumed waits for a request in it for ever.
+            shutil.rmtree(Path(job) / "requests.queue", ignore_errors=True)
 
     def wait_for(self, words: str) -> bool:
         """Wait for words in the log; returns False if the crawl ends without them."""
@@ -173,6 +179,18 @@ class Scene:
         run = self.start(order, **settings)
         run.wait()
         return run
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Start crawls inside: none gets a page before all have opened the index.
+
+        Crawls that follow each other are visits of their own, which store the same pages again.
+        """
+        started = len(self.runs)
+        with self.pages.held():
+            yield
+            for run in self.runs[started:]:
+                run.wait_for("crawl.start] INFO: Index")
 
     @contextmanager
     def locked(self, timeout: float = 30) -> Iterator[None]:

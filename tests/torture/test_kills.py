@@ -76,7 +76,10 @@ def test_four_crawls_two_of_which_are_killed(scene, table, seeds):
     cases = Cases()
     for seed in seeds():
         chance, here = random.Random(seed), scene()
-        crawls = [here.start(seed * 10 + number, query=f"?from={number}") for number in range(4)]
+        with here.together():
+            for number in range(4):
+                here.start(seed * 10 + number, query=f"?from={number}")
+        crawls = here.runs[:4]
         for run in crawls[:2]:
             at_a_moment(here, run, chance)
             run.kill()
@@ -112,9 +115,10 @@ def test_four_crawls_of_lists_two_of_which_are_killed(scene, table, seeds):
     cases = Cases()
     for seed in seeds():
         chance, here = random.Random(seed), scene()
-        crawls = [
-            here.start(seed * 10 + number, LISTS, query=f"?from={number}") for number in range(4)
-        ]
+        with here.together():
+            for number in range(4):
+                here.start(seed * 10 + number, LISTS, query=f"?from={number}")
+        crawls = here.runs[:4]
         for run in crawls[:2]:
             at_a_moment(here, run, chance, LISTS)
             run.kill()

@@ -18,15 +18,11 @@ def test_four_crawls_of_the_same_pages(scene, table, seeds, same):
     cases = Cases()
     for seed in seeds():
         here = scene()
-        crawls = [
-            here.start(
-                seed * 10 + number,
-                query=f"?from={number}" if same == "pass" else "",
-                SIMHASH_KNOWN=same,
-            )
-            for number in range(4)
-        ]
-        for run in crawls:
+        with here.together():
+            for number in range(4):
+                query = f"?from={number}" if same == "pass" else ""
+                here.start(seed * 10 + number, query=query, SIMHASH_KNOWN=same)
+        for run in here.runs:
             run.wait()
         cases.append(here.row(f"4 crawls, SIMHASH_KNOWN = {same}", EVERY))
     assert cases.total(table)[3:] == (0, 0, 0, 0)
