@@ -146,10 +146,8 @@ class DocumentMaker:
         compare = page.compare or settings.compare
         has_page = settings.fields is None and page.response is not None
         is_auto = compare == "auto" and subject.is_alone
-        if has_page and (
-            compare == "page"
-            or (is_auto and (not content.text or self._is_cut(page, says, content.text)))
-        ):
+        cut = self._cut(page, says, content.text) if has_page and is_auto else None
+        if has_page and (compare == "page" or cut is not None or (is_auto and not content.text)):
             found = says.content
             if isinstance(found, str):
                 return found
@@ -157,7 +155,7 @@ class DocumentMaker:
                 facts = content.facts.joined(says.facts)
                 if content.text:
                     facts = facts.with_rest(content.text, self._secret)
-                return _Text(found.text, facts, found.page_sketch)
+                return _Text(cut or found.text, facts, found.page_sketch)
             # The facts of the page may be those of its other items.
             return _Text(found.text, content.facts)
         if not content.text:
@@ -172,21 +170,23 @@ class DocumentMaker:
         facts = content.facts.joined(says.details) if has_page and is_auto else content.facts
         return _Text(content.text, facts)
 
-    def _is_cut(self, page: Page, says: PageText, text: str) -> bool:
-        """Whether a text is a loose cut of its page, as of some or most pages of a host.
+    def _cut(self, page: Page, says: PageText, text: str) -> str | None:
+        """What a loose cut has of the main text of its page, as of some or most pages of a host.
 
         Where the first pages had none, only every eighth is looked at: it takes a tenth of parsing.
         """
+        if not text:
+            return None
         if len(self._cuts) > _HOSTS:
             self._cuts.clear()
         found = self._cuts.setdefault(urlsplit(page.url).netloc, [0, 0, 0])
         found[0] += 1
         if found[1] >= _FIRST and not found[2] and found[0] % _EACH:
-            return False
-        is_cut = says.is_cut_by(text)
+            return None
+        cut = says.cut(text)
         found[1] += 1
-        found[2] += is_cut
-        return is_cut
+        found[2] += cut is not None
+        return cut
 
     def _exact(
         self, subject: Subject, content: ItemContent, reason: Reason | None

@@ -10,8 +10,10 @@ from functools import cached_property
 from itertools import islice
 from typing import Literal
 
+import numpy as np
 from lxml import etree
 from lxml.html import HtmlElement
+from numpy.typing import NDArray
 from scrapy.http import HtmlResponse
 
 from scrapy_simhash.crawl.scrapy_internals import has_tree
@@ -22,6 +24,7 @@ from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.content import MIN_PROSE, read_facts
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.measure import common
+from scrapy_simhash.text.blocks import boilerplate
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.markup import short
 from scrapy_simhash.text.page import PageContent, read_page
@@ -30,9 +33,14 @@ from scrapy_simhash.text.page_facts import PageReader
 #: Why a page has no text to compare.
 NoText = Literal["no_text", "no_main_text", "not_text", "too_complex", "too_large"]
 
-# An item's text is a loose cut of its page if it holds this share of the main text, and this share
-# of it stands on the page, with a passage of this many words that is not in the main text.
-_HOLDS, _OF_PAGE, _BEYOND = 0.95, 0.97, 3
+# An item's text is a loose cut of its page if it holds half of the main text, and stands on the
+# page, with a passage of this many words that is not in the main text.
+_HALF, _BEYOND = 0.5, 3
+# This share of it stands on the page, or that one where no passage does not.
+_OF_PAGE, _MOST = 0.97, 0.8
+# It holds all of the main text with this share of it; a line with that one: words are joined in
+# another way.
+_HOLDS, _LINE = 0.95, 0.8
 # So many pairs of words beyond it for each of its lines are no joints between them.
 _MANY = 4
 # Elements of a head that are read.
@@ -140,30 +148,53 @@ class PageText:
         rest = self.title.replace(name, " ", 1) if name in self.title else ""
         return " ".join([name, *filter(None, _NUMBERS.findall(rest))])
 
-    def is_cut_by(self, text: str) -> bool:
-        """Whether a text is the main text of the page and more of what stands around it.
+    def cut(self, text: str) -> str | None:
+        """What a text has of the page's main text, if it also has what stands around that.
 
-        Such as counters, names of buttons and lists of related pages, which change.
+        Such as counters, names of buttons and lists of related pages, which change. None of a text
+        that has nothing of the kind, or little of the main text.
         """
         if not self._is_parsed:
-            return False
+            return None
         says, root = self.content, self._root
         if isinstance(says, str) or isinstance(root, str):
-            return False
+            return None
         own, main = shingles(text), shingles(says.text)
         (held,) = common(own, [main])
-        if main.size < MIN_PROSE or held < _HOLDS * main.size or own.size - held <= _BEYOND:
-            return False
-        if common(own, [shingles(says.visible)])[0] < _OF_PAGE * own.size and (
-            # The texts of scripts, maybe.
-            common(own, [shingles(" ".join(_TEXTS(root)))])[0] < _OF_PAGE * own.size
+        if main.size < MIN_PROSE or held < _HALF * main.size or own.size - held <= _BEYOND:
+            return None
+        # Or in the texts of scripts, maybe.
+        if not _is_in(own, text, says.visible) and not _is_in(own, text, " ".join(_TEXTS(root))):
+            return None
+        # More than where lines are joined in another way, or whole words.
+        if own.size - held <= _MANY * (says.text.count("\n") + _BEYOND) and all(
+            len(change.new) < _BEYOND for change in Changes.of(text, says.text).all
         ):
-            return False
-        if own.size - held > _MANY * (says.text.count("\n") + _BEYOND):
-            # More than where lines are joined in another way.
-            return True
-        changes = Changes.of(text, says.text)
-        return any(len(change.new) >= _BEYOND for change in changes.all)
+            return None
+        if held >= _HOLDS * main.size:
+            return says.text
+        # The main text may lack what the spider has chosen well, but that is no boilerplate.
+        beyond = np.setdiff1d(own, main, assume_unique=True)
+        (beside,) = common(beyond, [shingles(boilerplate(root, len(says.visible)))])
+        return _lines_in(own, says.text) if beside > _BEYOND else None
+
+
+def _is_in(own: NDArray[np.uint64], text: str, whole: str) -> bool:
+    """Whether a text is taken from another one, with some of that left out."""
+    (held,) = common(own, [shingles(whole)])
+    return held >= _OF_PAGE * own.size or (
+        held >= _MOST * own.size
+        and all(len(change.new) < _BEYOND for change in Changes.of(text, whole).all)
+    )
+
+
+def _lines_in(own: NDArray[np.uint64], text: str) -> str | None:
+    """The lines of a text that another one has, given its shingles; None if they are no prose."""
+    lines = text.split("\n")
+    sets = [shingles(line) for line in lines]
+    held = zip(lines, sets, common(own, sets), strict=True)
+    found = "\n".join(line for line, one, count in held if one.size and count >= _LINE * one.size)
+    return found if shingles(found).size >= MIN_PROSE else None
 
 
 def _decoded(response: HtmlResponse) -> str:

@@ -48,7 +48,38 @@ def page(title: str = "A flood | The Herald", more: str = "", *, parsed: bool = 
 def test_a_text_is_a_cut_of_its_page_with_the_main_text_and_more_of_it(
     text: str, expected: bool
 ) -> None:
-    assert page().is_cut_by(text) is expected
+    assert (page().cut(text) is not None) is expected
+
+
+FACTS = "\n".join(f"<li>{sentences(number, 12)}</li>" for number in range(100, 108))
+
+
+def test_a_text_of_half_of_the_main_text_with_boilerplate_is_cut_to_what_it_has_of_it() -> None:
+    """Two pages that show other pages beside one text have the same lines of it."""
+    paragraphs = [f"<p>{sentences(number, 40)}</p>" for number in range(200, 206)]
+    html = f"""<html><head><title>A flood</title></head><body class="sidebar-left">
+<h1>A flood</h1><article>{"".join(paragraphs)}<ul>{FACTS}</ul></article>
+<aside><p>{BESIDE}</p></aside>{{more}}</body></html>"""
+    texts = [sentences(number, 40) for number in range(200, 206)]
+
+    def cut(*parts: str, more: str = "") -> str | None:
+        response = HtmlResponse(
+            "http://a.com/1", body=html.replace("{more}", more).encode(), encoding="utf-8"
+        )
+        response.css("h1")
+        seen = SimpleNamespace(response=response, url=response.url)
+        found = PageText(seen, Settings.read(ScrapySettings()), b"x" * 16, 0.0)
+        return found.cut("\n".join(parts))
+
+    assert cut(*texts, BESIDE) == "\n".join(texts)
+    # What the spider has chosen is no boilerplate, though the extractor may leave it out.
+    assert cut(*texts) is None
+    answer = sentences("an answer", 12)
+    assert cut(*texts, answer, more=f"<table><td><a href='/9'>{answer}</a></table>") is None
+    # Too little of the main text.
+    assert cut(*texts[:2], BESIDE) is None
+    # From elsewhere.
+    assert cut(*texts, BESIDE, sentences("not on the page", 12)) is None
 
 
 def test_where_texts_are_clean_only_some_pages_are_looked_at(
@@ -57,11 +88,11 @@ def test_where_texts_are_clean_only_some_pages_are_looked_at(
     """The first sixteen of a host, then every eighth; each one once a text was found loose."""
     looked: list[str] = []
 
-    def is_cut_by(self: PageText, text: str) -> bool:
+    def cut(self: PageText, text: str) -> str | None:
         looked.append(text)
-        return "loose" in text
+        return text if "loose" in text else None
 
-    monkeypatch.setattr(PageText, "is_cut_by", is_cut_by)
+    monkeypatch.setattr(PageText, "cut", cut)
     stats = CrawlStats(StatsCollector(get_crawler()))
     maker = DocumentMaker(Settings.read(ScrapySettings()), stats, lambda: b"x" * 16)
 
@@ -83,7 +114,7 @@ def test_where_texts_are_clean_only_some_pages_are_looked_at(
 
 def test_a_page_that_nobody_has_parsed_is_not_parsed_for_that() -> None:
     unread = page(parsed=False)
-    assert not unread.is_cut_by(f"Home A flood {STORY} {BESIDE}")
+    assert unread.cut(f"Home A flood {STORY} {BESIDE}") is None
     assert unread.title == ""
     assert not unread.details.records
 
