@@ -156,6 +156,9 @@ ACROSS_SITES = {
     "The maker's description in another shop, at another price": two_sites(
         PRODUCT, PRODUCT | {"price": "€24.50"}
     ),
+    "The maker's description in another shop, of a model with another number": two_sites(
+        {"name": "Lamp 3", "text": TEXT}, {"name": "Lamp 4", "text": TEXT}
+    ),
     "The maker's description in another shop, at the same price written otherwise": two_sites(
         PRODUCT, PRODUCT | {"price": "19,99 EUR"}
     ),
@@ -222,6 +225,12 @@ ON_ONE_SITE = {
     ),
     "A print view of the page": both(
         page(thing(**STORY)), bare("A heading", thing(**STORY)), to=f"{ONE}/print/1"
+    ),
+    "A print view, its title marked as such, of a page without a main heading": both(
+        bare("A heading", TEXT).replace(b"h1>", b"h3>"),
+        bare("Print: A heading", TEXT).replace(b"h1>", b"h3>"),
+        to=f"{ONE}/print/1",
+        read=stored,
     ),
     "The same description at another price": one_site(PRODUCT, PRODUCT | {"price": "€24.50"}),
     "The same text under another headline": one_site(STORY, STORY | {"title": "The flood"}),
@@ -442,6 +451,11 @@ MORE = [
         "words were added",
     ),
     ("A report of the same event in other words", "kept", "another text"),
+    (
+        "A print view, its title marked as such, of a page without a main heading",
+        "dropped",
+        "the mark is no part of the title",
+    ),
     (
         "The maker's description in another shop, at the same price written otherwise",
         "dropped",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
+from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.item.addresses import View
 from scrapy_simhash.item.folding import (
     AMOUNT,
     NOTE,
     NUMBER,
+    NUMBERED,
     NUMBERS,
     SECTION,
     STATE,
@@ -23,8 +26,10 @@ from scrapy_simhash.item.folding import (
 )
 from scrapy_simhash.item.names import TITLES, Mark, name_of
 from scrapy_simhash.item.numbers import numbers_in
+from scrapy_simhash.item.state import without_state
 
-#: Fields that are stored of an item, including `(others)` and `(numbers)`.
+#: Fields that are stored of an item, including `(others)` and `(numbers)`, without the records of
+#: numbers in titles.
 MAX_FIELDS = 64
 #: Bytes of a field: hash of the name (4), kind (1), hash of the value (7), little-endian.
 RECORD_SIZE = 12
@@ -44,6 +49,10 @@ TELLING: frozenset[Mark] = frozenset({"code", "dated", "price", "serial"})
 _NUMBERS_KEY, _DETAILS_KEY = name_of(NUMBERS_OF_TEXT).key, name_of("page:details").key
 #: The hash of the name `REST_OF_ITEM`.
 REST_KEY = name_of(REST_OF_ITEM).key
+_TITLE = 256  # characters of a title that are read for its numbers
+_DIGITS = re.compile(r"\d+")
+# Between the name of a page and that of its site.
+_SEPARATOR = re.compile(r"[|:·•«»_]| [-~] ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,9 @@ class Facts:
     """The short values of an item.
 
     A record is the 32-bit hash of a name, the kind and the 56-bit hash of the value, sorted by the
-    first. Names by that hash are empty for stored facts; `shown` are values as given.
+    first. Names by that hash are empty for stored facts; `shown` are values as given. A part of a
+    title that has numbers has a record as well, of the kind `NUMBERED`: a hash of its other words
+    in place of the name, and one of the numbers.
     """
 
     records: tuple[tuple[int, int, int], ...] = ()
@@ -86,6 +97,7 @@ class Facts:
             texts = (f"{name_of(name).key}={fields[name].text}" for name in rest)
             _add(values, names, _OTHERS, Folded(TEXT, "\x1f".join(texts)))
         records = [(key, value.kind, _hash(value.text, secret)) for key, value in values.items()]
+        records += {*_numbered({name: fields[name] for name in chosen}, secret)}
         return cls(tuple(sorted(records)), names, shown)
 
     def with_numbers(self, text: str, secret: bytes = b"") -> Self:
@@ -141,12 +153,13 @@ def conflict(
 ) -> str | None:
     """Whether facts make two items different things, however similar their texts are.
 
-    Mode "auto" compares only amounts of money across sites: a copy there has another headline,
-    author, date and number by nature. An amount also conflicts with an item that has none at all,
-    such as the maker's page or an offer "on request". "always" treats all sites as one, "never"
-    finds no conflict. Numbers of the texts, and the state of the things, may be left out. The new
-    one of two views of one page may have more of everything but codes and amounts; in another
-    language only numbers, codes and amounts are compared.
+    Mode "auto" compares only amounts of money across sites, and numbers in titles whose words are
+    equal, as of two volumes: a copy there has another headline, author, date and number by nature.
+    An amount also conflicts with an item that has none at all, such as the maker's page or an offer
+    "on request". "always" treats all sites as one, "never" finds no conflict. Numbers of the texts,
+    and the state of the things, may be left out. The new one of two views of one page may have more
+    of everything but codes and amounts; in another language only numbers, codes and amounts are
+    compared.
 
     Returns:
         The name of the field that differs, the first of several in alphabetical order, those of
@@ -158,6 +171,7 @@ def conflict(
     everything = same_site or mode == "always"
     held = {name: (kind, value) for name, kind, value in stored.records}
     has_amount = any(kind >= AMOUNT for kind, _ in held.values())
+    is_renumbered = not everything and _is_renumbered(new, stored)
     # Under one title, a section or an author that only one of two items has tells nothing.
     is_titled = equal_titles(new, stored)
     left_out = _left_out(state=state, view=view, is_titled=is_titled)
@@ -172,6 +186,7 @@ def conflict(
             continue
         if not everything and (other is None or not _is_money(kind, other[0])):
             differs = kind >= AMOUNT and not has_amount
+            differs |= is_renumbered and name in TITLES and (kind, value) != other
         elif other is None:
             # A print view has fewer facts of a page, and a date may be without its time; an item
             # with more fields is another item, except in another view of one page.
@@ -187,7 +202,7 @@ def conflict(
 
 def _left_out(*, state: bool, view: View | None, is_titled: bool | None) -> set[int]:
     """The kinds of facts that are not compared."""
-    kinds = set() if state else {STATE}
+    kinds = {NUMBERED} if state else {NUMBERED, STATE}
     if is_titled:
         kinds.add(SECTION)
     if view:
@@ -201,8 +216,10 @@ def changed_facts(new: Facts, old: Facts) -> set[int]:
     The numbers of the text belong to the text. The time of a date, facts of the page, and the rest
     of the item may be missing in either version.
     """
-    records = ({key: (kind, value) for key, kind, value in one.records} for one in (new, old))
-    mine, theirs = records
+    mine, theirs = (
+        {key: (kind, value) for key, kind, value in one.records if kind != NUMBERED}
+        for one in (new, old)
+    )
     changed = set()
     for key in mine.keys() | theirs.keys():
         one, other = mine.get(key), theirs.get(key)
@@ -222,6 +239,16 @@ def equal_titles(new: Facts, stored: Facts) -> bool | None:
     titles = {value for name, _, value in new.records if name in TITLES}
     others = {value for name, _, value in stored.records if name in TITLES}
     return bool(titles & others) if titles and others else None
+
+
+def _is_renumbered(new: Facts, stored: Facts) -> bool:
+    """Whether two items have titles of the same words with other numbers."""
+    mine, theirs = (
+        {(words, value) for words, kind, value in one.records if kind == NUMBERED}
+        for one in (new, stored)
+    )
+    words = {one for one, _ in mine} & {one for one, _ in theirs}
+    return not words <= {one for one, _ in mine & theirs}
 
 
 def numbers(text: str, secret: bytes = b"") -> int:
@@ -249,6 +276,20 @@ def _add(values: dict[int, Folded], names: dict[int, str], name: str, value: Fol
         value = Folded(TEXT, f"{values[key].text}\x1f{value.text}")
     values[key] = value
     names.setdefault(key, name.rpartition(" (")[0] if value.kind == TIME else name)
+
+
+def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int, int, int]]:
+    """The records of parts of titles that have numbers and words."""
+    for name, (kind, text, _) in fields.items():
+        is_text = kind == TEXT and text.startswith("t:")
+        if not is_text or not _DIGITS.search(text) or "title" not in name_of(name).marks:
+            continue
+        for part in _SEPARATOR.split(without_state(text[2:_TITLE])):
+            # Two sites may write a date in the same words and another order.
+            found = sorted(digits.lstrip("0") for digits in _DIGITS.findall(part))
+            words = " ".join(tokens(_DIGITS.sub(" ", part)))
+            if found and words:
+                yield _hash(words, secret) >> 24, NUMBERED, _hash(" ".join(found), secret)
 
 
 def _times(fields: Mapping[str, Folded]) -> dict[str, Folded]:

@@ -18,7 +18,7 @@ from scrapy_simhash.item.numbers import amount, bare_amount, number
 from scrapy_simhash.item.times import Written, is_moment, read_date
 
 # Kinds of facts, as stored. Those above AMOUNT are amounts in a known currency.
-TEXT, NUMBER, NUMBERS, TIME, STATE, SECTION, NOTE, AMOUNT = 0, 1, 2, 3, 4, 5, 6, 16
+TEXT, NUMBER, NUMBERS, TIME, STATE, SECTION, NOTE, NUMBERED, AMOUNT = 0, 1, 2, 3, 4, 5, 6, 7, 16
 
 #: Characters of a value that count. Longer values that are not prose are rare, and data.
 _LOOK = 65_536

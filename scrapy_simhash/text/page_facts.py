@@ -32,6 +32,21 @@ from scrapy_simhash.text.markup import PROPERTIES, Markup, read_markup, short, t
 
 # Words behind a heading, up to a separator such as the one before the name of the site.
 _ADDED = re.compile(r",? \w(?:(?! [-~] )[^|–—:·•«»<>/()\[\]_]){0,80}(?<! )")
+# How a page is shown, where a title begins or ends with it. "Print" alone may be what a page is
+# about, as in "Ferry | Print" of a shop for pictures, except in front of a colon.
+_VIEW = (
+    r"(?:print(?:able|er)?(?:[ -]friendly)?[ -](?:page|version|view)|printer[ -]friendly|"
+    r"druck(?:ansicht|fassung|version)|version imprimable|versi[oó]n (?:imprimible|para imprimir)|"
+    r"версия для печати|打印(?:版|页面?|预览)|友善列印|印刷用(?:ページ|画面))"
+)
+_ALONE = r"(?:print(?:able)?|drucken|imprim[ei]r|stampa|печать|打印|列印)"
+_BREAK = "(?: ?[:：|–—·•«»] ?| - )"
+_BRACKETED = rf" ?[(\[（【]{_VIEW}[)\]）】] ?"
+_SHOWN = re.compile(
+    rf"\A(?:{_BRACKETED}|{_ALONE} ?[:：] ?|{_VIEW}{_BREAK})(?=.)"
+    rf"|(?<=.)(?:{_BRACKETED}|{_BREAK}{_VIEW})\Z",
+    re.IGNORECASE,
+)
 
 
 class Titles(NamedTuple):
@@ -47,9 +62,11 @@ def find_titles(markup: Markup) -> Titles:
 
     Many sites put their own name into the title, and some into a heading above that of the page,
     which a print view lacks. The heading is the last h1 that the title holds, or else the first in
-    og:title, or else the first; a logo only if there is no other.
+    og:title, or else the first; a logo only if there is no other. Words that tell how the page is
+    shown, such as "Print view", are no part of its title.
     """
-    title = markup.title
+    title = _SHOWN.sub("", markup.title)
+    markup = markup._replace(title=title)
     headings = [(element, heading) for element, heading in markup.headings if heading]
     if not headings:
         return Titles(None, "", title)

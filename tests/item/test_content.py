@@ -515,7 +515,8 @@ PAIRS: list[tuple[str, dict[str, Any], dict[str, Any], str | None, str | None]] 
         {"aggregateRating": {"ratingValue": 4.6, "bestRating": 5.0, "reviewCount": 313}},
         "aggregateRating.ratingValue", None),
     ("kettle, another colour", KETTLE, {"color": "red"}, None, None),
-    ("kettle, another size", KETTLE, {"name": "Kettle K-100, 1.0 l", "sku": "K100"}, "name", None),
+    ("kettle, another size", KETTLE, {"name": "Kettle K-100, 1.0 l", "sku": "K100"},
+        "name", "name"),
     ("kettle of another shop", KETTLE, {
         "name": "K-170 kettle", "sku": "9912", "price": "52.00", "url": "https://b.example/9912"},
         "name", "price"),

@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.content import read_item
-from scrapy_simhash.item.facts import MAX_FIELDS, RECORD_SIZE, Facts, conflict, numbers
-from scrapy_simhash.item.folding import AMOUNT, TEXT, TIME, Folded
+from scrapy_simhash.item.facts import (
+    MAX_FIELDS,
+    RECORD_SIZE,
+    Facts,
+    changed_facts,
+    conflict,
+    numbers,
+)
+from scrapy_simhash.item.folding import AMOUNT, NUMBERED, TEXT, TIME, Folded
 from scrapy_simhash.item.numbers import _PUNCTUATION, numbers_in
 
 START = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
@@ -517,6 +524,58 @@ def test_under_one_title_a_section_tells_nothing_and_an_author_may_be_missing() 
         assert on_one_site(new, stored) == "author"
     # It may be all that tells which thing it is.
     assert on_one_site({"category": "Shoes"}, {"category": "Hats"}) == "category"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Volume 3", "Volume 4"),
+        ("Volume 3: goats", "Volume 4: ferries"),
+        ("Season 1 episode 5", "Season 1 episode 6"),
+        ("iPhone 13 case", "iPhone14 case"),
+        ("Release 3.35.1 On 2021-03-15 - Mirror", "Release 3.35.3 On 2021-03-26 | Docs"),
+        ("第3章 山羊", "第4章 山羊"),
+    ],
+)
+def test_titles_of_equal_words_with_other_numbers_differ_on_other_sites_too(
+    one: str, other: str
+) -> None:
+    assert across_sites({"title": one}, {"title": other}) == "title"
+    assert across_sites({"title": one}, {"headline": other, "page:title": "Goats"}) == "title"
+    both = {"page:heading": "Goats", "page:title": one}
+    assert across_sites(both, {"page:heading": "Goats", "page:title": other}) == "page:title"
+    stored = Facts.unpack(facts({"title": other}).packed())
+    assert conflict(facts({"title": one}), stored, same_site=False) == "title"
+    # On one site the titles differ anyway, and between versions no other field does.
+    assert on_one_site({"title": one}, {"title": other}) == "title"
+    assert len(changed_facts(facts({"title": one}), facts({"title": other}))) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Volume 3", "Volume 3 - Island Post"),
+        ("Volume 3", "The third volume"),
+        ("Goats in 2023", "Ferries in 2024"),
+        ("News of 05/01/2024", "News of 2024-01-05"),
+        ("K-170 kettle", "Kettle K170"),
+        ("Volume 3 (12 comments)", "Volume 3 (7 comments)"),
+        ("7", "8"),
+        (["Volume 3", "Volume 5"], ["Volume 4", "Volume 5"]),
+    ],
+)
+def test_other_titles_are_allowed_on_other_sites(one: Any, other: Any) -> None:
+    assert across_sites({"title": one}, {"title": other}) is None
+    assert across_sites({"caption": "Volume 3"}, {"caption": "Volume 4"}) is None
+
+
+def test_the_numbers_of_a_title_are_no_field_and_few() -> None:
+    numbered = facts({"title": "Volume 3"})
+    (record,) = (one for one in numbered.records if one[1] == NUMBERED)
+    assert record[0] not in numbered.names
+    assert not changed_facts(numbered, Facts(tuple({*numbered.records} - {record})))
+    parts = "|".join(f"{chr(97 + n % 26)}{n}" for n in range(9999))
+    assert len(facts({"title": parts}).records) < 2 * MAX_FIELDS
 
 
 def test_another_view_of_a_page_may_have_more_of_all_but_codes_and_amounts() -> None:

@@ -68,6 +68,41 @@ def test_the_name_of_the_site_in_a_heading_leaves_the_title_alone(body: str, hea
     assert found["page:title"] == "Goats at sea – Island Post"
 
 
+@pytest.mark.parametrize(
+    "title",
+    [
+        *("Print: Goats at sea", "Print page - Goats at sea", "打印：Goats at sea"),
+        *("Imprimer : Goats at sea", "[Print view] Goats at sea", "Goats at sea (Print version)"),
+        *("Goats at sea | Printer-friendly version", "Goats at sea — Druckansicht"),
+        *("Goats at sea - 打印版", "Goats at sea • Version imprimable"),
+    ],
+)
+@pytest.mark.parametrize("body", ["", "<h3>Goats at sea</h3>", "<h1>1. Goats</h1>"])
+def test_how_a_page_is_shown_is_no_part_of_its_title(title: str, body: str) -> None:
+    assert facts(body, f"<title>{title}</title>")["page:title"] == "Goats at sea"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        *("Print layouts", "Print layouts: goats", "Goats at sea | Print", "Goats - Printable"),
+        *("Blueprint: goats", "Printer-friendly", "Print:", "(Print view)", "Print page layouts"),
+        *("Mobile phones - Goats", "Jobs | Mobile", "Goats in print view", "印刷: 名刺"),
+    ],
+)
+def test_what_a_page_is_about_stays_in_its_title(title: str) -> None:
+    assert facts("", f"<title>{title}</title>") == {"page:title": title}
+
+
+def test_without_a_main_heading_another_one_is_not_the_title() -> None:
+    """What the title adds to it may be the name of the site, or tell two pages apart."""
+    found = [
+        facts("<h2>Installation</h2>", f"<title>Installation - {system}</title>")
+        for system in ("Linux", "Windows")
+    ]
+    assert found[0] != found[1]
+
+
 def test_of_two_headings_in_the_title_the_later_is_that_of_the_page() -> None:
     found = facts("<h1>Manual 1.4</h1><h1>Knots</h1>", "<title>Knots — Manual 1.4</title>")
     assert found == {"page:title": "Knots", "page:heading": "Knots"}
