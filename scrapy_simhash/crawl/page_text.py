@@ -24,7 +24,6 @@ from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.content import MIN_PROSE, read_facts
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.measure import common
-from scrapy_simhash.text.blocks import boilerplate
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.markup import short
 from scrapy_simhash.text.page import PageContent, read_page
@@ -175,7 +174,7 @@ class PageText:
             return says.text
         # The main text may lack what the spider has chosen well, but that is no boilerplate.
         beyond = np.setdiff1d(own, main, assume_unique=True)
-        (beside,) = common(beyond, [shingles(boilerplate(root, len(says.visible)))])
+        (beside,) = common(beyond, [shingles(says.boilerplate)])
         return _lines_in(own, says.text) if beside > _BEYOND else None
 
 

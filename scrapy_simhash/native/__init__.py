@@ -91,7 +91,7 @@ class Core(Protocol):
     def knows(self, element: Any, /) -> bool:
         """Whether lxml lays out ``<p><i></i><b id="c">d</b></p>`` as its headers said."""
 
-    def page(self, root: Any, rules: tuple[bytes, ...], /) -> tuple[str, int, str, int] | None:
+    def page(self, root: Any, rules: tuple[bytes, ...], /) -> tuple[str, int, str, int, str] | None:
         """`text.density.read` of an lxml element, by `text.blocks.RULES`."""
 
     def body(self, root: Any, visible: bytes, /) -> str | None:

@@ -268,6 +268,11 @@ static Py_ssize_t find_main(const Walk *walk)
     return weigh(&page, 0, page.count);
 }
 
+static void append_piece(Buffer *text, const Walk *walk, const Piece *piece)
+{
+    append(text, walk->text.bytes + piece->start, piece->end - piece->start + 1);
+}
+
 /* Append the pieces that are kept, one a line. Returns their width. */
 static Py_ssize_t append_main(Buffer *text, const Walk *walk, Py_ssize_t count)
 {
@@ -276,10 +281,19 @@ static Py_ssize_t append_main(Buffer *text, const Walk *walk, Py_ssize_t count)
     for (const Piece *piece = pieces_of(walk); piece < end; piece++) {
         if (!piece->is_kept)
             continue;
-        append(text, walk->text.bytes + piece->start, piece->end - piece->start + 1);
+        append_piece(text, walk, piece);
         width += piece->width + 1;
     }
     return width;
+}
+
+/* Append the pieces that are boilerplate, one a line; those from `count` on are skipped elements. */
+static void append_boilerplate(Buffer *text, const Walk *walk, Py_ssize_t count)
+{
+    const Piece *pieces = pieces_of(walk);
+    for (Py_ssize_t at = 0; at < count_pieces(walk); at++)
+        if (at >= count || (!pieces[at].is_kept && (pieces[at].is_marked || is_links(pieces + at))))
+            append_piece(text, walk, pieces + at);
 }
 
 /* Lines without the newline after the last one. */
@@ -307,20 +321,22 @@ static Py_ssize_t find_text(Walk *walk, PyObject *root, const Table *actions, co
 }
 
 /* The results as objects. No pointer into the tree is held any more. */
-static PyObject *tell(const Walk *walk, const Buffer *text, Py_ssize_t width)
+static PyObject *tell(const Walk *walk, const Buffer *text, Py_ssize_t width, const Buffer *beside)
 {
     Py_ssize_t visible_width = count_pieces(walk);
     for (Py_ssize_t at = 0; at < count_pieces(walk); at++)
         visible_width += pieces_of(walk)[at].width;
     if (walk->is_odd)
         return Py_NewRef(Py_None);
-    if (text->failed || has_failed(walk))
+    if (text->failed || beside->failed || has_failed(walk))
         return PyErr_NoMemory();
     PyObject *main = decode(text), *visible = main ? decode(&walk->text) : NULL;
-    if (visible)
-        return Py_BuildValue("NnNn", main, width - (width > 0), visible,
-                             visible_width - (visible_width > 0));
+    PyObject *boilerplate = visible ? decode(beside) : NULL;
+    if (boilerplate)
+        return Py_BuildValue("NnNnN", main, width - (width > 0), visible,
+                             visible_width - (visible_width > 0), boilerplate);
     Py_XDECREF(main);
+    Py_XDECREF(visible);
     return NULL;
 }
 
@@ -328,7 +344,7 @@ static PyObject *tell(const Walk *walk, const Buffer *text, Py_ssize_t width)
 static PyObject *cut_page(PyObject *root, const Rules *rules)
 {
     Walk first = {0}, second = {0}, *taken = &first;
-    Buffer text = {0};
+    Buffer text = {0}, beside = {0};
     Py_ssize_t width = 0, weight = find_text(&first, root, &rules->content, &rules->words);
 
     if (weight >= 0 && weight < LITTLE) {
@@ -337,11 +353,14 @@ static PyObject *cut_page(PyObject *root, const Rules *rules)
             taken = &second;
     }
     if (weight >= 0) {
-        width = append_main(&text, taken, count_pieces(taken));
+        Py_ssize_t count = count_pieces(taken);
+        width = append_main(&text, taken, count);
         walk_skipped(taken, &rules->visible);
+        append_boilerplate(&beside, taken, count);
     }
-    PyObject *made = tell(taken, &text, width);
+    PyObject *made = tell(taken, &text, width, &beside);
     PyMem_Free(text.bytes);
+    PyMem_Free(beside.bytes);
     free_walk(&first);
     free_walk(&second);
     return made;

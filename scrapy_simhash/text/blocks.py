@@ -218,27 +218,6 @@ def mark_of(element: HtmlElement) -> int:
     return found
 
 
-def boilerplate(root: HtmlElement, visible: int) -> str:
-    """The texts of the elements that are boilerplate by their tag or name.
-
-    Given is how many letters the page shows. Elements that hold half of them, such as a body with
-    the class "sidebar-left", are marked for what is inside.
-    """
-    found: list[str] = []
-    left = 8 * visible  # of a hostile page, where large elements are inside each other
-    events = etree.iterwalk(root, events=("start",))
-    for _, element in events:
-        if element.tag in BOILERPLATE or mark_of(element):
-            text = " ".join(element.itertext())
-            left -= len(text)
-            if left < 0:
-                break
-            if 2 * len(text) <= visible:
-                found.append(text)
-                events.skip_subtree()
-    return "\n".join(found)
-
-
 def _is_docbook(element: HtmlElement) -> bool:
     """Whether a sidebar is one of DocBook: a box of text with a title."""
     return len(element) > 0 and element[0].get("class") == "titlepage"
@@ -288,4 +267,4 @@ def _reads_page(core: native.Core) -> bool:
         "<nav>f<a>g</a></nav>"
     )
     text = f"{story} d\u4e2d e"
-    return core.page(tree, RULES) == (text, 304, f"a\n{text}\nfg", 309)
+    return core.page(tree, RULES) == (text, 304, f"a\n{text}\nfg", 309, "a\nfg")

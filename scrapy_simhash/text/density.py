@@ -57,12 +57,16 @@ _EMPTY = Block("", 0, 0, BLOCK)
 
 
 class Reading(NamedTuple):
-    """The main text and all visible text, text in skipped elements last; with their widths."""
+    """The main text and all visible text, text in skipped elements last; with their widths.
+
+    Boilerplate is what is skipped, marked as such by its name, or a link, and not in the main text.
+    """
 
     text: str
     width: int
     visible: str
     visible_width: int
+    boilerplate: str
 
 
 def density(root: HtmlElement) -> str:
@@ -81,14 +85,16 @@ def read(root: HtmlElement) -> Reading:
     """Find the main text by block density, if need be inside elements that are usually skipped."""
     if (core := tree_core()) and (made := core.page(root, RULES)) is not None:
         return Reading(*made)
-    main, blocks, skipped = _cut(root, CONTENT)
+    main, beside, blocks, skipped = _cut(root, CONTENT)
     if _weight(main) < _LITTLE:
         rescued = _cut(root, RESCUE)
         if _weight(rescued[0]) >= _RESCUED:
-            main, blocks, skipped = rescued
-    text = _lines(main)
-    visible = "\n".join(filter(None, (_lines(blocks), *_visible_text(skipped))))
-    return Reading(text, width(text), visible, width(visible))
+            main, beside, blocks, skipped = rescued
+    text, more = _lines(main), list(_visible_text(skipped))
+    visible, boilerplate = (
+        "\n".join(filter(None, (_lines(found), *more))) for found in (blocks, beside)
+    )
+    return Reading(text, width(text), visible, width(visible), boilerplate)
 
 
 def _lines(blocks: Iterable[Block]) -> str:
@@ -107,33 +113,41 @@ def _visible_text(skipped: list[HtmlElement]) -> Iterator[str]:
             yield " ".join((element.text or "").split())
 
 
-def _cut(root: HtmlElement, actions: Actions) -> tuple[list[Block], list[Block], list[HtmlElement]]:
-    """The blocks of the main text, all blocks, and the elements that were skipped."""
+def _cut(
+    root: HtmlElement, actions: Actions
+) -> tuple[list[Block], list[Block], list[Block], list[HtmlElement]]:
+    """The blocks of the main text, boilerplate, all blocks, and the elements that were skipped."""
     skipped: list[HtmlElement] = []
     blocks, spans = walk(root, actions, skipped)
-    return _main_blocks(blocks, spans), blocks, skipped
+    return *_main_blocks(blocks, spans), blocks, skipped
 
 
-def _main_blocks(blocks: list[Block], spans: list[Span]) -> list[Block]:
-    """The blocks of the main text."""
+def _main_blocks(blocks: list[Block], spans: list[Span]) -> tuple[list[Block], list[Block]]:
+    """The blocks of the main text, and those that are boilerplate."""
     marked = _marked_blocks(blocks, spans)
-    kept = [not (mark or block.is_links) for block, mark in zip(blocks, marked, strict=True)]
-    article = _article(spans, map(_score, blocks, marked))
-    text = list(compress(blocks[article], kept[article]))
-    weight, page_weight = _weight(text), _weight(compress(blocks, kept))
+    beside = [mark or block.is_links for block, mark in zip(blocks, marked, strict=True)]
+    kept = [not is_beside for is_beside in beside]
+    main = _article(spans, map(_score, blocks, marked))
+    weight, page_weight = (
+        _weight(compress(blocks[main], kept[main])),
+        _weight(compress(blocks, kept)),
+    )
     share = _SHORT_SHARE if weight < _SHORT else _LITTLE_SHARE
-    if weight >= max(_LITTLE, share * page_weight):
-        return text
-    # Not an article: everything but boilerplate counts, and the titles on a page that lists them.
-    titles = [
-        block.is_links and not mark and block.width >= _TITLE
-        for block, mark in zip(blocks, marked, strict=True)
-    ]
-    if sum(block.width for block in compress(blocks, titles)) > page_weight:
-        kept = list(map(or_, kept, titles))
-    widths = (min(block.width, _BEST) * keep for block, keep in zip(blocks, kept, strict=True))
-    main = _smallest(spans, widths)
-    return list(compress(blocks[main], kept[main])) or blocks
+    if weight < max(_LITTLE, share * page_weight):
+        # Not an article: everything but boilerplate counts, and the titles on a page that lists
+        # them.
+        titles = [
+            block.is_links and not mark and block.width >= _TITLE
+            for block, mark in zip(blocks, marked, strict=True)
+        ]
+        if sum(block.width for block in compress(blocks, titles)) > page_weight:
+            kept = list(map(or_, kept, titles))
+        widths = (min(block.width, _BEST) * keep for block, keep in zip(blocks, kept, strict=True))
+        main = _smallest(spans, widths)
+    if not any(kept[main]):
+        return blocks, []
+    beside[main] = [a and not b for a, b in zip(beside[main], kept[main], strict=True)]
+    return list(compress(blocks[main], kept[main])), list(compress(blocks, beside))
 
 
 def _article(spans: list[Span], scores: Iterable[int]) -> slice:

@@ -110,8 +110,9 @@ _FOOTER_SHINGLES, _FOOTER_SHARE = 64, 0.2
 class PageContent:
     """The main text of a page, all visible text with a sketch of it, and their widths in letters.
 
-    If the main text does not represent the page, it is a footer, a consent notice or the like, and
-    two pages with the same one need not be copies.
+    Boilerplate is known where the main text was found by density. If that does not represent the
+    page, it is a footer, a consent notice or the like, and two pages with the same one need not be
+    copies.
     """
 
     text: str
@@ -120,6 +121,7 @@ class PageContent:
     is_representative: bool
     page_sketch: bytes
     visible: str = ""
+    boilerplate: str = ""
 
 
 def read_page(
@@ -130,8 +132,9 @@ def read_page(
     The secret is that of the page sketch, see `shingles`.
     """
     if extractor is density:
-        text, main_width, visible, visible_width = read(root)
+        text, main_width, visible, visible_width, boilerplate = read(root)
     else:
+        boilerplate = ""
         text = _extracted(extractor, root)
         visible = text if extractor is body else body(root)
         main_width, visible_width = width(text), width(visible)
@@ -145,6 +148,7 @@ def read_page(
         is_representative=bool(text) and (not is_small or shingles(text).size >= _FOOTER_SHINGLES),
         page_sketch=sketch(visible, secret),
         visible=visible,
+        boilerplate=boilerplate,
     )
 
 

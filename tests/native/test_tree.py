@@ -116,7 +116,7 @@ def test_every_character_has_its_width():
         root = lxml.html.Element("div")
         root.text = "".join(characters[start : start + 256])
         text = " ".join(root.text.split())
-        assert COMPILED.page(root, RULES) == (text, width(text), text, width(text))
+        assert COMPILED.page(root, RULES) == (text, width(text), text, width(text), "")
 
 
 def point_is_allowed(character):

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree, html
 
-from scrapy_simhash.text.blocks import boilerplate
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page import load_extractor, page_text
 
@@ -497,14 +496,3 @@ def test_the_slogan_of_a_menu_is_no_text_of_a_short_page() -> None:
     main_text = f"<h2>Fares</h2><p>{ENGLISH[0]}</p>"
     assert page_text(f"<body>{head}{main_text}</body>") == page_text(f"<body>{main_text}</body>")
     assert ENGLISH[0] in page_text(f"<body>{main_text}</body>")
-
-
-def test_boilerplate_is_marked_by_tags_and_names() -> None:
-    root = parse_html(
-        "<body class='sidebar-left'><article>A long story of the town.</article><nav>Home</nav>"
-        "<div id=related-posts><p>More <b>news</b></p></div><div class=note>A note.</div></body>"
-    )
-    assert boilerplate(root, 40).split("\n") == ["Home", "More  news"]
-    # A large element inside another one, hundreds of times.
-    deep = parse_html("<div class=nav>" * 200 + "a word " * 200 + "</div>" * 200)
-    assert boilerplate(deep, 1000) == ""
