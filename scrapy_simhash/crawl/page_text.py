@@ -35,8 +35,8 @@ NoText = Literal["no_text", "no_main_text", "not_text", "too_complex", "too_larg
 # An item's text is a loose cut of its page if it holds half of the main text, and stands on the
 # page, with a passage of this many words that is not in the main text.
 _HALF, _BEYOND = 0.5, 3
-# This share of it stands on the page, or that one where no passage does not.
-_OF_PAGE, _MOST = 0.97, 0.8
+# This share of it stands on the page; or that one, where each passage is made of pieces of it.
+_OF_PAGE, _MOST, _PIECES = 0.97, 0.8, 0.5
 # It holds all of the main text with this share of it; a line with that one: words are joined in
 # another way.
 _HOLDS, _LINE = 0.95, 0.8
@@ -179,11 +179,19 @@ class PageText:
 
 
 def _is_in(own: NDArray[np.uint64], text: str, whole: str) -> bool:
-    """Whether a text is taken from another one, with some of that left out."""
-    (held,) = common(own, [shingles(whole)])
-    return held >= _OF_PAGE * own.size or (
-        held >= _MOST * own.size
-        and all(len(change.new) < _BEYOND for change in Changes.of(text, whole).all)
+    """Whether a text is taken from another one, with some of that left out, or in another order."""
+    pairs = shingles(whole)
+
+    def share(some: NDArray[np.uint64]) -> float:
+        return common(some, [pairs])[0] / max(some.size, 1)
+
+    return share(own) >= _OF_PAGE or (
+        share(own) >= _MOST
+        and all(
+            share(shingles(" ".join(change.new))) >= _PIECES
+            for change in Changes.of(text, whole).all
+            if len(change.new) >= _BEYOND
+        )
     )
 
 

@@ -51,14 +51,15 @@ def test_a_text_is_a_cut_of_its_page_with_the_main_text_and_more_of_it(
     assert (page().cut(text) is not None) is expected
 
 
-FACTS = "\n".join(f"<li>{sentences(number, 12)}</li>" for number in range(100, 108))
+ROWS = [sentences(number, 5).replace(".", "") for number in range(100, 124)]
 
 
 def test_a_text_of_half_of_the_main_text_with_boilerplate_is_cut_to_what_it_has_of_it() -> None:
     """Two pages that show other pages beside one text have the same lines of it."""
     paragraphs = [f"<p>{sentences(number, 40)}</p>" for number in range(200, 206)]
+    rows = "".join(f"<li>{row}</li>" for row in ROWS)
     html = f"""<html><head><title>A flood</title></head><body class="sidebar-left">
-<h1>A flood</h1><article>{"".join(paragraphs)}<ul>{FACTS}</ul></article>
+<h1>A flood</h1><article>{"".join(paragraphs)}<ul>{rows}</ul></article>
 <aside><p>{BESIDE}</p></aside>{{more}}</body></html>"""
     texts = [sentences(number, 40) for number in range(200, 206)]
 
@@ -72,6 +73,9 @@ def test_a_text_of_half_of_the_main_text_with_boilerplate_is_cut_to_what_it_has_
         return found.cut("\n".join(parts))
 
     assert cut(*texts, BESIDE) == "\n".join(texts)
+    # With some of it left out, and in pieces that stand in another order.
+    pieces = " ".join(" ".join(row.split()[:3]) for row in ROWS[1:12:2])
+    assert cut(pieces, BESIDE, " ".join(ROWS[::2]), *texts[:4]) == "\n".join(texts[:4] + ROWS[::2])
     # What the spider has chosen is no boilerplate, though the extractor may leave it out.
     assert cut(*texts) is None
     answer = sentences("an answer", 12)
