@@ -34,6 +34,7 @@ SLOT = 0.4  # the share of the article in the text of a page
 ALIKE = 0.5  # pages whose articles have more in common may be one article already
 TEMPLATES = {"zh": 12}  # others into which each article is put, of which there are few
 USUAL = 3
+LETTERS = str.maketrans("0123456789", "abcdefghij")
 CONSTANT = ("header", "nav", "h1", "footer")
 UNSEEN = ("script", "style", "noscript", "template", "textarea", "head", "svg", "iframe")
 
@@ -145,8 +146,9 @@ def _visits(
 
     def visit(source: Source, host: str, kind: str, root: HtmlElement) -> Visit:
         url = f"https://{host}.example/{source.name}/{kind.replace(' ', '-')}"
-        # Who takes an article over gives it another headline.
-        item = {"url": url, "headline": f"As {host} has it", "articleBody": source.text}
+        # Who takes an article over gives it another headline, in other words.
+        headline = f"As {host.translate(LETTERS)} has it"
+        item = {"url": url, "headline": headline, "articleBody": source.text}
         return Visit(url, source.name, kind, half, _in_utf8(root), source.text, item)
 
     others = {

@@ -37,7 +37,7 @@ def page_of(number: int, *, beside: str = "", name: str = "story") -> str:
     """A page with an article of four paragraphs; each has a template of its own."""
     paragraphs = "".join(f"<p>{text}</p>" for text in ARTICLES[number])
     return (
-        f"<html><head><title>Site {number}</title></head><body class='of{number}'>"
+        f"<html><head><title>Site {'abcdefgh'[number]}</title></head><body class='of{number}'>"
         f"<ul>{''.join(f'<li><a href=/{n}>section {number} {n}</a></li>' for n in range(5))}</ul>"
         f"<div class='{name}{number}'>{paragraphs}</div><div>{beside}</div></body></html>"
     )

@@ -34,7 +34,7 @@ def syndicated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sites")
     sources = []
     for name in ("one", "two", "three"):
-        texts = {f"p{n}": f"<p>{'</p><p>'.join(WRITER.prose(60) for _ in '123')}" for n in range(6)}
+        texts = {n: f"<p>{'</p><p>'.join(WRITER.prose(60) for _ in '123')}" for n in "abcdef"}
         menu = f"<ul>{''.join(f'<li><a href=/>{name} {n} of the menu</a>' for n in range(9))}</ul>"
         site, pages = site_in(folder, name, texts, menu)
         sources += build.sources_of(site, "en", pages)

@@ -121,9 +121,11 @@ def test_items_of_one_site_that_say_other_things_are_kept(dedupe_items):
 
 
 def test_across_sites_the_text_decides_and_the_price(dedupe_items):
-    stories = [offer(n, "abc"[n], title=f"Title {n}") for n in range(3)]
+    stories = [offer(n, "abc"[n], title=f"Title {'xyz'[n]}") for n in range(3)]
     assert dedupe_items(stories)[0] == [0]
     assert dedupe_items(stories, "--facts", "always")[0] == [0, 1, 2]
+    volumes = [offer(n, "abc"[n], title=f"Volume {n}") for n in range(3)]
+    assert dedupe_items(volumes)[0] == [0, 1, 2]
     priced = [offer(n, "abc"[n], price=f"{n // 2} EUR") for n in range(3)]
     assert dedupe_items(priced)[0] == [0, 2]
 
@@ -140,7 +142,7 @@ def test_a_feed_without_addresses_is_one_site(dedupe_items):
 
 def test_the_address_that_an_item_has_by_another_name_is_where_it_is_from(dedupe_items):
     items = [
-        {"text": prose(1, 90), "title": f"Title {n}", "link": f"http://{'ab'[n]}.test/"}
+        {"text": prose(1, 90), "title": f"Title {'xy'[n]}", "link": f"http://{'ab'[n]}.test/"}
         for n in range(2)
     ]
     assert dedupe_items(items)[0] == [0]
