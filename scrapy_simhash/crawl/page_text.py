@@ -32,14 +32,16 @@ from scrapy_simhash.text.page_facts import PageReader
 #: Why a page has no text to compare.
 NoText = Literal["no_text", "no_main_text", "not_text", "too_complex", "too_large"]
 
-# An item's text is a loose cut of its page if it holds half of the main text, and stands on the
+# An item's text is a loose cut of its page if it holds a part of the main text, and stands on the
 # page, with a passage of this many words that is not in the main text.
-_HALF, _BEYOND = 0.5, 3
+_PART, _BEYOND = 0.3, 3
 # This share of it stands on the page; or that one, where each passage is made of pieces of it.
 _OF_PAGE, _MOST, _PIECES = 0.97, 0.8, 0.5
 # It holds all of the main text with this share of it; a line with that one: words are joined in
 # another way.
 _HOLDS, _LINE = 0.95, 0.8
+# The share of boilerplate in what is not in the main text; the joints of lines are none.
+_BESIDE = 1 / 3
 # So many pairs of words beyond it for each of its lines are no joints between them.
 _MANY = 4
 # Elements of a head that are read.
@@ -160,7 +162,7 @@ class PageText:
             return None
         own, main = shingles(text), shingles(says.text)
         (held,) = common(own, [main])
-        if main.size < MIN_PROSE or held < _HALF * main.size or own.size - held <= _BEYOND:
+        if main.size < MIN_PROSE or held < _PART * main.size or own.size - held <= _BEYOND:
             return None
         # Or in the texts of scripts, maybe.
         if not _is_in(own, text, says.visible) and not _is_in(own, text, " ".join(_TEXTS(root))):
@@ -172,10 +174,10 @@ class PageText:
             return None
         if held >= _HOLDS * main.size:
             return says.text
-        # The main text may lack what the spider has chosen well, but that is no boilerplate.
+        # The main text may lack what the spider has chosen well, which is hardly boilerplate.
         beyond = np.setdiff1d(own, main, assume_unique=True)
         (beside,) = common(beyond, [shingles(says.boilerplate)])
-        return _lines_in(own, says.text) if beside > _BEYOND else None
+        return _lines_in(own, says.text) if beside > max(_BEYOND, _BESIDE * beyond.size) else None
 
 
 def _is_in(own: NDArray[np.uint64], text: str, whole: str) -> bool:

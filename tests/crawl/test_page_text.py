@@ -54,7 +54,7 @@ def test_a_text_is_a_cut_of_its_page_with_the_main_text_and_more_of_it(
 ROWS = [sentences(number, 5).replace(".", "") for number in range(100, 124)]
 
 
-def test_a_text_of_half_of_the_main_text_with_boilerplate_is_cut_to_what_it_has_of_it() -> None:
+def test_a_text_with_a_part_of_the_main_text_and_boilerplate_is_cut_to_that_part() -> None:
     """Two pages that show other pages beside one text have the same lines of it."""
     paragraphs = [f"<p>{sentences(number, 40)}</p>" for number in range(200, 206)]
     rows = "".join(f"<li>{row}</li>" for row in ROWS)
@@ -81,7 +81,9 @@ def test_a_text_of_half_of_the_main_text_with_boilerplate_is_cut_to_what_it_has_
     answer = sentences("an answer", 12)
     assert cut(*texts, answer, more=f"<table><td>{answer}</table>") is None
     # Too little of the main text.
-    assert cut(*texts[:2], BESIDE) is None
+    assert cut(*texts[:1], BESIDE) is None
+    other = sentences("another answer", 30)
+    assert cut(*texts, other, BESIDE, more=f"<table><td>{other}</table>") is None
     # From elsewhere.
     assert cut(*texts, BESIDE, sentences("not on the page", 12)) is None
 
