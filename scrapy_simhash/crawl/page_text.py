@@ -164,20 +164,22 @@ class PageText:
         (held,) = common(own, [main])
         if main.size < MIN_PROSE or held < _PART * main.size or own.size - held <= _BEYOND:
             return None
-        # Or in the texts of scripts, maybe.
-        if not _is_in(own, text, says.visible) and not _is_in(own, text, " ".join(_TEXTS(root))):
-            return None
+        is_whole = held >= _HOLDS * main.size
+        if not is_whole:
+            # The main text may lack what the spider has chosen well, which is hardly boilerplate.
+            beyond = np.setdiff1d(own, main, assume_unique=True)
+            (beside,) = common(beyond, [shingles(says.boilerplate)])
+            if beside <= max(_BEYOND, _BESIDE * beyond.size):
+                return None
         # More than where lines are joined in another way, or whole words.
         if own.size - held <= _MANY * (says.text.count("\n") + _BEYOND) and all(
             len(change.new) < _BEYOND for change in Changes.of(text, says.text).all
         ):
             return None
-        if held >= _HOLDS * main.size:
-            return says.text
-        # The main text may lack what the spider has chosen well, which is hardly boilerplate.
-        beyond = np.setdiff1d(own, main, assume_unique=True)
-        (beside,) = common(beyond, [shingles(says.boilerplate)])
-        return _lines_in(own, says.text) if beside > max(_BEYOND, _BESIDE * beyond.size) else None
+        # Or in the texts of scripts, maybe.
+        if not _is_in(own, text, says.visible) and not _is_in(own, text, " ".join(_TEXTS(root))):
+            return None
+        return says.text if is_whole else _lines_in(own, says.text)
 
 
 def _is_in(own: NDArray[np.uint64], text: str, whole: str) -> bool:
