@@ -189,8 +189,9 @@ def _is_in(own: NDArray[np.uint64], text: str, whole: str) -> bool:
     def share(some: NDArray[np.uint64]) -> float:
         return common(some, [pairs])[0] / max(some.size, 1)
 
-    return share(own) >= _OF_PAGE or (
-        share(own) >= _MOST
+    held = share(own)
+    return held >= _OF_PAGE or (
+        held >= _MOST
         and all(
             share(shingles(" ".join(change.new))) >= _PIECES
             for change in Changes.of(text, whole).all

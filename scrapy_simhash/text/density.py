@@ -128,14 +128,11 @@ def _main_blocks(blocks: list[Block], spans: list[Span]) -> tuple[list[Block], l
     beside = [mark or block.is_links for block, mark in zip(blocks, marked, strict=True)]
     kept = [not is_beside for is_beside in beside]
     main = _article(spans, map(_score, blocks, marked))
-    weight, page_weight = (
-        _weight(compress(blocks[main], kept[main])),
-        _weight(compress(blocks, kept)),
-    )
+    weight = _weight(compress(blocks[main], kept[main]))
+    page_weight = _weight(compress(blocks, kept))
     share = _SHORT_SHARE if weight < _SHORT else _LITTLE_SHARE
     if weight < max(_LITTLE, share * page_weight):
-        # Not an article: everything but boilerplate counts, and the titles on a page that lists
-        # them.
+        # Not an article: everything but boilerplate counts, and titles on a page that lists them.
         titles = [
             block.is_links and not mark and block.width >= _TITLE
             for block, mark in zip(blocks, marked, strict=True)
