@@ -25,7 +25,7 @@ test: check
 # The slow tests as well, and more examples of those that are drawn at random. MEASURED=--cov
 # measures which lines and branches the tests reach.
 test-all: check
-	$(BIN)/pytest $(SIDE_BY_SIDE) -m "not galera" --hypothesis-profile=full $(MEASURED)
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "" --hypothesis-profile=full $(MEASURED)
 
 # The site of docs/, in docs/_build; whatever Sphinx warns of is an error.
 docs: $(READY)
@@ -36,9 +36,9 @@ docs: $(READY)
 test-lowest: $(READY)
 	$(BIN)/nox -s lowest
 
-# PostgreSQL, pgbouncer, MariaDB and a Galera cluster, from Debian's packages.
+# PostgreSQL, pgbouncer and MariaDB, from Debian's packages.
 test-databases: $(READY)
-	apt-get install --yes --no-install-recommends postgresql pgbouncer mariadb-server galera-4 rsync
+	apt-get install --yes --no-install-recommends postgresql pgbouncer mariadb-server
 	$(BIN)/pytest -m "" tests/db tests/index
 
 # Crashes, signals, servers and clocks, at full length: most of an hour.

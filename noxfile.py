@@ -9,7 +9,7 @@ nox.options.default_venv_backend = "uv"
 EXTRAS = ".[postgresql,mariadb,trafilatura,rjieba,xxhash,parquet,warc,zstd]"
 PYTEST = (
     *("pytest", "-n", "auto", "--dist", "worksteal"),
-    *("-m", "not galera", "--hypothesis-profile=full"),
+    *("-m", "", "--hypothesis-profile=full"),
 )
 
 

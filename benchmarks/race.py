@@ -2,17 +2,14 @@
 
     python benchmarks/race.py                                   # SQLite
     python benchmarks/race.py --url postgresql+psycopg://user@host/empty_database
-    python benchmarks/race.py --galera                          # three nodes, started here
-    python benchmarks/race.py --galera --kill                   # and one of them killed
     python benchmarks/race.py --url postgresql+psycopg://user@host:5432/empty_database \
         --crawls --writers 8 --latency 20                       # crawls far from their server
 
 Several processes claim the same documents in different orders, as crawlers do that meet the same
 mirrors. A document reported as unique to two of them is a double. Beside the index stand
 strategies that look right: to look first and insert then, in one transaction each; to lock the row
-with SELECT ... FOR UPDATE; and, on MariaDB, GET_LOCK. On a cluster their locks are local to a
-node. The tables of the strategies are made in the database and dropped again; the URL must be that
-of an empty one. Batches are of 64 documents.
+with SELECT ... FOR UPDATE; and, on MariaDB, GET_LOCK. The tables of the strategies are made in the
+database and dropped again; the URL must be that of an empty one. Batches are of 64 documents.
 
 With --crawls there are no strategies, and most documents are no longer the same ones: each writer
 has texts of its own, a tenth are seen by all, and each batch confirms the claims of the one before.
@@ -28,7 +25,6 @@ import multiprocessing
 import random
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -59,8 +55,6 @@ def main() -> None:
     parser.add_argument("--url", help="of an empty database; a new SQLite file by default")
     parser.add_argument("--writers", type=int, default=4)
     parser.add_argument("--claims", type=int, default=5000, help="of each writer")
-    parser.add_argument("--galera", action="store_true", help="start a cluster; needs MariaDB")
-    parser.add_argument("--kill", action="store_true", help="kill a node of it on the way")
     parser.add_argument("--crawls", action="store_true", help="most texts are seen by one writer")
     parser.add_argument("--latency", type=float, default=0, help="ms that each answer takes longer")
     options = parser.parse_args()
@@ -69,31 +63,14 @@ def main() -> None:
     logging.disable(logging.WARNING)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        kill: Callable[[], None] | None = None
-        if options.galera:
-            from servers import database_on, galera
-
-            cluster = galera()
-            url = stack.enter_context(database_on(cluster.urls[0]))
-            hosts = [f"{node.host}:{node.port}" for node in cluster.urls]
-            urls = [
-                str(url.set(host=None, port=None).update_query_dict({"host": in_turn}))
-                for number in range(3)
-                if (in_turn := hosts[number:] + hosts[:number])
-            ]
-            if options.kill:
-                kill = lambda: cluster.kill(1)  # noqa: E731
-        else:
-            urls = [options.url or f"sqlite:///{folder}/race.db"]
+        url = options.url or f"sqlite:///{folder}/race.db"
         if options.latency:
             from faraway import far_away
 
-            near = [make_url(url) for url in urls]
-            far = [stack.enter_context(far_away(url, options.latency / 1000)) for url in near]
-            urls = [url.render_as_string(hide_password=False) for url in far]
-        for strategy in ["crawls"] if options.crawls else strategies(urls[0]):
-            if not (kill and strategy != "index"):
-                race(strategy, urls, options.writers, options.claims, kill)
+            far = stack.enter_context(far_away(make_url(url), options.latency / 1000))
+            url = far.render_as_string(hide_password=False)
+        for strategy in ["crawls"] if options.crawls else strategies(url):
+            race(strategy, url, options.writers, options.claims)
 
 
 def strategies(url: str) -> Iterator[str]:
@@ -106,26 +83,19 @@ def strategies(url: str) -> Iterator[str]:
     yield "index"
 
 
-def race(
-    strategy: str, urls: list[str], writers: int, claims: int, kill: Callable[[], None] | None
-) -> None:
+def race(strategy: str, url: str, writers: int, claims: int) -> None:
     """Let the writers race, and print what came of it."""
     spawn = multiprocessing.get_context("spawn")
     # One more than writers: this process starts the clock when all of them are ready.
     barrier = spawn.Barrier(writers + 1)
     if strategy in OPTIONS:
-        Index(urls[0], **OPTIONS[strategy]).close()
+        Index(url, **OPTIONS[strategy]).close()
     else:
-        _make_tables(urls[0])
+        _make_tables(url)
     with ProcessPoolExecutor(writers, spawn, _set_barrier, (barrier,)) as pool:
-        futures = [
-            pool.submit(_write, strategy, urls[number % len(urls)], number, claims)
-            for number in range(writers)
-        ]
+        futures = [pool.submit(_write, strategy, url, number, claims) for number in range(writers)]
         barrier.wait()
         started = time.perf_counter()
-        if kill:
-            threading.Timer(0.5, kill).start()
         results = [future.result() for future in futures]
         seconds = max(ended for _, ended, _ in results) - started
     admitted = [number for unique, _, _ in results for number in unique]
@@ -137,7 +107,7 @@ def race(
     )
     print(line, flush=True)
     if strategy not in OPTIONS:
-        _drop_tables(urls[0])
+        _drop_tables(url)
 
 
 def _numbers(strategy: str, writer: int, claims: int) -> list[int]:

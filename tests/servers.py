@@ -36,9 +36,7 @@ _INSTALL = {
     "postgresql": "apt-get install postgresql",
     "mariadb": "apt-get install mariadb-server",
     "pgbouncer": "apt-get install pgbouncer",
-    "galera": "apt-get install mariadb-server galera-4 rsync",
 }
-_GALERA = ("/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so")
 _PLACES = (
     "/usr/sbin",
     "/usr/libexec",
@@ -205,83 +203,6 @@ class Server:
 
     def _wait(self) -> None:
         _wait(lambda: _answers(self.url), self._process)
-
-
-class Galera:
-    """A cluster of three nodes.
-
-    Attributes:
-        urls: of the nodes.
-    """
-
-    def __init__(self, directory: Path, provider: str) -> None:
-        self._directory = directory
-        self._provider = provider
-        self._ports = [free_ports(4) for _ in range(3)]
-        self._nodes: list[subprocess.Popen[bytes]] = []
-        self.urls = [_mariadb_url(ports[0]) for ports in self._ports]
-        for number in range(3):
-            _install_mariadb(directory / str(number))
-        for number in range(3):
-            self._nodes.append(self._start(number, new=number == 0))
-            # One at a time: a node can send its state to one other only.
-            _wait(lambda number=number: self.is_ready(number), self._nodes[number], 120)
-
-    def is_ready(self, number: int) -> bool:
-        """Whether a node is part of the cluster and accepts statements."""
-        with suppress(SQLAlchemyError):
-            return _execute(self.urls[number], "SHOW STATUS LIKE 'wsrep_ready'")[0][1] == "ON"
-        return False
-
-    def kill(self, number: int) -> None:
-        """Kill a node as a power cut would."""
-        self._nodes[number].kill()
-        self._nodes[number].wait()
-
-    def revive(self, number: int) -> None:
-        """Restart a killed node, and wait until it is synchronised."""
-        self._nodes[number] = self._start(number, new=False)
-        _wait(lambda: self.is_ready(number), self._nodes[number], 120)
-
-    def stop(self) -> None:
-        """Stop the nodes."""
-        for node in self._nodes:
-            _stop(node)
-
-    def _start(self, number: int, *, new: bool) -> subprocess.Popen[bytes]:
-        port, replication, transfer, state = self._ports[number]
-        members = ",".join(f"127.0.0.1:{ports[1]}" for ports in self._ports)
-        options = (
-            f"base_port={replication};gmcast.listen_addr=tcp://127.0.0.1:{replication};"
-            f"ist.recv_addr=127.0.0.1:{transfer};gcache.size=32M"
-        )
-        return _start_mariadb(
-            self._directory / str(number),
-            port,
-            "--wsrep-on=ON",
-            f"--wsrep-provider={self._provider}",
-            f"--wsrep-provider-options={options}",
-            f"--wsrep-cluster-address=gcomm://{members}",
-            f"--wsrep-node-address=127.0.0.1:{replication}",
-            f"--wsrep-node-name=node{number}",
-            "--wsrep-sst-method=rsync",
-            f"--wsrep-sst-receive-address=127.0.0.1:{state}",
-            "--binlog-format=ROW",
-            "--innodb-autoinc-lock-mode=2",
-            *(["--wsrep-new-cluster"] if new else []),
-        )
-
-
-@cache
-def galera() -> Galera:
-    """A running cluster; skips the test where it can't be started."""
-    _need("galera", "mariadbd", "mariadb-install-db", "rsync")
-    provider = next((path for path in _GALERA if Path(path).exists()), None)
-    if provider is None:
-        pytest.skip(f"no Galera library; install it with: {_INSTALL['galera']}")
-    cluster = Galera(_directory(), provider)
-    _cleanup.callback(cluster.stop)
-    return cluster
 
 
 def free_ports(number: int) -> list[int]:

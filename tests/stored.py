@@ -19,7 +19,7 @@ def changed(text, words):
     return " ".join(parts)
 
 
-def fill(index, *, action="drop"):
+def fill(index, *, action="drop", edits=3):
     """Store three pages and two near-duplicates of the second; returns the texts of the pages."""
     texts = [prose(number, 200) for number in range(3)]
     documents = [
@@ -29,7 +29,9 @@ def fill(index, *, action="drop"):
     index.confirm(*index.execute(claims=documents))
     for number in (1, 2):
         copy = index.document(
-            changed(texts[1], 3 * number - 3), key=f"copy {number}", url=f"http://b.test/{number}"
+            changed(texts[1], edits * number - edits),
+            key=f"copy {number}",
+            url=f"http://b.test/{number}",
         )
         (verdict,) = index.execute(claims=[copy])
         assert verdict.kind == "duplicate"

@@ -269,15 +269,18 @@ class Greedy:
         return found
 
     def _met(self, place: int, mine: Row, other: int, similarity: float | None) -> Met:
-        def changes() -> Changes | None:
-            new, old = (self._sketches.text(int(self._numbers[one])) for one in (place, other))
-            if new is None or old is None:
-                return None
-            tells_state = self._sketches.rows["tells_state"][self._numbers[[place, other]]]
-            return changes_of(new, old, tells_state=bool(tells_state.any()))
+        numbers = self._numbers[[place, other]]
+        rows = self._sketches.rows[numbers]
 
-        claim = self._row(other)
-        return met_with(mine, claim, apart(mine, claim), lambda: (similarity, False), changes)
+        def changes() -> Changes:
+            new, old = (self._sketches.text(int(number)) or "" for number in numbers)
+            return changes_of(new, old, tells_state=bool(rows["tells_state"].any()))
+
+        claim, has_texts = self._row(other), rows["length"].all()
+        far = apart(mine, claim)
+        return met_with(
+            mine, claim, far, lambda: (similarity, False), changes if has_texts else None
+        )
 
     def _latest_of(self, place: int) -> tuple[int, ...]:
         """The latest kept document that is a version of the same listed thing, if there is one."""

@@ -92,7 +92,6 @@ class CrawlDatabase:
         self._reset = reset
         self._liveness = liveness
         self._who = who
-        self._valid_since = 0.0
         self._is_lost = False
         self._recovered = 0
         self._open(settings.secret)
@@ -137,11 +136,10 @@ class CrawlDatabase:
         except IndexMismatch as error:
             raise IndexUnusable(str(error)) from error
         self._is_lost = False
-        self._valid_since = self._database.now()
 
     def is_outdated(self, value: object) -> bool:
         """Whether this is a claim in a file that is gone."""
-        return isinstance(value, Claim) and value.row.created < self._valid_since
+        return isinstance(value, Claim) and value.process != self.run.process
 
     def index(self, namespace: str) -> Index:
         """The index of a namespace, opened on first use."""

@@ -134,6 +134,14 @@ class CrawlEnd:
                 "feed that replaces theirs lacks them. With SIMHASH_KNOWN = 'pass' it is complete",
                 known,
             )
+        if texts := self.stats.get("index/texts_pushed_out"):
+            logger.warning(
+                "Texts that are no longer kept to be compared: %s, as SIMHASH_TEXT_BUDGET (%s bytes"
+                " a namespace) is used up. Copies of their items are kept unless they are equal. "
+                "With a larger budget they are found",
+                f"{texts:,}",
+                f"{self.settings.text_budget:,}",
+            )
         pushed_out = self.stats.get("quarantine/pushed_out")
         too_large = self.stats.get("quarantine/too_large")
         if pushed_out or too_large:

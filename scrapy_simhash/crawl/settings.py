@@ -100,7 +100,7 @@ class Settings:
     quarantine: int = _setting(True, checks.number_of_bytes)
     prefer: tuple[Criterion, ...] = _setting(None, checks.criteria)
     group_field: str | None = _setting(None, checks.optional(checks.name))
-    text_budget: int = _setting(256 << 20, checks.number(0, kind=int))
+    text_budget: int = _setting(4 << 30, checks.number(0, kind=int))
     expected_size: int = _setting(1_000_000, checks.number(1, 10**12, int))
     expire: int | None = _setting(None, checks.optional(checks.number(0, kind=int)))
     reset: bool = _setting(False, checks.flag)

@@ -12,11 +12,17 @@ from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
 from scrapy_simhash.db.lock_wait import SLICES
 from scrapy_simhash.db.passwords import shown_url
-from scrapy_simhash.db.statements import execute
 from scrapy_simhash.exceptions import IndexUnusable
 
 #: The bytes of a row in a statement, at most, and of all items in one transaction.
 LARGEST_ROW = 128 << 20
+
+#: The statements for a server's clock; SQLite uses that of this machine.
+CLOCKS = {
+    "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
+    "mysql": "SELECT unix_timestamp(now(6))",
+    "mariadb": "SELECT unix_timestamp(now(6))",
+}
 
 
 def check_url(url: str | URL) -> URL:
@@ -90,6 +96,10 @@ def engine_options(url: URL, timeout: float, given: Mapping[str, Any]) -> dict[s
             options["isolation_level"] = "READ COMMITTED"
             if url.get_driver_name() in {"psycopg", "psycopg2"}:
                 connect = _libpq(timeout)
+            if url.get_driver_name() == "psycopg":
+                # A pooler gives each transaction another connection of the server, on which a
+                # statement prepared by name is missing, or is a different one.
+                connect["prepare_threshold"] = None
         case "mysql" | "mariadb":
             options["isolation_level"] = "READ COMMITTED"
             if url.get_driver_name() == "pymysql":
@@ -119,8 +129,6 @@ class Connections:
     def __init__(self, engine: Engine, name: str, timeout: float, makes_tables: bool) -> None:
         self._engine, self._name, self._timeout = engine, name, timeout
         self._makes_tables = makes_tables
-        #: Whether a pooler gives each transaction another connection of PostgreSQL.
-        self.is_pooled = False
         #: The bytes that a row may take in a statement.
         self.largest_row = LARGEST_ROW
         # Before SQLAlchemy's own, which fails in a database without an encoding.
@@ -130,23 +138,15 @@ class Connections:
     def _on_connect(self, connection: Any, _record: object) -> None:
         driver = self._engine.dialect.driver
         cursor = connection.cursor()
-        if driver in {"psycopg", "psycopg2"}:
-            if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
-                connection.close()
-                raise IndexUnusable(
-                    f"{self._name}: the database's encoding is SQL_ASCII, and must be UTF8: create "
-                    "another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
-                )
-            # A pooler, such as pgbouncer, makes up a process number, as it uses other processes of
-            # the server in turn.
-            cursor.execute("SELECT pg_backend_pid()")
-            self.is_pooled |= cursor.fetchone()[0] != connection.info.backend_pid
-            connection.rollback()
-        if self.is_pooled:
-            if driver == "psycopg":
-                # Statements that are prepared on one connection are missing on the others.
-                connection.prepare_threshold = None
-            return
+        if (
+            driver in {"psycopg", "psycopg2"}
+            and connection.info.parameter_status("server_encoding") == "SQL_ASCII"
+        ):
+            connection.close()
+            raise IndexUnusable(
+                f"{self._name}: the database's encoding is SQL_ASCII, and must be UTF8: create "
+                "another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+            )
         if driver == "pymysql":
             # What a statement may have, less what one row needs.
             cursor.execute("SELECT @@max_allowed_packet")
@@ -157,22 +157,25 @@ class Connections:
         cursor.close()
 
     def _on_begin(self, connection: Connection) -> None:
-        if self.is_pooled:
-            # Settings of a session would stay on the server's connection, which others use.
-            limits = {"statement_timeout": self._timeout, "lock_timeout": self._timeout / SLICES}
-            settings = (
-                f"set_config('{name}', '{max(1, int(seconds * 1000))}', true)"
-                for name, seconds in limits.items()
-            )
-            execute(connection, f"SELECT {', '.join(settings)}", None, replans=True)
+        if connection.dialect.name == "postgresql":
+            # For this transaction only: a pooler's connection serves others, too.
+            settings = {
+                "statement_timeout": max(1, int(1000 * self._timeout)),
+                "lock_timeout": max(1, int(1000 * self._timeout / SLICES)),
+                # Otherwise the driver escapes the bytes that it sends once more.
+                "standard_conforming_strings": "on",
+            }
+            made = (f"set_config('{name}', '{value}', true)" for name, value in settings.items())
+            connection.exec_driver_sql(f"SELECT {', '.join(made)}")
 
     def _settings(self) -> list[str]:
         """The statements to execute on each new connection."""
-        lock_timeout = self._timeout / SLICES
-        # In local time, the hour at the end of summer time comes twice.
         mysql = [
-            f"SET SESSION innodb_lock_wait_timeout = {max(1, int(lock_timeout))}",
+            f"SET SESSION innodb_lock_wait_timeout = {max(1, int(self._timeout / SLICES))}",
+            # In local time, the hour at the end of summer time comes twice.
             "SET time_zone = '+00:00'",
+            # A server's own defaults would cut answers, or end the connection at a commit.
+            "SET SESSION sql_select_limit = DEFAULT, completion_type = 'NO_CHAIN'",
         ]
         settings = {
             "sqlite": [
@@ -182,11 +185,6 @@ class Connections:
                 "PRAGMA cache_size=-4096",
                 "PRAGMA wal_autocheckpoint=16000",
                 "PRAGMA temp_store=MEMORY",
-            ],
-            "postgresql": [
-                f"SET statement_timeout = {int(self._timeout * 1000)}",
-                f"SET lock_timeout = {max(1, int(lock_timeout * 1000))}",
-                "COMMIT",
             ],
             "mysql": mysql,
             # Otherwise long IN lists are joined as a table, which is slower than look-ups.

@@ -20,8 +20,10 @@ _BUSY_STATES = frozenset({"40001", "40P01", "55P03"})
 _BUSY_ERRNOS = frozenset({1213, 1205, 1020})
 _BUSY_SQLITE = frozenset({5, 6})
 
-# PostgreSQL's statement timeout, and the end of the statement that takes a lock.
-_TIMEOUT_STATE, _LOCK = "57014", "FOR UPDATE"
+# PostgreSQL's statement timeout, and the beginning and the end of the statements that take a lock.
+_TIMEOUT_STATE = "57014"
+_LOCK_OF_NAMESPACE = f"UPDATE {schema.namespaces.name} "
+_LOCK_OF_RUNS = "FOR UPDATE"
 
 # The server is read-only: a replica, or a node without its cluster. Another host may be writable.
 _READ_ONLY_STATES = frozenset({"25006"})
@@ -54,9 +56,6 @@ _REFUSED = re.compile(
     r"|^(?>.*?(?:database|role) \").*\" does not exist|permission denied for database"
 )
 
-# The tables that another writer may have used the same number in.
-_NUMBERED = (schema.claims.name, schema.usage.name)
-
 _SQLITE_ADVICE = {
     8: "the file or its folder is read-only",
     10: "reading or writing the file failed",
@@ -76,9 +75,7 @@ def is_busy(error: BaseException) -> bool:
         or _errno(error) in _BUSY_ERRNOS
         or _sqlite_code(error) in _BUSY_SQLITE
         # Under REPEATABLE READ, PostgreSQL shows an old counter after a wait for the lock.
-        or (
-            isinstance(error, IntegrityError) and any(name in str(error.orig) for name in _NUMBERED)
-        )
+        or (isinstance(error, IntegrityError) and schema.claims.name in str(error.orig))
     )
 
 
@@ -87,7 +84,9 @@ def has_waited_for_several(error: DBAPIError) -> bool:
 
     Together they exceeded the statement timeout, though none held the lock for too long.
     """
-    return _state(error) == _TIMEOUT_STATE and (error.statement or "").endswith(_LOCK)
+    statement = error.statement or ""
+    is_lock = statement.startswith(_LOCK_OF_NAMESPACE) or statement.endswith(_LOCK_OF_RUNS)
+    return is_lock and _state(error) == _TIMEOUT_STATE
 
 
 def needs_another_connection(error: BaseException) -> bool:

@@ -16,7 +16,6 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.errors import has_waited_for_several, is_busy, is_transient, was_cut
-from scrapy_simhash.db.lock import current_usage
 
 #: A wait for a lock is interrupted this many times per timeout, to see whether others get through.
 SLICES = 4
@@ -123,8 +122,7 @@ class LockWait:
             # The lock that many wait for is that of runs which open at the same moment.
             counter = select(func.count()).where(schema.runs.c.epoch > 0)
         else:
-            counter = select(current_usage("counter")).where(
-                schema.namespaces.c.id == self._namespace
-            )
+            row = schema.namespaces.c
+            counter = select(row.counter).where(row.id == self._namespace)
         with self._engine.connect() as connection:
             return connection.scalar(counter)

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 #: The version of these tables, to be raised with every change. Others are refused.
-VERSION = 10
+VERSION = 11
 
 #: Which claims of a run are invalidated: those in a state below this number.
 NONE_INVALIDATED, PENDING_INVALIDATED, ALL_INVALIDATED = 0, 1, 2
@@ -24,12 +24,14 @@ metadata = sa.MetaData()
 
 @sa.event.listens_for(metadata, "before_create")
 def _set_options(_metadata: sa.MetaData, connection: sa.Connection, **_options: object) -> None:
-    """Set what MariaDB has to know. As arguments of the tables, they would import its dialect."""
+    """Set what servers have to know. As arguments of tables they would import their dialects."""
     # Names that differ only in case are different names.
     options = {"engine": "InnoDB", "charset": "utf8mb4", "collate": "utf8mb4_bin"}
     if (dialect := connection.dialect.name) in {"mysql", "mariadb"}:
         for table in metadata.tables.values():
             table.dialect_kwargs.update({f"{dialect}_{name}": options[name] for name in options})
+    if dialect == "postgresql":
+        _room.dialect_kwargs["postgresql_where"] = _has_item
 
 
 def _table(name: str, *columns: sa.Column[Any] | sa.Index, **options: Any) -> sa.Table:
@@ -71,25 +73,13 @@ namespaces = _table(
     # The id of its keys.
     sa.Column("plan", sa.String(255), nullable=False),
     sa.Column("created", sa.Double, nullable=False),
-    # The largest claim number, updated first in each writing transaction, and the sizes. Not
-    # updated on PostgreSQL: see `usage`.
+    # The largest claim number, updated first in each writing transaction, and the sizes.
     sa.Column("counter", sa.BigInteger, nullable=False, default=0),
     sa.Column("size", sa.BigInteger, nullable=False, default=0),
     sa.Column("text_bytes", sa.BigInteger, nullable=False, default=0),
     sa.Column("item_bytes", sa.BigInteger, nullable=False, default=0),
     # Numbers are not reused: a process that still holds the number of a reset namespace must fail.
     sqlite_autoincrement=True,
-)
-
-# PostgreSQL only, see `db.lock`: the counters after each of the last few hundred transactions.
-usage = _table(
-    "usage",
-    _key("namespace", sa.Integer),
-    _key("counter", sa.BigInteger),
-    sa.Column("size", sa.BigInteger, nullable=False),
-    sa.Column("text_bytes", sa.BigInteger, nullable=False),
-    sa.Column("item_bytes", sa.BigInteger, nullable=False),
-    sqlite_with_rowid=False,
 )
 
 runs = _table(
@@ -220,20 +210,21 @@ duplicates = _table(
     sa.Column("repeats", sa.Boolean, nullable=False, default=False),
     sa.Column("item_type", sa.String(255)),
     sa.Column("item", _Blob),
-    # What it takes of the budget, and 64 bits of a hash of its site.
+    # What it takes of the budget.
     sa.Column("item_bytes", sa.Integer, nullable=False, default=0),
-    sa.Column("site", sa.BigInteger, nullable=False, default=0),
     # Each batch looks up what was a duplicate when it was last met.
     sa.Index("simhash_duplicates_identity", "namespace", "identity"),
     # Releasing a claim marks its duplicates as orphaned.
     sa.Index("simhash_duplicates_claim", "namespace", "claim"),
     sa.Index("simhash_duplicates_run", "run"),
-    # Covers the queries that make room: they read no item.
-    sa.Index(
-        "simhash_duplicates_room",
-        *("namespace", "id", "item_bytes", "site", "orphaned", "repeats", "claim"),
-    ),
     sqlite_with_rowid=False,
+)
+# The oldest items, which make room: without the duplicates whose items are gone.
+_has_item = duplicates.c.item_bytes > sa.literal_column("0")
+_room = sa.Index(
+    "simhash_duplicates_room",
+    *(duplicates.c[name] for name in ("namespace", "id", "item_bytes")),
+    sqlite_where=_has_item,
 )
 
 texts = _table(
@@ -242,11 +233,9 @@ texts = _table(
     _key("claim", sa.BigInteger),
     # 0 for the claim's own text, otherwise the duplicate whose text this is.
     _key("duplicate", sa.BigInteger),
-    sa.Column("text", _Blob, nullable=False),
+    # Before the text, so that making room reads no text.
     sa.Column("bytes", sa.Integer, nullable=False, default=0),
-    sa.Column("site", sa.BigInteger, nullable=False, default=0),
-    # Covers the queries that make room.
-    sa.Index("simhash_texts_room", "namespace", "claim", "duplicate", "bytes", "site"),
+    sa.Column("text", _Blob, nullable=False),
 )
 
 

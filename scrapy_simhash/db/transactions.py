@@ -1,8 +1,8 @@
 """A database whose transactions are retried.
 
-One rule makes concurrent writers safe on every engine, including a Galera cluster: isolation level
-READ COMMITTED, and each writing transaction locks the row of its namespace before it reads what it
-decides by. The second writer waits there, or fails and is retried.
+One rule makes concurrent writers safe on every engine: isolation level READ COMMITTED, and each
+writing transaction locks the row of its namespace before it reads, or checks, what it decides by.
+The second writer waits there, or fails and is retried.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import count
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +21,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import (
+    CLOCKS,
     Connections,
     check_url,
     engine_options,
@@ -32,7 +33,6 @@ from scrapy_simhash.db.errors import is_creation_race, is_too_large, note_end, u
 from scrapy_simhash.db.lock import ON_LOCK
 from scrapy_simhash.db.lock_wait import Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords, shown_url
-from scrapy_simhash.db.statements import pipelined
 from scrapy_simhash.db.values import SECRET_BYTES, secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (
@@ -50,19 +50,12 @@ _version, _secret = (
     select(schema.meta.c.value).where(schema.meta.c.name == name) for name in ("version", "secret")
 )
 
-_CLOCKS = {
-    "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
-    "mysql": "SELECT unix_timestamp(now(6))",
-    "mariadb": "SELECT unix_timestamp(now(6))",
-}
-
 
 class Database:
     """An engine with its tables, which are created if there are none.
 
     Args:
-        url: an SQLAlchemy URL. Tested: SQLite, PostgreSQL (psycopg), MariaDB (PyMySQL) alone and
-            as a Galera cluster.
+        url: an SQLAlchemy URL. Tested: SQLite, PostgreSQL (psycopg), MariaDB (PyMySQL).
         options: passed to :func:`sqlalchemy.create_engine`.
         timeout: seconds without anybody getting through, after which a transaction is given up.
         liveness: updated whenever the database answers or others are waited for.
@@ -151,8 +144,7 @@ class Database:
 
     def clock(self, connection: Connection) -> float:
         """Like :meth:`now`, but asks the server again: this machine's clock may have been set."""
-        # SQLite uses the clock of this machine.
-        asked = _CLOCKS.get(self.dialect)
+        asked = CLOCKS.get(self.dialect)
         now = time.time() if asked is None else float(connection.scalar(text(asked)))
         self._offset = now - time.time()
         return now
@@ -188,17 +180,12 @@ class Database:
         return self.transact(work)
 
     def transact_once(
-        self,
-        work: Callable[[Connection, bool], T],
-        namespace: int | None = None,
-        *,
-        in_pipeline: bool = False,
+        self, work: Callable[[Connection, bool], T], namespace: int | None = None
     ) -> T:
         """Like :meth:`transact`, for work that must not take effect twice.
 
         `work` also gets whether an earlier attempt may have been committed although its answer was
-        lost: it must then look for its own rows first. In a pipeline, see :func:`pipelined`, it
-        executes compiled statements only.
+        lost: it must then look for its own rows first.
 
         Raises:
             TooLarge: the server works, but refuses the size of what it is sent.
@@ -206,11 +193,7 @@ class Database:
         with LockWait(self.engine, self.timeout, self.liveness, namespace) as wait:
             for attempt in count():
                 try:
-                    with (
-                        self.engine.connect() as connection,
-                        pipelined(connection) if in_pipeline else nullcontext(),
-                        connection.begin(),
-                    ):
+                    with self.engine.connect() as connection, connection.begin():
                         wait.has_lock = False
                         self._set_durability(connection)
                         connection.info[ON_LOCK] = wait.note_lock

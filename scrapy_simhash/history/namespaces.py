@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Row, ScalarSelect, Table, case, exists, func, or_, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import PENDING
@@ -53,9 +52,9 @@ def read_namespaces(database: Database, name: str | None = None) -> list[Namespa
         row.scheme,
         row.plan,
         row.created,
-        (current_usage("size") - invalidated_count(row.id)).label("size"),
-        current_usage("text_bytes").label("text_bytes"),
-        current_usage("item_bytes").label("item_bytes"),
+        (row.size - invalidated_count(row.id)).label("size"),
+        row.text_bytes,
+        row.item_bytes,
         func.coalesce(_width(schema.claims), _width(schema.duplicates)).label("width"),
     ).order_by(row.name)
     rows = sql.read(database, query)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from scrapy_simhash.db.values import EXACT, PAGE, TEXT, storable
 from scrapy_simhash.features.shingles import minhash
 from scrapy_simhash.index.verdict import Claimant, Document, Row
-from scrapy_simhash.item.addresses import site
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import Blocks
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
@@ -51,6 +49,20 @@ class Batch:
     #: Compressed; None for those not stored.
     texts: Sequence[bytes | None]
 
+    def with_aliases(self, newest: Mapping[int, int]) -> Self:
+        """A batch in which each item that is known by its alias alone has that as its identity.
+
+        `newest` has the identities that are known.
+        """
+        rows = list(self.rows)
+        for number, (row, document) in enumerate(zip(rows, self.documents, strict=True)):
+            if document.alias is None or row.identity in newest:
+                continue
+            if (identity := identity_hash(document.alias)) in newest:
+                key = storable(document.alias)
+                rows[number] = row._replace(identity=identity, key=key, visit=row.epoch)
+        return self if rows == self.rows else replace(self, rows=rows)
+
 
 def make_batch(
     documents: Sequence[Document],
@@ -83,18 +95,6 @@ def make_batch(
     apart = {number for number, keys in enumerate(stored) if not keys}
     in_batch = _in_batch(fingerprints, [row.digest for row in rows], limit, apart)
     return Batch(documents, fingerprints, stored, asked, asker, rows, in_batch, texts)
-
-
-def with_aliases(batch: Batch, newest: Mapping[int, int]) -> Batch:
-    """A batch in which each item that is known by its alias alone has that as its identity."""
-    rows = list(batch.rows)
-    for number, (row, document) in enumerate(zip(rows, batch.documents, strict=True)):
-        if document.alias is None or row.identity in newest:
-            continue
-        if (identity := identity_hash(document.alias)) in newest:
-            key = storable(document.alias)
-            rows[number] = row._replace(identity=identity, key=key, visit=row.epoch)
-    return batch if rows == batch.rows else replace(batch, rows=rows)
 
 
 def keys_of(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
@@ -246,7 +246,8 @@ def _probes(
     whole = [number for number, keys in enumerate(stored) if keys and keys[-1].slot == slots]
     of_whole = slotted(slots, np.array([stored[number][-1].key for number in whole], np.int64))
     asked = np.concatenate([probes.ravel(), of_whole])
-    asker = np.repeat([*by_text, *whole], [len(slot_of)] * len(by_text) + [1] * len(whole))
+    askers = np.array([*by_text, *whole], np.intp)
+    asker = np.repeat(askers, [len(slot_of)] * len(by_text) + [1] * len(whole))
     order = np.argsort(asked, kind="stable")
     return asked[order], asker[order]
 
@@ -266,18 +267,6 @@ def identity_hash(key: str) -> int:
     """The signed 64 bits by which an identity key is looked up."""
     digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
-
-
-def share_of(url: str) -> int:
-    """64 bits of a hash of a URL's site, whose share of the budget it uses."""
-    # Cut behind the host: parsing each URL again would take too long.
-    end = url.find("/", len("https://"))
-    return _share_of_beginning(url if end < 0 else url[:end])
-
-
-@lru_cache(maxsize=4096)
-def _share_of_beginning(url: str) -> int:
-    return identity_hash(site(url))
 
 
 def exact_key(digest: bytes) -> int:

@@ -2,57 +2,56 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, cast
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import LARGEST_ROW
-from scrapy_simhash.db.lock import ask_lock
-from scrapy_simhash.db.statements import Answer
+from scrapy_simhash.db.lock import first_number, lock
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.batch import (
-    Batch,
     KeyRow,
     document_row,
     fingerprint_key,
     pack_keys,
     packed_text,
-    share_of,
     statement_size,
-    with_aliases,
 )
-from scrapy_simhash.index.comparing import compared, compared_in_batch, match_of, places_of
-from scrapy_simhash.index.decide import decide, of_group, stands_for
+from scrapy_simhash.index.candidates import Candidates
+from scrapy_simhash.index.comparing import decide_batch, match_of
+from scrapy_simhash.index.decide import of_group, stands_for
 from scrapy_simhash.index.journal import changes_of_batch, entries, forget, record
-from scrapy_simhash.index.lookup import Ahead, Lookup, Outdated, ask_rows, prefetch
-from scrapy_simhash.index.queries import Found
+from scrapy_simhash.index.lookup import Lookup, Outdated
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Change, Claim, Claimant, Document, Duplicate, Row, Verdict
-from scrapy_simhash.index.visits import NO_VISITS, Decision
-from scrapy_simhash.index.writer import Writer, ask_for_duplicates, ask_to_confirm
+from scrapy_simhash.index.visits import Decision
+from scrapy_simhash.index.writer import Writer
 from scrapy_simhash.text.packed import TooLarge
 
 # The columns that claims and duplicates have in common.
 _SHARED = [name for name in Row._fields if name in schema.duplicates.c]
 
 
-class _Asked(NamedTuple):
-    """The answers to what is asked together with the lock."""
+class Jobs(NamedTuple):
+    """What one transaction does: see :meth:`Index.execute`."""
 
-    confirmed: Answer | None
-    hits: Answer | None
-    ahead: Ahead
-    duplicates: tuple[Answer, Answer] | None
+    claims: Sequence[Document]
+    confirm: Sequence[Claim]
+    release: Sequence[Claim]
+    duplicates: Sequence[Duplicate]
 
 
 class Work:
-    """The work of one transaction, prepared before the lock is taken; see :meth:`Index.execute`.
+    """The work of one transaction, see :meth:`Index.execute`.
+
+    The documents are compared and decided on before the lock is taken. Under the lock this is done
+    again only if anything was written since, and then only new claims have to be compared.
 
     `budgets` are the bytes of texts and of items that the namespace may store.
     """
@@ -63,12 +62,9 @@ class Work:
         run: Run,
         lookup: Lookup,
         budgets: tuple[float, float],
-        *,
-        claims: Sequence[Document],
-        confirm: Sequence[Claim],
-        release: Sequence[Claim],
-        duplicates: Sequence[Duplicate],
+        jobs: Jobs,
     ) -> None:
+        claims, confirm, release, duplicates = jobs
         self._database, self._run, self._lookup, self._budgets = database, run, lookup, budgets
         self._largest_row = most = database.connections.largest_row
         self._namespace = namespace = lookup.namespace.id
@@ -81,10 +77,10 @@ class Work:
         self._batch = lookup.batch(wanted, claimant, keep_texts=keeps) if wanted else None
         # Without those of an earlier namespace of this name.
         self._confirm = [claim.row for claim in confirm if claim.row.namespace == namespace]
-        release = [claim for claim in release if claim.row.namespace == namespace]
-        self._release = [claim.row for claim in release if claim.before is None]
+        gone = [claim for claim in release if claim.row.namespace == namespace]
+        self._release = [claim.row for claim in gone if claim.before is None]
         #: Claims of unchanged items that were not stored after all.
-        self._restore = [claim for claim in release if claim.before]
+        self._restore = [claim for claim in gone if claim.before]
         #: Rows, each with its compressed text.
         self._duplicates = [
             (
@@ -99,43 +95,44 @@ class Work:
 
     def do(self) -> list[Verdict]:
         """Do it; returns the verdicts on the documents to be claimed."""
-        lookup = self._lookup
+        lookup, batch = self._lookup, self._batch
         try:
-            verdicts = self._database.transact_once(
-                self._execute, self._namespace, in_pipeline=True
-            )
+            ahead = None
+            if batch is not None:
+                found = self._database.read(lambda connection: lookup.read(connection, batch))
+                ahead = self._decide(found, first_number(found.counter))
+            work = partial(self._execute, ahead)
+            verdicts = self._database.transact_once(work, self._namespace)
         except TooLarge as error:
             if self._reasons or self._duplicates:
                 raise
             # Outcomes are small: it must be something else, and they must not be lost.
             raise IndexUnavailable(str(error)) from error.__cause__
-        held = time.monotonic() - self._locked_at
-        # SQLite has no server that could answer while somebody else has the lock.
-        is_server = self._database.dialect != "sqlite"
-        lookup.is_contended = is_server and self._locked_at - self._asked_at > held
         lookup.counts.claims += self._reasons.count(None)
         lookup.counts.items += self._evicted["items"]
         lookup.counts.orphans += self._evicted["orphans"]
         lookup.counts.texts += self._evicted["texts"]
         for number in lookup.replaced_by(row.id for row in self._release):
             del lookup.outdated[number]
-        lookup.outdated |= self._outdated
+        lookup.replace(self._outdated)
         answers = iter(verdicts)
         return [
             Verdict("skipped", reason=reason) if reason else next(answers)
             for reason in self._reasons
         ]
 
-    def _execute(self, connection: Connection, retried: bool) -> list[Verdict]:
+    def _decide(
+        self, found: Candidates, first: int, made: Mapping[int, Row] = MappingProxyType({})
+    ) -> _Decided:
+        visits = self._run.visits
+        return _Decided(found, *decide_batch(self._lookup, found, visits, first, made))
+
+    def _execute(
+        self, ahead: _Decided | None, connection: Connection, retried: bool
+    ) -> list[Verdict]:
         """Take the lock and do the work; `retried` if an earlier attempt may be committed."""
         lookup, batch = self._lookup, self._batch
-        known = prefetch(connection, lookup, batch)
-        self._asked_at = time.monotonic()
-        new_claims = len(batch.documents) if batch else 0
-        locking = ask_lock(connection, self._namespace, new_claims)
-        # Releasing comes first, and depends on the answer to the lock.
-        asked = None if self._release or self._restore else self._ask(connection, known)
-        held, self._locked_at = locking(), time.monotonic()
+        held = lock(connection, self._namespace, len(batch.documents) if batch else 0)
         writer = Writer(connection, self._namespace, held, self._budgets)
         writer.largest_text = min(writer.largest_text, self._largest_row // 2)
         writer.delete(self._release, orphaned=True)
@@ -143,16 +140,17 @@ class Work:
         writer.meet(lookup.replaced_by(row.id for row in self._release), self._run.id)
         gone = [*self._release, *(claim.row for claim in self._restore)]
         forget(connection, self._namespace, [row.token for row in gone])
-        asked = asked or self._ask(connection, known)
-        if writer.make_again(self._confirm, asked.confirmed):
-            asked = self._ask(connection, known)
+        was_made_again = writer.confirm(self._confirm)
         verdicts: list[Verdict] = []
         self._outdated: dict[int, Outdated] = {}
-        if batch is not None and asked.hits is not None:
+        if batch is not None and ahead is not None:
             made = lookup.made_before(connection, batch, self._now) if retried else {}
-            verdicts = self._claim(connection, writer, batch, asked, made, retried=retried)
-        if asked.duplicates is not None:
-            writer.record_duplicates(self._duplicates, asked.duplicates)
+            is_same = held.counter == ahead.found.counter and not (gone or was_made_again or made)
+            if not is_same or any(row.id in ahead.found.rows for row in self._confirm):
+                found = lookup.read(connection, batch)
+                ahead = self._decide(found, writer.numbers.start, made)
+            verdicts = self._claim(connection, writer, ahead, made, retried=retried)
+        writer.record_duplicates(self._duplicates)
         writer.record()
         self._evicted = writer.evicted
         if retried:
@@ -164,38 +162,20 @@ class Work:
         self,
         connection: Connection,
         writer: Writer,
-        batch: Batch,
-        asked: _Asked,
+        decided: _Decided,
         made: dict[int, Row],
         *,
         retried: bool,
     ) -> list[Verdict]:
-        """Decide on the batch and write its claims; `made` are those of an earlier attempt."""
-        lookup = self._lookup
-        hits = lookup.hits(cast("Answer", asked.hits))
-        batch = with_aliases(batch, hits.newest)
-        found = lookup.candidates(connection, batch, hits, asked.ahead)
+        """Write the claims of a batch; `made` are those of an earlier attempt."""
+        lookup, (found, wanted, decisions) = self._lookup, decided
         lookup.counts.candidates += len(found.claims)
-        wanted = [
-            row._replace(id=number, origin=number)
-            for row, number in zip(batch.rows, writer.numbers, strict=True)
-        ]
-        decisions = decide(
-            wanted,
-            [document.facts for document in batch.documents],
-            compared(connection, lookup, batch, found, hits.newest),
-            partial(compared_in_batch, batch),
-            rule=lookup.rule,
-            visits=self._run.visits if lookup.rule.known else NO_VISITS,
-            places=places_of(connection, lookup, hits),
-            made=made,
-        )
         fresh = {
             number: _beside(wanted[number], decision)
             for number, decision in enumerate(decisions)
             if decision.claims and number not in made
         }
-        written = made | _write(writer, lookup, batch, found, fresh)
+        written = made | _write(writer, lookup, found, fresh)
         writer.touch(
             [
                 stands_for(decision.match.claim, mine)
@@ -205,19 +185,20 @@ class Work:
             ],
             self._now,
         )
-        changes = changes_of_batch(connection, lookup, batch.documents, wanted, decisions)
-        decided = list(zip(wanted, decisions, changes, strict=True))
-        new = [mine for number, mine in enumerate(decided) if number not in made]
+        changes = changes_of_batch(connection, lookup, found.batch.documents, wanted, decisions)
+        every = list(zip(wanted, decisions, changes, strict=True))
+        new = [mine for number, mine in enumerate(every) if number not in made]
         rows = [row for mine in new for row in entries(*mine)]
         record(connection, rows, retried=retried)
         self._outdated = _outdated(wanted, decisions)
-        return [self._verdict(*mine, written.get(number)) for number, mine in enumerate(decided)]
+        return [self._verdict(*mine, written.get(number)) for number, mine in enumerate(every)]
 
     def _verdict(self, mine: Row, decision: Decision, change: Change, row: Row | None) -> Verdict:
         found, known = decision.match, self._lookup.rule.known
-        claim = Claim(row.id, row) if row else None
+        process = self._run.process
+        claim = Claim(row.id, row, process=process) if row else None
         if decision.kind == "same" and claim is None and found and known == "pass":
-            claim = Claim(found.claim.id, stands_for(found.claim, mine), before=found.claim)
+            claim = Claim(found.claim.id, stands_for(found.claim, mine), found.claim, process)
         return Verdict(
             decision.kind,
             match=match_of(found, self._lookup.bits) if found else None,
@@ -226,28 +207,25 @@ class Work:
             change=change,
         )
 
-    def _ask(self, connection: Connection, known: Collection[int]) -> _Asked:
-        """Confirm, and ask for everything that does not depend on another answer."""
-        lookup = self._lookup
-        confirmed = ask_to_confirm(connection, self._namespace, self._confirm)
-        hits = None if self._batch is None else lookup.ask(connection, self._batch)
-        ahead = Ahead(known, ask_rows(connection, lookup, known))
-        rows = [row for row, _ in self._duplicates]
-        recorded = ask_for_duplicates(connection, self._namespace, rows) if rows else None
-        return _Asked(confirmed, hits, ahead, recorded)
+
+class _Decided(NamedTuple):
+    """A batch that was decided on: what was found, the rows to be claimed, and the decisions."""
+
+    found: Candidates
+    wanted: list[Row]
+    decisions: list[Decision]
 
 
 def _duplicate_row(duplicate: Duplicate, claimant: Claimant, lookup: Lookup) -> dict[str, Any]:
     """The row of a near-duplicate, but for what depends on the present state of its claim."""
     match, mine = duplicate.match, document_row(duplicate.document, claimant, lookup.width)
-    # The number of a claim of an earlier namespace of this name is not valid here.
-    is_here = match.first_seen.timestamp() >= lookup.namespace.created
     return {
         **{name: getattr(mine, name) for name in _SHARED},
         "url": None if mine.url == mine.key else mine.url,
         "created": mine.created if duplicate.since is None else duplicate.since,
         "id": duplicate.id,
-        "claim": match.claim if is_here else 0,
+        # The number of a claim of an earlier namespace of this name is not valid here.
+        "claim": match.claim if match.namespace == lookup.namespace.id else 0,
         "distance": match.distance,
         "similarity": match.similarity,
         "estimated": match.estimated,
@@ -255,7 +233,6 @@ def _duplicate_row(duplicate: Duplicate, claimant: Claimant, lookup: Lookup) -> 
         "item_type": duplicate.item_type and storable(duplicate.item_type, 255),
         "item": duplicate.item,
         "item_bytes": len(duplicate.item or b""),
-        "site": share_of(mine.url),
     }
 
 
@@ -290,15 +267,16 @@ def _beside(row: Row, decision: Decision) -> Row:
 
 
 def _write(
-    writer: Writer, lookup: Lookup, batch: Batch, found: Found, fresh: Mapping[int, Row]
+    writer: Writer, lookup: Lookup, found: Candidates, fresh: Mapping[int, Row]
 ) -> dict[int, Row]:
     """Write the claims of some documents of a batch, given by their numbers."""
+    batch = found.batch
     nearest = _nearest(found, lookup.rule.limit)
     keys: list[Sequence[KeyRow]] = []
     rows: dict[int, Row] = {}
     texts: dict[int, bytes] = {}
     for number, row in fresh.items():
-        own = _keys_of(lookup, batch, number, found)
+        own = _keys_of(lookup, number, found)
         keys.append(own)
         packed = row.packed_keys
         if packed is not None and len(own) > len(batch.keys[number]):
@@ -313,8 +291,9 @@ def _write(
     return rows
 
 
-def _keys_of(lookup: Lookup, batch: Batch, number: int, found: Found) -> Sequence[KeyRow]:
+def _keys_of(lookup: Lookup, number: int, found: Candidates) -> Sequence[KeyRow]:
     """The keys to store; if all bands are hot, the fingerprint is a key too."""
+    batch = found.batch
     keys = batch.keys[number]
     slots = lookup.keys.slots
     if found.hot_keys and keys and keys[0].slot == 0:
@@ -326,7 +305,7 @@ def _keys_of(lookup: Lookup, batch: Batch, number: int, found: Found) -> Sequenc
     return keys
 
 
-def _nearest(found: Found, limit: int) -> dict[int, int]:
+def _nearest(found: Candidates, limit: int) -> dict[int, int]:
     """For each document the distance of the nearest claim beyond the limit."""
     nearest: dict[int, int] = {}
     beyond = found.distances > limit

@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from scrapy_simhash.db.values import EXACT
+from scrapy_simhash.features.changes import PASSAGE, Changes
 from scrapy_simhash.index.rule import Met, Rule, are_equal
 from scrapy_simhash.index.verdict import TOUCHED, Place, Row
-from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits, judge
+from scrapy_simhash.index.visits import (
+    NO_VISITS,
+    Decision,
+    Visits,
+    is_own,
+    judge,
+    preference,
+)
 from scrapy_simhash.item.addresses import same_site, site, view_of
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts, conflict, equal_titles
 from scrapy_simhash.simhash.measure import FEW_FEATURES
@@ -25,9 +34,23 @@ from scrapy_simhash.text.page import containment
 #: session copies .81.
 REST = 0.65
 
-#: An estimated similarity of two texts is not less: without the texts, nobody can see where they
-#: differ.
-UNSEEN = 0.9
+# Without the texts, nobody can see where they differ: the least estimated similarity of a copy, and
+# the words that may differ at most. Half a passage, as the estimate may be wrong by as much. In
+# longer texts the sketch would not show a passage: they must be equal.
+_UNSEEN = 0.97
+_UNSEEN_WORDS = PASSAGE / 2
+_UNSEEN_LENGTH = 1000
+
+#: Texts of one site under one title are versions of one item from this similarity on.
+CLOSE = 0.9
+
+#: The stored texts that a document is compared with, the nearest first; and the words of a batch in
+#: such pairs, which take about a second. The nearest text of each document is always compared.
+TEXTS = 32
+WORDS = 4_000_000
+
+#: Why a document is kept whose similar texts were not all compared.
+NOT_COMPARED = "(not compared)"
 
 #: A text that this many different items of a site share does not indicate a copy on other sites.
 COMMON = 3
@@ -61,6 +84,7 @@ def decide(
     by document.
     """
     decisions: list[Decision] = []
+    budget = _Budget()
     standing, taken = dict[int, Row](), dict[int, Row]()
     for number, mine in enumerate(asked):
         others = [
@@ -74,10 +98,9 @@ def decide(
         strict = _common(counted)
         decision = judge(
             mine,
-            [
-                one._replace(differs=difference(mine, facts[number], one, rule, strict))
-                for one in near
-            ],
+            _with_differences(
+                *(mine, facts[number], near, rule, visits), strict=strict, budget=budget
+            ),
             [other for other in others if rule.known and other.claim.identity == mine.identity],
             places.get(mine.identity),
             rule=rule,
@@ -122,31 +145,91 @@ def _is_near(mine: Row, other: Met, rule: Rule) -> bool:
         return False
     if rule.similarity is None or other.similarity is None:
         return True
-    least = max(rule.similarity, UNSEEN) if other.estimated else rule.similarity
     # The estimate for an equal text may be slightly below 1.
-    return other.similarity >= least - 1e-9
+    return other.similarity >= rule.similarity - 1e-9
+
+
+def _is_seen(mine: Row, met: Met) -> bool:
+    """Whether an estimated similarity leaves no room for a passage in place of another."""
+    if mine.text_digest == met.claim.text_digest:
+        return True
+    size = max(1, mine.size, met.claim.size)
+    least = max(_UNSEEN, 1 - _UNSEEN_WORDS / size)
+    return size <= _UNSEEN_LENGTH and (met.similarity or 0) >= least
+
+
+@dataclass(slots=True)
+class _Budget:
+    """How many more texts a document, and how many more words a batch, may be compared with."""
+
+    texts: int = TEXTS
+    words: int = WORDS
+
+    def allows(self, words: int) -> bool:
+        """Whether two texts of so many words together may be compared; then they count."""
+        if self.texts <= 0 or (self.texts < TEXTS and self.words < words):
+            return False
+        self.texts -= 1
+        self.words -= words
+        return True
+
+
+def _with_differences(
+    mine: Row,
+    facts: Facts | None,
+    near: Sequence[Met],
+    rule: Rule,
+    visits: Visits,
+    *,
+    strict: frozenset[str],
+    budget: _Budget,
+) -> list[Met]:
+    """The claims with a similar text, in the order in which :func:`~.visits.best` prefers them.
+
+    Behind the first current copy only the document's own versions are left: no other claim can be
+    its match.
+    """
+    budget.texts = TEXTS
+    compared: list[Met] = []
+    has_copy = False
+    for one in sorted(near, key=preference):
+        own = is_own(mine, one.claim)
+        if has_copy and not own:
+            continue
+        differs = difference(mine, facts, one, rule, strict, budget=budget)
+        compared.append(one._replace(differs=differs))
+        has_copy |= differs is None and not own and visits.is_current(one.claim)
+    return compared
 
 
 def difference(
-    mine: Row, facts: Facts | None, met: Met, rule: Rule, strict: frozenset[str] = frozenset()
+    mine: Row,
+    facts: Facts | None,
+    met: Met,
+    rule: Rule,
+    strict: frozenset[str] = frozenset(),
+    *,
+    budget: _Budget | None = None,
 ) -> str | None:
     """Why a document is not a duplicate of a claim with a similar text; None if it is.
 
     `facts` are those of the document, with the names of the fields. On the sites in `strict` the
     text is common: their documents must agree in every fact, also with claims of other sites.
+    Within a `budget`, texts that may no longer be compared count as different.
     """
     other = met.claim
     if mine.listing and mine.listing == other.listing and mine.identity != other.identity:
         return "(address)"
     if are_equal(mine, other):
         return None
+    is_unseen = met.estimated and not _is_seen(mine, met)
     if rule.facts == "never" or facts is None:
-        return None
+        return NOT_COMPARED if is_unseen else None
     # Without a URL, assume the same site: the stricter rule.
     here = not (mine.url and other.url) or same_site(mine.url, other.url)
     together = here or any(site(url) in strict for url in (mine.url, other.url) if strict)
     # Equal sets of pairs may stand in another order.
-    changes = None if met.similarity == 1 else met.changes()
+    changes = None if met.similarity == 1 else met.changes
     stored = None if other.facts is None else Facts.unpack(other.facts)
     view = view_of(mine.url, other.url) if mine.url else None
     are_alone = mine.visit != mine.epoch and other.visit != other.epoch
@@ -163,28 +246,43 @@ def difference(
         )
     ):
         return name
+    if is_unseen:
+        return NOT_COMPARED
     if changes is not None and not view:
+        if budget is not None and not budget.allows(mine.size + other.size):
+            return NOT_COMPARED
+        titles = None if stored is None else equal_titles(facts, stored)
         is_strict = together or rule.facts == "always"
-        if changes.has_numbers if is_strict else changes.replaces_reference():
-            return NUMBERS_OF_TEXT
-        title = None if stored is None else equal_titles(facts, stored)
-        are_close = met.similarity is not None and met.similarity >= UNSEEN
-        # On one site, what stands under one title is the same thing in another version. Below
-        # that, with another title, what was added may be what it is about.
-        if (not (here and title and are_close) and changes.replaces_passage()) or (
-            title is False and not are_close and changes.adds_passage()
+        if name := _difference_of_texts(
+            changes(), met, here=here, titles=titles, is_strict=is_strict
         ):
-            return "(passage)"
-        if changes.renames():
-            return "(names)"
-    if (
-        here
-        and mine.page_sketch
-        and other.page_sketch
-        and containment(mine.page_sketch, other.page_sketch) < REST
-    ):
-        return "(rest of the page)"
+            return name
+    if here and mine.page_sketch and other.page_sketch:
+        is_other = containment(mine.page_sketch, other.page_sketch) < REST
+        return "(rest of the page)" if is_other else None
     return None
+
+
+def _difference_of_texts(
+    changes: Changes | None, met: Met, *, here: bool, titles: bool | None, is_strict: bool
+) -> str | None:
+    """Where two similar texts differ, if that keeps them apart.
+
+    `here` is whether both are of one site, `titles` whether their titles are equal, if both are
+    known, `is_strict` whether every number counts.
+    """
+    if changes is None:  # a stored text is damaged
+        return NOT_COMPARED
+    if changes.has_numbers if is_strict else changes.replaces_reference():
+        return NUMBERS_OF_TEXT
+    are_close = met.similarity is not None and met.similarity >= CLOSE
+    # On one site, what stands under one title is the same thing in another version. Below that,
+    # with another title, what was added may be what it is about.
+    if (not (here and titles and are_close) and changes.replaces_passage()) or (
+        titles is False and not are_close and changes.adds_passage()
+    ):
+        return "(passage)"
+    return "(names)" if changes.renames() else None
 
 
 def _common(near: Sequence[Met]) -> frozenset[str]:

@@ -18,12 +18,11 @@ from sqlalchemy.exc import IntegrityError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
-from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.transactions import Database, read_secret
 from scrapy_simhash.db.values import check_name, secret_of, storable
 from scrapy_simhash.exceptions import IndexUnavailable, NamespaceGone, SchemeMismatch
 from scrapy_simhash.index.batch import bare_sketch
-from scrapy_simhash.index.claiming import Work
+from scrapy_simhash.index.claiming import Jobs, Work
 from scrapy_simhash.index.comparing import foresee, nearest_claims
 from scrapy_simhash.index.invalidated import invalidated_count
 from scrapy_simhash.index.lookup import Lookup, LookupCounts
@@ -100,7 +99,7 @@ class Index:
         engine_options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
         run: Run | None = None,
-        text_budget: int = 256 << 20,
+        text_budget: int = 4 << 30,
         item_budget: int = 1 << 30,
         expected_size: int = 1_000_000,
         compared: str = "",
@@ -117,11 +116,9 @@ class Index:
         self._budgets = text_budget, item_budget
         self.counts = LookupCounts()
         self._owns_database = not isinstance(database, Database)
-        self.database = (
-            database
-            if isinstance(database, Database)
-            else Database(url, options=engine_options, timeout=timeout, secret=secret)
-        )
+        if not isinstance(database, Database):
+            database = Database(url, options=engine_options, timeout=timeout, secret=secret)
+        self.database = database
         try:
             self.database.check_secret(None if secret is None else secret_of(secret))
             self.scheme = keyed(given, self.database.secret)
@@ -153,6 +150,7 @@ class Index:
             rule=self._rule,
             dialect=self.database.dialect,
             counts=self.counts,
+            note_work=self.database.liveness.note,
         )
 
     def __enter__(self) -> Self:
@@ -164,8 +162,8 @@ class Index:
     def __len__(self) -> int:
         """The number of claims, pending and confirmed."""
         row = schema.namespaces.c
-        size = select(current_usage("size") - invalidated_count(row.id)).where(row.id == self.id)
-        return self.database.read(lambda connection: connection.scalar(size)) or 0
+        size = select(row.size - invalidated_count(row.id)).where(row.id == self.id)
+        return self.database.read(lambda one: one.scalar(size)) or 0
 
     def close(self) -> None:
         """Close the run and the database, unless they were given; confirmed claims are final."""
@@ -251,8 +249,10 @@ class Index:
         document = self.document(content, key="")
         if document.sketch.fingerprint is None:
             return []
-        batch = self.lookup.batch([document], Claimant(0, 0))
-        return self.database.read(lambda one: nearest_claims(one, self.lookup, batch, limit))
+        lookup = self.lookup
+        batch = lookup.batch([document], Claimant(0, 0))
+        found = self.database.read(lambda one: lookup.read(one, batch, lookup.bits))
+        return nearest_claims(lookup, found, limit)
 
     def foresee(self, document: Document) -> Verdict:
         """The verdict on a page that equals an earlier one in all its visible text.
@@ -261,7 +261,8 @@ class Index:
         IndexUnavailable as :meth:`claim` does.
         """
         batch = self.lookup.batch([document], self.run.claimant)
-        return self.database.read(lambda one: foresee(one, self.lookup, batch, self.run.visits))
+        found = self.database.read(lambda one: self.lookup.read(one, batch))
+        return foresee(self.lookup, found, self.run.visits)
 
     def execute(
         self,
@@ -288,9 +289,7 @@ class Index:
 
         def work() -> list[Verdict]:
             place = self.database, self.run, self.lookup, self._budgets
-            return Work(
-                *place, claims=claims, confirm=confirm, release=release, duplicates=duplicates
-            ).do()
+            return Work(*place, Jobs(claims, confirm, release, duplicates)).do()
 
         try:
             return work()
@@ -324,8 +323,7 @@ def open_namespace(
         if read_secret(connection) != database.secret:
             # Everything prepared so far was made with the old one.
             raise SchemeMismatch(f"{database} was reset and has another secret now")
-        wanted = select(schema.namespaces, current_usage("size").label("claims"))
-        wanted = wanted.where(schema.namespaces.c.name == name)
+        wanted = select(schema.namespaces).where(schema.namespaces.c.name == name)
         if row := connection.execute(wanted).one_or_none():
             return row
         made = {**columns, "created": database.now()}
@@ -345,7 +343,7 @@ def open_namespace(
             f"this one is {scheme!r}: they can't be compared. Use another namespace, the old "
             f"scheme, or start over: scrapy simhash reset --namespace {name}"
         )
-    if compared and row.claims and row.compared != columns["compared"]:
+    if compared and row.size and row.compared != columns["compared"]:
         logger.warning(
             "Namespace %r was made by crawls that compare something else (%s) than this one (%s): "
             "documents stored before may not be recognised, and are then stored once more. To "

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.statements import CompiledStatement, is_in
+from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index import queries
 from scrapy_simhash.index.invalidated import is_valid
@@ -77,11 +77,11 @@ def _mark(
 ) -> None:
     """Note that things are gone; all claims of their groups say so."""
     row = schema.claims.c
-    here = row.namespace == namespace
+    in_namespace = row.namespace == namespace
     with writing(connection, namespace):
-        found = queries.details.ask(connection, {"namespace": namespace, "ids": list(numbers)})
-        claims = [Row._make(claim) for claim in found.rows]
-        group = update(schema.claims).where(here, is_in(row.origin, "numbers"))
+        here = {"namespace": namespace, "ids": list(numbers)}
+        claims = list(map(Row._make, connection.execute(queries.details, here)))
+        group = update(schema.claims).where(in_namespace, is_in(row.origin, "numbers"))
         origins = {"numbers": list({claim.origin for claim in claims})}
         connection.execute(group.values(met=0), origins)
         gone = {"run": run.id, "created": database.clock(connection), "status": "removed"}
@@ -124,9 +124,6 @@ def _entry(of: Row, **columns: Any) -> dict[str, Any]:
     }
 
 
-_insert = CompiledStatement(insert(schema.changes))
-
-
 def record(
     connection: Connection, rows: Sequence[Mapping[str, Any]], *, retried: bool = False
 ) -> None:
@@ -144,7 +141,7 @@ def record(
         written = set(connection.execute(mine, numbers).scalars())
         rows = [one for one in rows if one["id"] not in written]
     if rows:
-        _insert.ask(connection, list(rows))
+        connection.execute(insert(schema.changes), list(rows))
 
 
 def forget(connection: Connection, namespace: int, tokens: Collection[int]) -> None:
@@ -180,7 +177,7 @@ def changes_of_batch(
     last = {}
     if moved and lookup.rule.known == "drop":
         # Items that moved and were left out have no claims of their own.
-        found = queries.last_urls.ask(connection, lookup.here(ids=moved)).rows
+        found = connection.execute(queries.last_urls, lookup.here(ids=moved)).all()
         last = {claim: address_of(key, url) for _, claim, key, url in sorted(found)}
     changes = []
     for document, mine, decision in zip(documents, rows, decisions, strict=True):
@@ -200,7 +197,7 @@ def _values(
     """The short values kept of claims, and of duplicates of them (0 for the claim itself)."""
     ids, duplicates = map(set, zip(*wanted, strict=True))
     here = lookup.here(ids=ids, duplicates=duplicates)
-    rows = queries.contents.ask(connection, here).rows
+    rows = connection.execute(queries.contents, here)
     return {(claim, number): unpack_text(packed)[1] for claim, number, packed in rows}
 
 

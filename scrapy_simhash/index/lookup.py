@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -14,8 +14,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from scrapy_simhash.db.statements import Answer
-from scrapy_simhash.exceptions import SchemeMismatch
+from scrapy_simhash.exceptions import NamespaceGone, SchemeMismatch
 from scrapy_simhash.features.shingles import among
 from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import (
@@ -27,10 +26,19 @@ from scrapy_simhash.index.batch import (
     make_batch,
     slotted,
 )
-from scrapy_simhash.index.queries import BY_IDENTITY, NOTHING_FOUND, Found, Hits, joined, shared
+from scrapy_simhash.index.candidates import (
+    NO_HITS,
+    NO_PAIRS,
+    Candidates,
+    Hits,
+    joined,
+    shared,
+    with_texts,
+)
+from scrapy_simhash.index.queries import BY_IDENTITY, COUNTER
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
-from scrapy_simhash.index.verdict import Claimant, Document, Row
+from scrapy_simhash.index.verdict import Claimant, Document, Place, Row
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import HOT_KEY, Blocks, load_keys
 from scrapy_simhash.simhash.measure import hamming
@@ -40,8 +48,6 @@ logger = logging.getLogger(__name__)
 
 # Bands that find a smaller share of the documents asked for are worth a warning.
 _LEAST_RECALL = 0.95
-
-_NO_PAIRS = np.empty((0, 2), np.int64)
 
 
 @dataclass(slots=True)
@@ -81,10 +87,10 @@ class Lookup:
         wanted: the keys that a new namespace would get.
         scheme, rule, dialect: those of the index and its database.
         counts: what to add to.
+        note_work: called between two comparisons of texts, which may take long.
 
     Attributes:
         outdated: the claims that this run has replaced.
-        is_contended: whether other writers were waited for.
 
     Raises:
         SchemeMismatch: its keys do not serve these settings.
@@ -100,13 +106,14 @@ class Lookup:
         rule: Rule,
         dialect: str,
         counts: LookupCounts,
+        note_work: Callable[[], None],
     ) -> None:
         self.namespace, self.rule, self.counts = namespace, rule, counts
         self.width, self.bits = -(-scheme.bits // 8), scheme.bits
         # It knows claims by their numbers, which start again in each namespace.
-        self.similarities = SimilarityCache(scheme)
+        self.similarities = SimilarityCache(scheme, note_work)
         self.outdated: dict[int, Outdated] = {}
-        self.is_contended = False
+        self._replaced: defaultdict[int, set[int]] = defaultdict(set)
         self.keys = keys = load_keys(namespace.plan)
         if keys.needs_shingles != wanted.needs_shingles:
             raise _mismatch(name, keys, f"these settings need {wanted.id!r}")
@@ -138,7 +145,7 @@ class Lookup:
         self.similarities.trim()
         return make_batch(
             documents,
-            claimant._replace(namespace=self.namespace.id),
+            claimant,
             self.keys,
             flips=self._flips,
             width=self.width,
@@ -146,57 +153,95 @@ class Lookup:
             keep_texts=keep_texts,
         )
 
-    def replaced_by(self, claims: Iterable[int]) -> list[int]:
-        """The claims that these have replaced."""
-        wanted = set(claims)
-        return [old for old, one in self.outdated.items() if one.by in wanted] if wanted else []
+    def replace(self, outdated: Mapping[int, Outdated]) -> None:
+        """Note the claims that this run has replaced."""
+        for number, one in outdated.items():
+            self.outdated[number] = one
+            self._replaced[one.by].add(number)
 
-    def ask(self, connection: Connection, batch: Batch) -> Answer:
-        """Ask for everything about a batch that does not depend on an answer, for `hits`."""
+    def replaced_by(self, claims: Iterable[int]) -> set[int]:
+        """The claims that these have replaced in this run."""
+        return {
+            number
+            for claim in claims
+            for number in self._replaced.get(claim, ())
+            if number in self.outdated and self.outdated[number].by == claim
+        }
+
+    def read(self, connection: Connection, batch: Batch, limit: int | None = None) -> Candidates:
+        """Every claim that a key or an identity of a batch leads to.
+
+        Those within a distance, by default that of the rule, are read to be compared; their texts
+        only as far as :func:`with_texts` allows, those of the nearest claims first.
+
+        Raises:
+            NamespaceGone: the namespace was reset.
+        """
         identities = {row.identity for row in batch.rows}
-        aliases = {identity_hash(one.alias) for one in batch.documents if one.alias is not None}
-        return self._ask(connection, identities | aliases, batch.asked)
+        identities |= {identity_hash(one.alias) for one in batch.documents if one.alias is not None}
+        hits = self._look_up(connection, batch.asked, identities)
+        if hits.counter is None:
+            raise NamespaceGone(f"namespace {self.namespace.id} was reset by another process")
+        found = self._near(connection, batch.with_aliases(hits.newest), hits)
+        if limit is not None:
+            found.limit = limit
+        found.places = self._places(connection, hits)
+        self._read_rows(connection, found)
+        return found
 
-    def _ask(
-        self, connection: Connection, identities: Iterable[int], asked: NDArray[np.int64]
-    ) -> Answer:
-        """Ask for the newest claims of identities, and for the key rows of keys in order."""
+    def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
+        """The claims of this batch that an attempt whose answer was lost has committed."""
+        identities = [row.identity for row in batch.rows]
+        rows = map(Row._make, connection.execute(queries.own, self.here(identities=identities)))
+        mine = {row.token: row for row in rows if row.created == now}
+        tokens = [row.token for row in batch.rows]
+        return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
+
+    def here(self, **lists: Iterable[int]) -> dict[str, Any]:
+        """The parameters of a query in this namespace."""
+        return {"namespace": self.namespace.id, **{name: list(lists[name]) for name in lists}}
+
+    def _look_up(
+        self, connection: Connection, asked: NDArray[np.int64], identities: Iterable[int] = ()
+    ) -> Hits:
+        """Look up keys, in ascending order, and identities."""
         if self._dialect == "sqlite":
             here = self.here(identities=identities, keys=asked.tolist())
-            return self._hits.ask(connection, here)
-        edges = np.searchsorted(asked, [slot << 32 for slot in range(self.keys.slots + 2)])
-        keys = asked.astype(np.int32)
-        of_slots = {
-            f"keys{slot}": keys[start:stop].tolist()
-            for slot, (start, stop) in enumerate(pairwise(edges))
-        }
-        return self._hits.ask(connection, self.here(identities=identities, **of_slots))
-
-    def hits(self, answer: Answer) -> Hits:
-        """The answer to `ask`."""
+        else:
+            edges = np.searchsorted(asked, [slot << 32 for slot in range(self.keys.slots + 2)])
+            keys = asked.astype(np.int32)
+            of_slots = {
+                f"keys{slot}": keys[start:stop].tolist()
+                for slot, (start, stop) in enumerate(pairwise(edges))
+            }
+            here = self.here(identities=identities, **of_slots)
+        counter: int | None = None
         newest: dict[int, int] = {}
         places = defaultdict[int, list[int]](list)
         found = []
-        for slot, key, number in answer.rows:
+        for slot, key, number in connection.execute(self._hits, here):
             if slot >= 0:
                 found.append((slot, key, number))
             elif slot == BY_IDENTITY:
                 newest[key] = number
+            elif slot == COUNTER:
+                counter = number
             else:
                 places[key].append(number)
         if not found:
-            return Hits(newest, _NO_PAIRS, _NO_PAIRS, places)
+            return Hits(counter, newest, NO_HITS, NO_HITS, places)
         slot, key, claim = np.array(found, np.int64).reshape(-1, 3).T
         pairs = np.stack([slotted(slot, key), claim], axis=1)
         is_whole = slot == self.keys.slots
-        return Hits(newest, pairs[~is_whole], pairs[is_whole], places)
+        return Hits(counter, newest, pairs[~is_whole], pairs[is_whole], places)
 
-    def candidates(
-        self, connection: Connection, batch: Batch, first: Hits, ahead: Ahead | None = None
-    ) -> Found:
-        """Every claim that a key of the batch leads to, with its distance; each pair once."""
-        asked, asker = batch.asked, batch.asker
+    def _near(self, connection: Connection, batch: Batch, first: Hits) -> Candidates:
+        """The claims that the hits lead to, without their rows and places."""
         hits, exactly = first.keys, first.exactly
+        counter, limit = first.counter or 0, self.rule.limit
+        if not (len(hits) or len(exactly)):
+            return Candidates(batch, limit, counter, first.newest, *NO_PAIRS)
+        asked, asker = batch.asked, batch.asker
         slots = self.keys.slots
         hot_keys = frozenset[KeyRow]()
         if self.keys.needs_shingles and len(hits) >= HOT_KEY:
@@ -216,101 +261,65 @@ class Lookup:
                 order = np.argsort(asked, kind="stable")
                 asked, asker = asked[order], asker[order]
                 beyond = int(np.searchsorted(asked, slots << 32))
-                exactly = self.hits(self._ask(connection, (), asked[beyond:])).exactly
+                exactly = self._look_up(connection, asked[beyond:]).exactly
         if len(exactly) >= HOT_KEY:
             # Equal items on pages with other texts.
             hot_keys |= (many := self._hot_keys(connection, exactly))
             known = np.array([slotted(row.slot, np.array([row.key]))[0] for row in many])
             exactly = exactly[~among(exactly[:, 0], known)] if many else exactly
-        if not (len(hits) or len(exactly)):
-            return NOTHING_FOUND._replace(hot_keys=hot_keys)
         pairs = joined(asked, asker, np.concatenate([hits, exactly]))
         equal = set(map(tuple, joined(asked, asker, exactly).tolist()))
-        rows: Mapping[int, Row] = {}
-        stored: Mapping[int, bytes] = {}
-        wanted = set(pairs[:, 1].tolist())
-        if self.keys.needs_shingles and len(wanted) <= HOT_KEY:
-            # Most claims that share a band are near enough to be compared: read all at once.
-            rows = read_rows(connection, self, wanted, ahead)
-            stored = {number: row.fingerprint for number, row in rows.items()}
-        elif wanted:
-            stored = dict(queries.fingerprints.ask(connection, self.here(ids=wanted)).rows)
+        wanted = {*pairs[:, 1].tolist()}
+        stored = self._fingerprints(connection, wanted)
         # Invalidated claims were not read.
         pairs = pairs[among(pairs[:, 1], list(stored))]
         packed = b"".join(map(stored.__getitem__, pairs[:, 1].tolist()))
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self.width)
         distances = hamming(batch.fingerprints[pairs[:, 0]], claimed).astype(np.int64)
         exact_pairs = np.array([pair in equal for pair in map(tuple, pairs.tolist())], np.bool_)
-        return Found(pairs[:, 0], pairs[:, 1], distances, exact_pairs, hot_keys, rows)
+        return Candidates(
+            *(batch, limit, counter, first.newest, *pairs.T, distances, exact_pairs, hot_keys)
+        )
+
+    def _fingerprints(self, connection: Connection, claims: Iterable[int]) -> dict[int, bytes]:
+        """The fingerprints of valid claims."""
+        if not (ids := sorted(claims)):
+            return {}
+        return dict(connection.execute(queries.fingerprints, self.here(ids=ids)).all())
 
     def _hot_keys(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
         """The hot keys among those that were found."""
         keys = shared(hits)
         if keys.size:
             # Invalidated claims do not count.
-            ids = set(hits[among(hits[:, 0], keys), 1].tolist())
-            left = dict(queries.fingerprints.ask(connection, self.here(ids=ids)).rows)
+            left = self._fingerprints(connection, {*hits[among(hits[:, 0], keys), 1].tolist()})
             keys = shared(hits[among(hits[:, 1], list(left))])
         return frozenset(map(key_row, keys.tolist()))
 
-    def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
-        """The claims of this batch that an attempt whose answer was lost has committed."""
-        identities = {row.identity for row in batch.rows}
-        rows = map(Row._make, queries.own.ask(connection, self.here(identities=identities)).rows)
-        mine = {row.token: row for row in rows if row.created == now}
-        tokens = [row.token for row in batch.rows]
-        return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
+    def _places(self, connection: Connection, hits: Hits) -> Mapping[int, Place]:
+        """What is known of the identities that were duplicates when they were last met."""
+        ids = {
+            number
+            for identity, numbers in hits.places.items()
+            if identity not in hits.newest
+            for number in numbers
+        }
+        if not ids or self.rule.known is None:
+            return {}
+        # The last one of an identity counts: that of the last run, which may have moved an old row.
+        found = map(Place._make, connection.execute(queries.places, self.here(ids=ids)))
+        return {place.identity: place for place in found}
 
-    def here(self, **lists: Iterable[int]) -> dict[str, Any]:
-        """The parameters of a query in this namespace."""
-        return {"namespace": self.namespace.id, **{name: list(lists[name]) for name in lists}}
-
-
-class Ahead(NamedTuple):
-    """The claims that a batch led to before the lock was taken, and their rows, asked under it."""
-
-    ids: Collection[int]
-    rows: Answer | None = None
-
-
-def prefetch(connection: Connection, lookup: Lookup, batch: Batch | None) -> Collection[int]:
-    """Look a batch up before the lock is taken, so that under it only what is newer is read.
-
-    It costs more than it saves if no other writer waits. Returns the claims that it leads to, whose
-    texts, which never change, are now cached.
-    """
-    if batch is None or not lookup.is_contended:
-        return ()
-    hits = lookup.hits(lookup.ask(connection, batch))
-    ids = {*hits.newest.values(), *hits.keys[:, 1].tolist(), *hits.exactly[:, 1].tolist()}
-    if len(ids) > HOT_KEY:
-        return ()
-    if texts := ask_texts(connection, lookup, ids):
-        lookup.similarities.add(dict(texts.rows))
-    return ids
-
-
-def ask_rows(connection: Connection, lookup: Lookup, claims: Iterable[int]) -> Answer | None:
-    """Ask for the rows of valid claims."""
-    ids = sorted(claims)
-    return queries.details.ask(connection, lookup.here(ids=ids)) if ids else None
-
-
-def ask_texts(connection: Connection, lookup: Lookup, claims: Iterable[int]) -> Answer | None:
-    """Ask for the texts of claims that are not cached."""
-    ids = lookup.similarities.missing(sorted(claims))
-    return queries.texts.ask(connection, lookup.here(ids=ids)) if ids else None
-
-
-def read_rows(
-    connection: Connection, lookup: Lookup, claims: Iterable[int], ahead: Ahead | None = None
-) -> dict[int, Row]:
-    """The rows of valid claims, and maybe of others; their texts are cached."""
-    newer = set(claims).difference(ahead.ids if ahead else ())
-    answers = [ask_rows(connection, lookup, newer), ahead and ahead.rows]
-    if texts := ask_texts(connection, lookup, newer):
-        lookup.similarities.add(dict(texts.rows))
-    return {row[1]: Row._make(row) for answer in answers if answer for row in answer.rows}
+    def _read_rows(self, connection: Connection, found: Candidates) -> None:
+        """Read the rows of what is compared, and texts: those of the nearest claims."""
+        pairs = found.compared()
+        ids = sorted({claim for _, claim in pairs})
+        rows = connection.execute(queries.details, self.here(ids=ids)) if ids else ()
+        known = found.rows = {row[1]: Row._make(row) for row in rows}
+        wanted = with_texts(pairs, known, found.batch.rows)
+        if missing := self.similarities.missing(sorted(wanted)):
+            texts = connection.execute(queries.texts, self.here(ids=missing))
+            self.similarities.add(dict(texts.all()))
 
 
 def _mismatch(name: str, keys: Bands | Blocks, why: str) -> SchemeMismatch:

@@ -51,8 +51,9 @@ class Met(NamedTuple):
     estimated: bool
     #: Its row: of the table, or of an earlier document of the batch.
     claim: Row
-    #: Returns how the document's text differs; None where a text is not at hand.
-    changes: Callable[[], Changes | None] = lambda: None
+    #: Returns how the document's text differs, which may take long; None if a text is damaged. None
+    #: in its place if a text is not at hand.
+    changes: Callable[[], Changes | None] | None = None
     #: Why the document is not a duplicate of it, although the texts are similar.
     differs: str | None = None
 
@@ -62,7 +63,7 @@ def met_with(
     claim: Row,
     distance: int,
     similarity: Callable[[], tuple[float | None, bool]],
-    changes: Callable[[], Changes | None] = lambda: None,
+    changes: Callable[[], Changes | None] | None = None,
 ) -> Met:
     """Compare a document with a claim.
 

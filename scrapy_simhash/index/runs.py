@@ -16,11 +16,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Literal, Self
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import NONE_INVALIDATED, PENDING_INVALIDATED, TEXT_LENGTH
-from scrapy_simhash.db.statements import CompiledStatement
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
@@ -40,12 +39,6 @@ logger = logging.getLogger(__name__)
 
 # Seconds that closing spends on deleting invalidated claims; other runs delete the rest.
 _CLOSING = 1.0
-
-_known = CompiledStatement(
-    select(schema.runs.c.id).where(
-        schema.runs.c.id == bindparam("number"), schema.runs.c.process == bindparam("of")
-    )
-)
 
 
 class Run:
@@ -142,7 +135,7 @@ class Run:
         Raises:
             IndexUnusable: it does not.
         """
-        self._check(_known.ask(connection, {"number": self.id, "of": self.process}).rows)
+        self._check(connection.scalar(select(schema.runs.c.id).where(self._mine)))
 
     def _check(self, found: object = True) -> None:
         """Raise an error, now and from now on, if the row of this run was not found."""

@@ -1,10 +1,10 @@
-"""Compares texts with stored ones: exactly if the text is stored, otherwise by an estimate."""
+"""Compares texts with stored ones: exactly if the text is at hand, otherwise by an estimate."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
 
 if TYPE_CHECKING:
-    from scrapy_simhash.index.verdict import Row
+    from scrapy_simhash.index.verdict import Document, Row
 
 # Bytes of all texts together, with their shingles.
 _MOST = 32 << 20
@@ -36,14 +36,21 @@ def changes_of(new: str, old: str, *, tells_state: bool = True) -> Changes:
 
 
 class SimilarityCache:
-    """Compares documents with the texts of claims, and keeps these: an LRU cache."""
+    """Compares documents with the texts of claims, and keeps these: an LRU cache.
 
-    def __init__(self, scheme: Scheme) -> None:
-        self._scheme = scheme
+    What was compared is remembered until :meth:`trim`, as a batch may be decided on twice.
+    `note_work` is called after each comparison.
+    """
+
+    def __init__(self, scheme: Scheme, note_work: Callable[[], None]) -> None:
+        self._scheme, self._note_work = scheme, note_work
         #: Compressed texts, and the shingles of those that were compared.
         self._texts: OrderedDict[int, bytes] = OrderedDict()
         self._shingles: dict[int, NDArray[np.uint64] | None] = {}
         self._held = 0
+        # By the tokens of a document and of an earlier one, or the number of a claim.
+        self._similar: dict[tuple[int, int], float] = {}
+        self._changes: dict[tuple[int, int], Changes | None] = {}
 
     def missing(self, claims: Iterable[int]) -> list[int]:
         """The claims whose texts are not cached."""
@@ -57,24 +64,48 @@ class SimilarityCache:
                 self._held += len(packed)
 
     def trim(self) -> None:
-        """Remove the least recently used texts, as far as there are too many."""
+        """Forget what was compared, and the least recently used texts if there are too many."""
+        self._similar.clear()
+        self._changes.clear()
         while self._held > _MOST:
             claim, packed = self._texts.popitem(last=False)
             shingles = self._shingles.pop(claim, None)
             self._held -= len(packed) + (0 if shingles is None else shingles.nbytes)
 
-    def similarity(
-        self, shingles: NDArray[np.uint64] | None, mine: Row, claim: Row
-    ) -> tuple[float | None, bool]:
+    def similarity(self, mine: Document, row: Row, claim: Row) -> tuple[float | None, bool]:
         """The Jaccard similarity of a document and a claim, and whether it is an estimate.
 
         The similarity is None if it is unknown, because the scheme has no shingles.
         """
-        if shingles is None or mine.minhash is None or claim.minhash is None:
+        shingles = mine.sketch.shingles
+        if shingles is None or row.minhash is None or claim.minhash is None:
             return None, False
-        if (stored := self._shingles_of(claim.id)) is not None:
-            return jaccard(shingles, stored), False
-        return similarity_of(mine.minhash, claim.minhash), True
+        if (stored := self._shingles_of(claim.id)) is None:
+            return similarity_of(row.minhash, claim.minhash), True
+        pair = mine.token, claim.id
+        if pair not in self._similar:
+            self._similar[pair] = jaccard(shingles, stored)
+            self._note_work()
+        return self._similar[pair], False
+
+    def changes(self, mine: Document, claim: int) -> Changes | None:
+        """How a document's text differs from that of a claim, which is cached.
+
+        None if the claim's text is damaged.
+        """
+        if (pair := (mine.token, claim)) not in self._changes:
+            old, _ = unpack_text(self._texts[claim])
+            self._changes[pair] = None if old is None else changes_of(cast("str", mine.text), old)
+            self._note_work()
+        return self._changes[pair]
+
+    def changes_in_batch(self, mine: Document, other: Document) -> Changes | None:
+        """How a document's text differs from that of an earlier document of its batch."""
+        if (pair := (mine.token, other.token)) not in self._changes:
+            texts = cast("str", mine.text), cast("str", other.text)
+            self._changes[pair] = changes_of(*texts)
+            self._note_work()
+        return self._changes[pair]
 
     def _shingles_of(self, claim: int) -> NDArray[np.uint64] | None:
         if (packed := self._texts.get(claim)) is None:
@@ -87,10 +118,3 @@ class SimilarityCache:
             self._shingles[claim] = shingles
             self._held += 0 if shingles is None else shingles.nbytes
         return self._shingles[claim]
-
-    def changes(self, text: str | None, claim: int) -> Changes | None:
-        """How a text differs from that of a claim; None unless both are at hand."""
-        if text is None or (packed := self._texts.get(claim)) is None:
-            return None
-        old, _ = unpack_text(packed)
-        return None if old is None else changes_of(text, old)

@@ -45,6 +45,7 @@ class Match:
         estimated: whether the similarity is an estimate, because the claim's text is not stored.
         group: the group of the claim, see `Verdict.group`.
         quality: quality signals, to compare it with copies.
+        namespace: the number of the namespace.
     """
 
     key: str
@@ -58,6 +59,7 @@ class Match:
     estimated: bool = False
     group: str = ""
     quality: QualitySignals = field(default=QualitySignals(), repr=False)
+    namespace: int = 0
 
 
 class Row(NamedTuple):
@@ -121,6 +123,8 @@ class Claim:
     #: The row as an earlier visit left it, if an unchanged item was found again: releasing the
     #: claim restores it.
     before: Row | None = field(default=None, repr=False)
+    #: The name of its run, see :func:`~.recovery.register`: numbers start again in a new database.
+    process: str = field(default="", repr=False)
 
     @property
     def group(self) -> str:

@@ -155,19 +155,13 @@ def is_own(mine: Row, claim: Row) -> bool:
 
 
 def best(near: Sequence[Met]) -> Met:
-    """Prefers a match without differences, then one that is stored, so that nobody waits for it."""
+    """Prefers a match without differences, and then as :func:`preference`."""
+    return min(near, key=lambda one: (one.differs is not None, *preference(one)))
 
-    def order(one: Met) -> tuple[bool, bool, float, int, int]:
-        distance, similarity, _, claim, _, differs = one
-        return (
-            differs is not None,
-            claim.state == PENDING,
-            -(similarity or 0.0),
-            distance,
-            claim.id,
-        )
 
-    return min(near, key=order)
+def preference(one: Met) -> tuple[bool, float, int, int]:
+    """Orders matches: those that are stored first, as nobody waits for them, and the nearest."""
+    return one.claim.state == PENDING, -(one.similarity or 0.0), one.distance, one.claim.id
 
 
 def is_unchanged(mine: Row, old: Row | Place, similarity: float | None, rule: Rule) -> bool:

@@ -15,15 +15,16 @@ import numpy as np
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import LockedNamespace, lock, record_usage
-from scrapy_simhash.db.statements import Answer, CompiledStatement, insert_rows, is_in
+from scrapy_simhash.db.lock import LockedNamespace, lock, record_sizes
+from scrapy_simhash.db.statements import insert_rows, is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED, EXACT
-from scrapy_simhash.index.batch import KeyRow, exact_key, share_of
+from scrapy_simhash.index.batch import KeyRow, exact_key
 from scrapy_simhash.index.budgets import (
     ITEMS,
     TEXTS,
     drop_texts,
+    excess,
     largest,
     make_room,
     size_of_texts,
@@ -58,18 +59,16 @@ def _new_values(names: Sequence[str]) -> dict[str, Any]:
 _claims, _keys = schema.claims, schema.keys
 _duplicates = schema.duplicates
 
-_present = CompiledStatement(sa.select(_claims.c.id, _claims.c.digest).where(*_rows_of(_claims)))
-_confirm = CompiledStatement(sa.update(_claims).where(*_rows_of(_claims)).values(state=CONFIRMED))
-_delete_claims = CompiledStatement(sa.delete(_claims).where(*_rows_of(_claims)))
-_touch = CompiledStatement(
+_present = sa.select(_claims.c.id, _claims.c.digest).where(*_rows_of(_claims))
+_confirm = sa.update(_claims).where(*_rows_of(_claims)).values(state=CONFIRMED)
+_delete_claims = sa.delete(_claims).where(*_rows_of(_claims))
+_touch = (
     sa.update(_claims)
     .where(*_row(_claims))
     .values(seen=sa.bindparam("now"), **_new_values(TOUCHED))
 )
-_meet = CompiledStatement(
-    sa.update(_claims).where(*_rows_of(_claims)).values(met=sa.bindparam("new_met"))
-)
-_restore = CompiledStatement(
+_meet = sa.update(_claims).where(*_rows_of(_claims)).values(met=sa.bindparam("new_met"))
+_restore = (
     sa.update(_claims)
     # Unless the item was met once more.
     .where(*_row(_claims), _claims.c.token == sa.bindparam("of_token"))
@@ -77,36 +76,28 @@ _restore = CompiledStatement(
 )
 # A key row with one of these keys and one of these claims belongs to that claim. Adding 0 makes the
 # engine search by key, not by claim, which would read far more rows.
-_delete_keys = CompiledStatement(
-    sa.delete(_keys).where(
-        _keys.c.namespace == sa.bindparam("here"),
-        _keys.c.slot == sa.bindparam("at"),
-        is_in(_keys.c.key, "values"),
-        is_in(_keys.c.claim + sa.literal_column("0"), "numbers"),
-    )
+_delete_keys = sa.delete(_keys).where(
+    _keys.c.namespace == sa.bindparam("here"),
+    _keys.c.slot == sa.bindparam("at"),
+    is_in(_keys.c.key, "values"),
+    is_in(_keys.c.claim + sa.literal_column("0"), "numbers"),
 )
 
 _of_claims = _rows_of(_duplicates, "claim")
-_orphan = CompiledStatement(sa.update(_duplicates).where(*_of_claims).values(orphaned=True))
-_orphan_since = CompiledStatement(
+_orphan = sa.update(_duplicates).where(*_of_claims).values(orphaned=True)
+_orphan_since = (
     sa.update(_duplicates)
     .where(*_of_claims, _duplicates.c.run >= sa.bindparam("since"))
     .values(orphaned=True)
 )
-_known = CompiledStatement(
-    sa.select(
-        *(_duplicates.c.id, _duplicates.c.run, _duplicates.c.item_bytes),
-        *(_duplicates.c[name] for name in _CONTENT),
-    ).where(*_rows_of(_duplicates, "identity"))
-)
-_record_again = CompiledStatement(
-    sa.update(_duplicates).where(*_row(_duplicates)).values(_new_values(_AGAIN))
-)
-_delete_duplicates = CompiledStatement(sa.delete(_duplicates).where(*_rows_of(_duplicates)))
-_size_of_items = CompiledStatement(
-    sa.select(sa.func.coalesce(sa.func.sum(_duplicates.c.item_bytes), 0)).where(
-        *_rows_of(_duplicates)
-    )
+_known = sa.select(
+    *(_duplicates.c.id, _duplicates.c.run, _duplicates.c.item_bytes),
+    *(_duplicates.c[name] for name in _CONTENT),
+).where(*_rows_of(_duplicates, "identity"))
+_record_again = sa.update(_duplicates).where(*_row(_duplicates)).values(_new_values(_AGAIN))
+_delete_duplicates = sa.delete(_duplicates).where(*_rows_of(_duplicates))
+_size_of_items = sa.select(sa.func.coalesce(sa.func.sum(_duplicates.c.item_bytes), 0)).where(
+    *_rows_of(_duplicates)
 )
 
 
@@ -133,35 +124,10 @@ def _stored(row: Row) -> tuple[Any, ...]:
     return (*row[:_URL], None, *row[_URL + 1 :]) if row.url == row.key else row
 
 
-def ask_to_confirm(
-    connection: sa.Connection, namespace: int, claims: Sequence[Row]
-) -> Answer | None:
-    """Confirm claims; the answer is for :meth:`Writer.make_again`."""
-    if not claims:
-        return None
-    return _confirm.ask(connection, {"here": namespace, "numbers": {row.id for row in claims}})
-
-
 def _new(row: Row | Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """The parameters for new values of columns."""
     values = row._asdict() if isinstance(row, Row) else row
     return {f"new_{name}": values[name] for name in names}
-
-
-def _digests(present: Answer) -> dict[int, bytes | None]:
-    """Which claims exist, with their digests."""
-    return {number: None if digest is None else bytes(digest) for number, digest in present.rows}
-
-
-def ask_for_duplicates(
-    connection: sa.Connection, namespace: int, duplicates: Iterable[Mapping[str, Any]]
-) -> tuple[Answer, Answer]:
-    """Ask which claims of duplicates exist, and what is recorded of their identities."""
-    claims, identities = (
-        {"here": namespace, "numbers": {row[name] for row in duplicates}}
-        for name in ("claim", "identity")
-    )
-    return _present.ask(connection, claims), _known.ask(connection, identities)
 
 
 class Writer:
@@ -192,20 +158,22 @@ class Writer:
         self.evicted = {"texts": 0, "items": 0, "orphans": 0}
 
     def record(self) -> None:
-        """Remove what exceeds the budgets, and record the usage; call it last."""
+        """Remove what exceeds the budgets, and record the sizes; call it last."""
         here = self._connection, self._namespace
         if self.text_bytes > 0:
-            total = self._held.text_bytes + self.text_bytes
-            removed, freed = make_room(*here, TEXTS, total, self._budgets[0])
+            wanted = excess(self._held.text_bytes + self.text_bytes, self._budgets[0])
+            self.evicted["texts"], freed = make_room(*here, TEXTS, wanted)
             self.text_bytes -= freed
-            self.evicted["texts"] = sum(removed)
         if self.item_bytes > 0:
-            total = self._held.item_bytes + self.item_bytes
-            removed, freed = make_room(*here, ITEMS, total, self._budgets[1])
-            self.item_bytes -= freed
-            self.evicted |= {"items": sum(removed), "orphans": removed[-1]}
-        record_usage(
-            *(*here, self._held),
+            wanted = excess(self._held.item_bytes + self.item_bytes, self._budgets[1])
+            for kept in ITEMS:
+                removed, freed = make_room(*here, kept, wanted)
+                wanted -= freed
+                self.item_bytes -= freed
+                self.evicted["items"] += removed
+                self.evicted["orphans"] = removed
+        record_sizes(
+            *here,
             size=self.claims,
             text_bytes=self.text_bytes,
             item_bytes=self.item_bytes,
@@ -234,21 +202,19 @@ class Writer:
         ]
         insert_rows(self._connection, schema.claims, list(map(_stored, claims)))
         insert_rows(self._connection, schema.keys, key_rows)
-        self._insert_texts(
-            (row.id, 0, share_of(row.url), texts[row.id]) for row in claims if row.id in texts
-        )
+        self._insert_texts((row.id, 0, texts[row.id]) for row in claims if row.id in texts)
         self.claims += len(claims)
 
-    def make_again(self, claims: Sequence[Row], confirmed: Answer | None) -> bool:
-        """Make the claims again that could not be confirmed, and return whether there were any.
+    def confirm(self, claims: Sequence[Row]) -> bool:
+        """Confirm claims; those that are gone are made again. Returns whether there were any.
 
         Another process has declared this run dead and deleted them, but their items are stored.
         """
         numbers = {row.id for row in claims}
-        if confirmed is None or confirmed.changed == len(numbers):
+        if not numbers or self._ask(_confirm, numbers).rowcount == len(numbers):
             return False
         # Some engines do not count a row that was confirmed before as changed.
-        present = _digests(self._ask(_present, numbers))
+        present = {number for number, _ in self._ask(_present, numbers)}
         gone = {row.id: row for row in claims if row.id not in present}
         self.insert([row._replace(state=CONFIRMED) for row in gone.values()])
         return bool(gone)
@@ -258,7 +224,7 @@ class Writer:
         here = {"here": self._namespace, "now": now}
         if claims:
             rows = [{**here, "number": row.id, **_new(row, TOUCHED)} for row in claims]
-            _touch.ask(self._connection, rows)
+            self._connection.execute(_touch, rows)
 
     def meet(self, claims: Collection[int], run: int) -> None:
         """Note that a run has met items, though it has not stored them."""
@@ -275,7 +241,7 @@ class Writer:
                 here = {"here": self._namespace, "number": claim.id, "of_token": claim.row.token}
                 # It was met, though it is not stored.
                 row = _new(claim.before._replace(met=claim.row.met), TOUCHED)
-                _restore.ask(self._connection, {**here, **row})
+                self._connection.execute(_restore, {**here, **row})
                 self._ask(_orphan_since, [claim.id], since=claim.row.epoch)
 
     def delete(self, claims: Sequence[Row], *, orphaned: bool, texts: bool = True) -> None:
@@ -288,8 +254,8 @@ class Writer:
             for slot, key in stored_keys(self._plan, claim):
                 of_slots[slot].add(key)
         for slot, keys in of_slots.items():
-            self._ask(_delete_keys, ids, at=slot, values=keys)
-        self.claims -= self._ask(_delete_claims, ids).changed
+            self._ask(_delete_keys, ids, at=slot, values=list(keys))
+        self.claims -= self._ask(_delete_claims, ids).rowcount
         if texts:
             self.delete_texts(ids)
         if orphaned:
@@ -297,33 +263,36 @@ class Writer:
 
     def delete_texts(self, claims: Collection[int], duplicates: Collection[int] = (0,)) -> None:
         """Delete the own texts of claims, or those of their duplicates."""
-        size = self._ask(size_of_texts, duplicates, claims=claims)
-        self._ask(drop_texts, duplicates, claims=claims)
-        self.text_bytes -= int(size.rows[0][0])
+        of_claims = {"claims": list(claims)}
+        self.text_bytes -= int(self._ask(size_of_texts, duplicates, **of_claims).scalar_one())
+        self._ask(drop_texts, duplicates, **of_claims)
 
     def delete_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
         """Delete duplicates, given by number and claim, with their items and texts."""
         if not duplicates:
             return
         numbers, claims = map(set, zip(*duplicates, strict=True))
-        self.item_bytes -= int(self._ask(_size_of_items, numbers).rows[0][0])
+        self.item_bytes -= int(self._ask(_size_of_items, numbers).scalar_one())
         self.delete_texts(claims, numbers)
         self._ask(_delete_duplicates, numbers)
 
     def record_duplicates(
-        self,
-        duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]],
-        answers: tuple[Answer, Answer],
+        self, duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]]
     ) -> None:
         """Store duplicates, given by row and compressed text, with the items that were dropped.
 
-        One that an earlier visit recorded with the same content is moved to this run. The answers
-        are those of :func:`ask_for_duplicates`; an earlier attempt may have stored some.
+        One that an earlier visit recorded with the same content is moved to this run. An earlier
+        attempt may have stored some.
         """
-        present, known = answers
-        digests = _digests(present)
-        written = {number for number, *_ in known.rows}
-        before = {tuple(row[3:]): row[:3] for row in known.rows}
+        if not duplicates:
+            return
+        claims, identities = (
+            {row[name] for row, _ in duplicates} for name in ("claim", "identity")
+        )
+        digests = dict(self._ask(_present, claims).all())
+        known = self._ask(_known, identities).all()
+        written = {number for number, *_ in known}
+        before = {tuple(row[3:]): row[:3] for row in known}
         again, rows, texts = [], [], []
         for given, text in duplicates:
             if given["id"] in written:
@@ -343,26 +312,26 @@ class Writer:
             rows.append(_in_order(row))
             self.item_bytes += row["item_bytes"]
             if text is not None:
-                texts.append((row["claim"], row["id"], row["site"], text))
+                texts.append((row["claim"], row["id"], text))
         if again:
-            _record_again.ask(self._connection, again)
+            self._connection.execute(_record_again, again)
         insert_rows(self._connection, schema.duplicates, rows)
         self._insert_texts(texts)
 
-    def _insert_texts(self, texts: Iterable[tuple[int, int, int, bytes]]) -> None:
-        """Store texts, except large ones, given by claim, duplicate (or 0), site and text."""
+    def _insert_texts(self, texts: Iterable[tuple[int, int, bytes]]) -> None:
+        """Store texts, except large ones, given by claim, duplicate (or 0) and text."""
         rows = [
-            (self._namespace, claim, duplicate, text, len(text), site)
-            for claim, duplicate, site, text in texts
+            (self._namespace, claim, duplicate, len(text), text)
+            for claim, duplicate, text in texts
             if len(text) <= self.largest_text
         ]
         insert_rows(self._connection, schema.texts, rows)
-        self.text_bytes += sum(len(row[3]) for row in rows)
+        self.text_bytes += sum(len(row[4]) for row in rows)
 
-    def _ask(self, statement: CompiledStatement, numbers: Collection[int], **more: Any) -> Answer:
+    def _ask(self, statement: sa.Executable, numbers: Collection[int], **more: Any) -> Any:
         """Execute a statement on rows of this namespace."""
-        here = {"here": self._namespace, "numbers": numbers, **more}
-        return statement.ask(self._connection, here)
+        here = {"here": self._namespace, "numbers": list(numbers), **more}
+        return self._connection.execute(statement, here)
 
 
 def in_parts(

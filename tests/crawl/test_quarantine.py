@@ -258,3 +258,17 @@ async def test_what_is_pushed_out_of_the_quarantine_is_counted_and_logged(tmp_pa
     assert done.stats["quarantine/pushed_out"] == 29 - left
     message = f"can't be restored any more: {29 - left} (orphans: 0)."
     assert caplog.text.count(message) == 1
+
+
+@deferred_f_from_coro_f
+async def test_texts_that_made_room_are_counted_and_the_budget_is_named(tmp_path, caplog):
+    settings = {
+        "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
+        "SIMHASH_TEXT_BUDGET": 5000,
+    }
+    pages = {f"/{number}": article(number) for number in range(20)}
+    with serve(pages) as site:
+        done = await crawl(PageSpider, settings, [f"{site}{path}" for path in pages])
+    gone = done.stats["index/texts_pushed_out"]
+    assert 5 <= gone < 20
+    assert f"no longer kept to be compared: {gone}, as SIMHASH_TEXT_BUDGET (5,000 b" in caplog.text

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from claims import article
 from servers import (
     ENGINES,
     cleared_database,
@@ -26,7 +27,6 @@ from sqlalchemy.exc import OperationalError
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.statements import CompiledStatement
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
 from scrapy_simhash.index.index import Index
@@ -42,7 +42,7 @@ def db(engine: str, tmp_path: Path) -> Iterator[Database]:
     opened.close()
 
 
-ONE = CompiledStatement(select(text("1")))
+ONE = select(text("1"))
 
 
 def execute(url: URL, statement: str) -> None:
@@ -262,9 +262,8 @@ def test_a_database_without_an_encoding_is_refused_with_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("engine", ["postgresql"])
-@pytest.mark.parametrize("in_pipeline", [False, True])
 def test_a_transaction_that_the_server_ends_because_it_was_idle_is_tried_again(
-    engine: str, tmp_path: Path, in_pipeline: bool
+    engine: str, tmp_path: Path
 ) -> None:
     with empty_database(engine, tmp_path) as url:
         db = Database(url)
@@ -274,13 +273,35 @@ def test_a_transaction_that_the_server_ends_because_it_was_idle_is_tried_again(
 
         def work(connection: Connection, retried: bool) -> None:
             seen.append(retried)
-            assert list(ONE.ask(connection, {}).rows) == [(1,)]
+            assert connection.scalar(ONE) == 1
             time.sleep(0 if retried else 0.5)
-            assert list(ONE.ask(connection, {}).rows) == [(1,)]
+            assert connection.scalar(ONE) == 1
 
-        db.transact_once(work, in_pipeline=in_pipeline)
+        db.transact_once(work)
         assert seen == [False, True]
         db.close()
+
+
+# As a server may have it for every session.
+UNUSUAL_DEFAULTS = {
+    "postgresql": {"options": "-c standard_conforming_strings=off"},
+    "mariadb": {"init_command": "SET SESSION sql_select_limit=3, completion_type='RELEASE'"},
+}
+
+
+@pytest.mark.parametrize("engine", sorted(set(ENGINES) & set(UNUSUAL_DEFAULTS)))
+def test_unusual_defaults_of_a_server_cost_nothing(engine: str, tmp_path: Path) -> None:
+    with empty_database(engine, tmp_path) as url:
+        with Index(url.update_query_dict(UNUSUAL_DEFAULTS[engine])) as index:
+            for start in (0, 30):
+                verdicts = index.claim_many(
+                    {"text": article(number % 20), "key": str(number)}
+                    for number in range(start, start + 30)
+                )
+                index.confirm(*verdicts)
+                assert len(index) == 20
+        with Index(url) as index:
+            assert len(index) == 20
 
 
 def conflict(db: Database) -> OperationalError:
@@ -361,7 +382,7 @@ def test_work_that_raises_leaves_nothing_behind(db: Database) -> None:
 
     with pytest.raises(KeyError):
         db.transact(work)
-    assert db.transact(lambda connection: lock(connection, index.id)).last == 1
+    assert db.transact(lambda connection: lock(connection, index.id)).counter == 0
 
 
 @on_every_engine

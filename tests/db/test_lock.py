@@ -1,23 +1,22 @@
-"""What comes with the lock of a namespace, and what it costs while somebody reads for long."""
+"""What comes with the lock of a namespace."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
 import pytest
-from claims import article, rows
-from servers import ENGINES, cleared_database, database_on, server
-from sqlalchemy import Connection, func, select, text
+from claims import article
+from servers import ENGINES, cleared_database
+from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.errors import has_waited_for_several, is_busy
-from scrapy_simhash.db.lock import LockedNamespace, current_usage, lock, record_usage
+from scrapy_simhash.db.lock import LockedNamespace, lock, record_sizes
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.upkeep import reset_namespace
@@ -37,13 +36,13 @@ def change(connection: Connection, namespace: int, new_claims: int = 0) -> Locke
     """A transaction that adds as many claims, with a byte of text and two of an item each."""
     held = lock(connection, namespace, new_claims)
     added = {"size": new_claims, "text_bytes": new_claims, "item_bytes": 2 * new_claims}
-    record_usage(connection, namespace, held, **added)
+    record_sizes(connection, namespace, **added)
     return held
 
 
 def holds(db: Database, namespace: int) -> tuple[int, ...]:
-    query = select(*map(current_usage, ("size", "text_bytes", "item_bytes")))
-    here = query.where(schema.namespaces.c.id == namespace)
+    row = schema.namespaces.c
+    here = select(row.size, row.text_bytes, row.item_bytes).where(row.id == namespace)
     return tuple(db.read(lambda connection: connection.execute(here).one()))
 
 
@@ -115,67 +114,8 @@ def test_of_a_namespace_that_is_reset_nothing_is_left(db: Database) -> None:
     index.claim(article(1), key="a")
     other = Index(db, namespace="stays", run=index.run)
     other.claim(article(1), key="a")
-    before = rows(db, schema.usage)
     reset_namespace(db, "gone")
-    assert rows(db, schema.usage) == before / 2
     assert holds(db, other.id)[0] == len(other) == 1
-
-
-@on_postgresql
-def test_a_few_hundred_rows_stay_of_any_number_of_transactions(db: Database) -> None:
-    index, more = Index(db), Index(db, namespace="another one")
-    for one in (index, more):
-        with db.engine.begin() as connection:
-            for number in range(2000):
-                change(connection, one.id, number % 3)
-    assert rows(db, schema.usage) <= 2 * 512
-    assert holds(db, index.id)[0] == holds(db, more.id)[0] == 1999
-
-
-@contextmanager
-def reading(db: Database) -> Iterator[None]:
-    """Somebody who reads what is there now, and for long: a report, a backup."""
-    reader = Database(db.url)
-    with reader.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
-        connection.execute(select(func.count()).select_from(schema.namespaces))
-        yield
-    reader.close()
-
-
-def blocks_of_a_transaction(connection: Connection, namespace: int) -> int:
-    """How many pages of tables and indexes the lock is looked for, and numbers are read, in."""
-    fetched = text(
-        "SELECT coalesce(sum(pg_stat_get_xact_blocks_fetched(oid)), 0) FROM pg_class "
-        "WHERE relname LIKE '%simhash_namespaces%' OR relname LIKE '%simhash_usage%'"
-    )
-    with connection.begin():
-        before = connection.scalar(fetched)
-        change(connection, namespace, 1)
-        return int(connection.scalar(fetched) - before)
-
-
-@on_postgresql
-@pytest.mark.parametrize("namespaces", [1, 40])
-def test_a_long_reader_makes_no_transaction_pass_what_others_left(
-    db: Database, namespaces: int
-) -> None:
-    """Nor where the planner once saw few rows of each: it must not choose to read all of them."""
-    index = Index(db)
-    for number in range(1, namespaces):
-        other = Index(db, namespace=str(number), run=index.run)
-        db.transact(lambda connection, other=other: change(connection, other.id))
-    db.transact(lambda connection: change(connection, index.id))
-    with db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        # What earlier tests have left, too.
-        connection.execute(text("VACUUM ANALYZE simhash_usage"))
-    with reading(db), db.engine.connect() as connection:
-        first = [blocks_of_a_transaction(connection, index.id) for _ in range(20)]
-        for _ in range(3000):
-            with connection.begin():
-                change(connection, index.id, 1)
-        last = [blocks_of_a_transaction(connection, index.id) for _ in range(20)]
-        # More than what is deleted of it can't go: there is something to pass.
-    assert max(last) <= max(first) + 5 < 30, (first, last)
 
 
 @on_postgresql
@@ -195,15 +135,3 @@ def test_a_wait_for_one_after_the_other_is_distinguished_from_a_database_that_ha
         with pytest.raises(DBAPIError) as caught:
             connection.execute(text("SELECT pg_sleep(5)"))
         assert not has_waited_for_several(caught.value)
-
-
-def test_postgresql_has_statistics_before_its_tables_grow() -> None:
-    """Without them, plans made for empty tables read whole tables for each batch."""
-    rows_known = text("SELECT reltuples FROM pg_class WHERE relname = 'simhash_keys'")
-    with database_on(server("postgresql")) as url, Index(url) as index:
-        for start in range(0, 576, 64):
-            index.claim_many(
-                {"text": article(number), "key": str(number)} for number in range(start, start + 64)
-            )
-        with index.database.engine.connect() as connection:
-            assert connection.scalar(rows_known) > 0

@@ -19,7 +19,7 @@ from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash.db.engine import check_url, engine_options
 from scrapy_simhash.db.errors import is_transient, unavailable
-from scrapy_simhash.db.lock import lock, record_usage
+from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.lock_wait import Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords
 from scrapy_simhash.db.transactions import Database
@@ -128,7 +128,7 @@ def test_it_is_seen_without_a_lock_that_others_get_through(index: Index) -> None
     with LockWait(index.database.engine, 1, Liveness(), index.id) as patience:
         seen = [patience._progress()]
         seen.append(patience._progress())
-        other.transact(lambda one: record_usage(one, index.id, lock(one, index.id)))
+        other.transact(lambda one: lock(one, index.id))
         with other.engine.begin() as connection:
             lock(connection, index.id)
             seen.append(patience._progress())

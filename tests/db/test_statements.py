@@ -14,9 +14,9 @@ def test_rows_of_a_list_of_numbers_are_found_by_an_index(name):
     with Index("sqlite://") as index:
 
         def plan(connection):
-            form = getattr(queries, name).form(connection)
-            asked = f"EXPLAIN QUERY PLAN {form.sql}"
-            return connection.exec_driver_sql(asked, (1,) * form.sql.count("?")).all()
+            form = getattr(queries, name).compile(connection)
+            asked = f"EXPLAIN QUERY PLAN {form.string}"
+            return connection.exec_driver_sql(asked, (1,) * form.string.count("?")).all()
 
         first, *_ = index.database.read(plan)
     assert first[-1].startswith("SEARCH")

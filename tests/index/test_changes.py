@@ -136,13 +136,9 @@ def test_on_one_site_a_number_counts_where_the_new_text_has_it(
             assert decided(index, (old, new), (HERE, url))[1] == (kind, expected)
 
 
-def test_a_text_that_is_no_longer_kept_is_similar_from_nine_tenths() -> None:
-    near = spliced(0, 600, *(word if n % 20 else "x" for n, word in enumerate(WORDS)))
-    for budget, kind in ((1 << 20, "duplicate"), (0, "unique")):
-        with Index("sqlite://", similarity=0.8, text_budget=budget) as index:
-            assert decided(index, (PLAIN, near), (HERE, ELSEWHERE))[1][0] == kind
+def test_where_a_text_is_no_longer_kept_an_own_passage_keeps_a_text() -> None:
     with Index("sqlite://", text_budget=0) as index:
-        assert decided(index, (PLAIN, REPLACED), (HERE, ELSEWHERE))[1][0] == "duplicate"
+        assert decided(index, (PLAIN, REPLACED), (HERE, ELSEWHERE))[1][0] == "unique"
 
 
 def test_facts_never_compares_neither_passages_nor_numbers() -> None:

@@ -328,11 +328,19 @@ def test_where_pages_speak_for_items_equal_items_say_nothing(compared_by: int, k
     assert seen.commit(equal, facts)[1].kind == kind
 
 
-def test_an_estimate_counts_as_what_it_estimates() -> None:
-    for similarity, kind in ((0.9 - 1e-12, "duplicate"), (0.89, "unique")):
-        decision = beside(100, similarity=similarity, estimated=True)
-        assert decision.kind == kind
-        assert decision.match is None or decision.match.estimated
+def test_an_estimate_has_to_leave_no_room_for_a_passage() -> None:
+    for size, similarity, differs in (
+        (100, 0.97, None),
+        (100, 0.96, "(not compared)"),
+        (600, 0.99, None),
+        (600, 0.985, "(not compared)"),
+        (1500, 1, "(not compared)"),
+    ):
+        decision = beside(size, similarity=similarity, estimated=True)
+        assert (decision.kind == "unique") == (differs is not None)
+        assert decision.differs == differs
+        assert decision.match.estimated
+    assert beside(100, similarity=0.89, estimated=True).match is None
 
 
 def test_of_few_features_a_single_bit_is_too_much() -> None:
@@ -346,7 +354,7 @@ def beside(size: int, **met: object) -> Decision:
     seen = Seen()
     (claim, mine), facts = seen.ask(Thing("a", 10, size=size), Thing("b", 10, size=size))
     (decision,) = decide(
-        [mine._replace(id=2)],
+        [mine._replace(id=2, text_digest=1)],
         facts[1:],
         [[seen._met(mine, claim)._replace(**met)]],
         lambda *_: [],

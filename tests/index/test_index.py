@@ -100,7 +100,7 @@ def test_what_is_confirmed_after_its_claim_was_lost_is_claimed_again(db: Databas
     first = index.claim(article(1), key="a")
     index.release(first)
     index.confirm(first)
-    met = index.claim(edited(article(1)), key="b")
+    met = index.claim(article(1), key="b")
     assert met.kind == "duplicate"
     assert not met.match.pending
     index.confirm(first)

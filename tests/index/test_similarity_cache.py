@@ -61,11 +61,13 @@ def test_where_no_text_is_kept_it_is_an_estimate_and_marked_as_one(db: Database)
     index = Index(db, similarity=0.8, text_budget=0)
     text = article(0, 300)
     index.claim(text, key="a")
-    for edits in (0, 4, 6):  # below .9, an estimate is not enough
-        match = index.claim(edited(text, edits), key=f"copy {edits}").match
-        assert match.estimated
+    for edits, kind in ((0, "duplicate"), (6, "unique")):
+        verdict = index.claim(edited(text, edits), key=f"copy {edits}")
+        match = verdict.match
+        assert (verdict.kind, match.estimated) == (kind, True)
+        assert verdict.differs == (None if kind == "duplicate" else "(not compared)")
         assert match.similarity == pytest.approx(similarity(text, edited(text, edits)), abs=0.1)
-    (nearest,) = index.nearest(text)
+    nearest, _ = index.nearest(text)
     assert (nearest.similarity, nearest.estimated) == (1, True)
 
 
@@ -170,6 +172,10 @@ def read(cache: SimilarityCache, texts: Texts, claims: Iterable[int]) -> None:
         cache.add(texts.of(unknown))
 
 
+def new_cache() -> SimilarityCache:
+    return SimilarityCache(SCHEME, lambda: None)
+
+
 def row_of(document: Document, number: int) -> Row:
     index = Index("sqlite://")
     (row,) = index.lookup.batch([document], Claimant(1, 1)).rows
@@ -182,7 +188,7 @@ def document_of(text: str) -> Document:
 
 
 def test_a_text_is_read_once_and_one_that_is_not_kept_estimated() -> None:
-    cache, reader = SimilarityCache(SCHEME), Texts({1: article(1)})
+    cache, reader = new_cache(), Texts({1: article(1)})
     mine = document_of(edited(article(1), 2))
     rows = [row_of(document_of(article(1)), number) for number in (1, 2)]
     for _ in range(3):
@@ -191,20 +197,20 @@ def test_a_text_is_read_once_and_one_that_is_not_kept_estimated() -> None:
     read(cache, reader, [2])
     asked = row_of(mine, 0)
     true = similarity(article(1), edited(article(1), 2))
-    assert cache.similarity(mine.sketch.shingles, asked, rows[0]) == (pytest.approx(true), False)
-    estimate, estimated = cache.similarity(mine.sketch.shingles, asked, rows[1])
+    assert cache.similarity(mine, asked, rows[0]) == (pytest.approx(true), False)
+    estimate, estimated = cache.similarity(mine, asked, rows[1])
     assert estimated
     assert estimate == pytest.approx(true, abs=0.1)
 
 
 def test_unknown_pairs_have_no_similarity() -> None:
-    cache = SimilarityCache(SCHEME)
+    cache = new_cache()
     mine = document_of(article(1))
     row = row_of(mine, 0)
     assert row.minhash == minhash(mine.sketch.shingles)
     bare = row._replace(minhash=None)
-    assert cache.similarity(mine.sketch.shingles, row, bare) == (None, False)
-    assert cache.similarity(None, bare, row) == (None, False)
+    assert cache.similarity(mine, row, bare) == (None, False)
+    assert cache.similarity(document_of(""), bare, row) == (None, False)
 
 
 def test_the_least_recently_used_is_evicted_and_read_again(
@@ -212,12 +218,12 @@ def test_the_least_recently_used_is_evicted_and_read_again(
 ) -> None:
     monkeypatch.setattr(similarity_cache, "_MOST", 2500)
     texts = {number: article(number) for number in range(10)}
-    cache, reader = SimilarityCache(SCHEME), Texts(texts)
+    cache, reader = new_cache(), Texts(texts)
     mine = document_of(article(0))
     asked, first = row_of(mine, 99), row_of(mine, 0)
     for number in range(1, 10):
         read(cache, reader, [0, number])
-        assert cache.similarity(mine.sketch.shingles, asked, first) == (1, False)
+        assert cache.similarity(mine, asked, first) == (1, False)
         cache.trim()
     assert reader.asked == list(range(10)), "the one in constant use stays"
     read(cache, reader, [1])
@@ -226,7 +232,7 @@ def test_the_least_recently_used_is_evicted_and_read_again(
 
 def test_a_text_too_long_to_be_remembered_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(similarity_cache, "_MOST", 50)
-    cache, reader = SimilarityCache(SCHEME), Texts({1: article(1)})
+    cache, reader = new_cache(), Texts({1: article(1)})
     read(cache, reader, [1])
     mine = document_of(article(1))
-    assert cache.similarity(mine.sketch.shingles, row_of(mine, 0), row_of(mine, 1)) == (1, True)
+    assert cache.similarity(mine, row_of(mine, 0), row_of(mine, 1)) == (1, True)

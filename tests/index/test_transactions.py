@@ -15,10 +15,8 @@ import pytest
 from claims import article, assert_no_trace, claim_version, edited, remember, rows
 from servers import ENGINES, empty_database
 from sqlalchemy import event, text
-from sqlalchemy.exc import DBAPIError
 
-from scrapy_simhash.db import schema
-from scrapy_simhash.db.statements import CompiledStatement
+from scrapy_simhash.db import schema, statements
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
@@ -148,26 +146,12 @@ def test_processes_that_start_at_once_on_an_empty_database_never_both_claim(
         assert sorted(verdicts) == ["duplicate"] * 3 + ["unique"]
 
 
-def test_a_driver_that_is_not_known_gets_everything_from_sqlalchemy(
+def test_more_rows_than_one_statement_takes_are_all_inserted(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(db.engine.dialect, "driver", "another")
-    index = Index(db, text_budget=3000, item_budget=3000)
-    verdicts = index.claim_many({"text": article(n), "key": str(n)} for n in range(70))
-    match = remember(index, 1)
-    for number in range(2, 6):
-        remember(index, number, match)
-    index.confirm(*verdicts)
-    assert index.claim(edited(article(5)), key="copy").match.key == "5"
-    assert rows(db, schema.duplicates) == 5
-    index.release(*verdicts)
-    assert len(index) == 0
-    assert rows(db, schema.keys) == 0
-
-
-def test_more_rows_than_one_statement_takes_are_all_inserted(db: Database) -> None:
     if db.dialect == "sqlite":
-        # As every SQLite has it.
+        # As SQLite before 3.32 has it.
+        monkeypatch.setitem(statements._MOST_PARAMETERS, "pysqlite", 999)
         event.listen(
             db.engine,
             "checkout",
@@ -178,11 +162,3 @@ def test_more_rows_than_one_statement_takes_are_all_inserted(db: Database) -> No
     assert [verdict.kind for verdict in verdicts] == ["unique"] * 64
     assert rows(db, schema.claims) == rows(db, schema.texts) == len(index) == 64
     assert rows(db, schema.keys) == 64 * index.lookup.keys.slots
-
-
-def test_an_error_of_the_driver_is_one_of_sqlalchemy(db: Database) -> None:
-    statement = CompiledStatement(text("SELECT nothing FROM nowhere WHERE 'secret' = :word"))
-    with pytest.raises(IndexUnavailable) as raised:
-        db.read(lambda connection: statement.ask(connection, {"word": "secret"}))
-    assert isinstance(raised.value.__cause__, DBAPIError)
-    assert raised.value.__cause__.hide_parameters

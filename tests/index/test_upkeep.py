@@ -10,7 +10,6 @@ from servers import ENGINES
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import current_usage
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
@@ -58,9 +57,7 @@ def test_drops_older_than_asked_are_forgotten_with_their_items_and_texts(db: Dat
     # The claim keeps its own text, and the books agree with what is there.
     assert rows(db, schema.texts) == len(index) == 1
     text = db.read(lambda connection: connection.scalar(select(func.length(schema.texts.c.text))))
-    books = select(current_usage("text_bytes"), current_usage("item_bytes")).select_from(
-        schema.namespaces
-    )
+    books = select(schema.namespaces.c.text_bytes, schema.namespaces.c.item_bytes)
     assert tuple(db.read(lambda connection: connection.execute(books).one())) == (text, 0)
 
 
@@ -86,7 +83,7 @@ def test_what_changed_is_forgotten_with_the_texts_kept_for_it(db: Database) -> N
     times = select(schema.changes.c.created).order_by(schema.changes.c.created)
     last = db.read(lambda connection: connection.execute(times).scalars().all())[-1]
     size = select(func.sum(func.length(schema.texts.c.text)))
-    counted = select(current_usage("text_bytes")).select_from(schema.namespaces)
+    counted = select(schema.namespaces.c.text_bytes)
     # The text of the second visit is the older one of what is still noted.
     for before, left in ((last, (2, 1)), (last + 1, (1, 0))):
         expire_changes(index, before)
