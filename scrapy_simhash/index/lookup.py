@@ -216,9 +216,7 @@ class Lookup:
             }
             here = self.here(identities=identities, **of_slots)
         counter: int | None = None
-        newest: dict[int, int] = {}
-        places = defaultdict[int, list[int]](list)
-        found = []
+        newest, places, found = dict[int, int](), defaultdict[int, list[int]](list), []
         for slot, key, number in connection.execute(self._hits, here):
             if slot >= 0:
                 found.append((slot, key, number))
@@ -270,22 +268,32 @@ class Lookup:
         pairs = joined(asked, asker, np.concatenate([hits, exactly]))
         equal = set(map(tuple, joined(asked, asker, exactly).tolist()))
         wanted = {*pairs[:, 1].tolist()}
-        stored = self._fingerprints(connection, wanted)
+        rows: dict[int, Row] = {}
+        if self.keys.needs_shingles and len(wanted) <= HOT_KEY:
+            # Most claims that share a band are near enough to be compared.
+            rows = self._rows(connection, {*wanted, *first.newest.values()})
+            stored = {number: row.fingerprint for number, row in rows.items()}
+        else:
+            stored = self._fingerprints(connection, wanted)
         # Invalidated claims were not read.
         pairs = pairs[among(pairs[:, 1], list(stored))]
         packed = b"".join(map(stored.__getitem__, pairs[:, 1].tolist()))
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self.width)
         distances = hamming(batch.fingerprints[pairs[:, 0]], claimed).astype(np.int64)
         exact_pairs = np.array([pair in equal for pair in map(tuple, pairs.tolist())], np.bool_)
-        return Candidates(
-            *(batch, limit, counter, first.newest, *pairs.T, distances, exact_pairs, hot_keys)
-        )
+        found = (*pairs.T, distances, exact_pairs, hot_keys, {}, rows)
+        return Candidates(batch, limit, counter, first.newest, *found)
 
     def _fingerprints(self, connection: Connection, claims: Iterable[int]) -> dict[int, bytes]:
         """The fingerprints of valid claims."""
-        if not (ids := sorted(claims)):
-            return {}
-        return dict(connection.execute(queries.fingerprints, self.here(ids=ids)).all())
+        here = self.here(ids=sorted(claims))
+        return dict(connection.execute(queries.fingerprints, here).all()) if here["ids"] else {}
+
+    def _rows(self, connection: Connection, claims: Iterable[int]) -> dict[int, Row]:
+        """The rows of valid claims."""
+        here = self.here(ids=sorted(claims))
+        found = connection.execute(queries.details, here) if here["ids"] else ()
+        return {row[1]: Row._make(row) for row in found}
 
     def _hot_keys(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
         """The hot keys among those that were found."""
@@ -313,12 +321,11 @@ class Lookup:
     def _read_rows(self, connection: Connection, found: Candidates) -> None:
         """Read the rows of what is compared, and texts: those of the nearest claims."""
         pairs = found.compared()
-        ids = sorted({claim for _, claim in pairs})
-        rows = connection.execute(queries.details, self.here(ids=ids)) if ids else ()
-        known = found.rows = {row[1]: Row._make(row) for row in rows}
-        wanted = with_texts(pairs, known, found.batch.rows)
-        if missing := self.similarities.missing(sorted(wanted)):
-            texts = connection.execute(queries.texts, self.here(ids=missing))
+        missing = {claim for _, claim in pairs}.difference(found.rows)
+        found.rows = {**found.rows, **self._rows(connection, missing)}
+        wanted = with_texts(pairs, found.rows, found.batch.rows)
+        if unread := self.similarities.missing(sorted(wanted)):
+            texts = connection.execute(queries.texts, self.here(ids=unread))
             self.similarities.add(dict(texts.all()))
 
 
