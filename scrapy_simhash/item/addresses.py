@@ -144,18 +144,23 @@ def _compared(url: str) -> tuple[str, str, str, str]:
 
 @cache
 def _suffixes() -> frozenset[str]:
-    """The public suffixes of registries, from the list that tldextract has with it.
+    """The public suffixes of several labels, of registries and providers.
 
-    tldextract itself takes 10 MB and a tenth of a second: it imports requests and builds two trees.
+    They are in the list that tldextract has with it, which itself takes 10 MB and a tenth of a
+    second: it imports requests and builds two trees. By the list's default rule, any last label is
+    a suffix.
     """
     package = find_spec("tldextract")
     path = Path(package.origin if package and package.origin else "").with_name(".tld_set_snapshot")
-    registries = path.read_text("utf-8").partition("// ===END ICANN DOMAINS===")[0]
-    return frozenset(line for line in registries.splitlines() if line and line[0] != "/")
+    with path.open(encoding="utf-8") as lines:
+        return frozenset(line.rstrip() for line in lines if "." in line and line[0] != "/")
 
 
 def site(url: str) -> str:
-    """The registrable domain of a URL, else its host, else the whole string."""
+    """The registrable domain of a URL, else its host, else the whole string.
+
+    Domains that a provider gives to its customers, such as those of github.io, are registrable.
+    """
     host = host_of(url)
     return url if host is None else _site_of_host(host)
 
@@ -193,14 +198,17 @@ def host_of(url: str) -> str | None:
 @lru_cache(maxsize=1024)
 def _site_of_host(host: str) -> str:
     suffixes, labels = _suffixes(), host.rstrip(".").split(".")
+    if labels[-1].isdigit():  # an IP address
+        return host
     names = list(map(_unicode, labels))
+    start = 0
     for start in range(len(labels)):
         suffix, parent = (".".join(names[place:]) for place in (start, start + 1))
         if f"!{suffix}" in suffixes:
             return ".".join(labels[start:])
         if suffix in suffixes or f"*.{parent}" in suffixes:
-            return ".".join(labels[start - 1 :]) if start and labels[start - 1] else host
-    return host
+            break
+    return ".".join(labels[start - 1 :]) if start and labels[start - 1] else host
 
 
 def _unicode(label: str) -> str:
