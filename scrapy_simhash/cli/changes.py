@@ -88,6 +88,7 @@ def _difference(change: Change) -> str:
 
 def _fields(change: Change) -> dict[str, Any]:
     more: dict[str, Any] = {
+        "listed_by": change.lister,
         "from": change.origin,
         "similarity": None if change.similarity is None else round(change.similarity, 4),
         "fields": dict(change.fields),
@@ -100,6 +101,8 @@ def _fields(change: Change) -> dict[str, Any]:
 
 def _line(change: Change) -> str:
     parts = [f"{change.status:9}{shortened(change.url, _ADDRESS)}"]
+    if change.lister:
+        parts.append(f"listed by {shortened(change.lister, _ADDRESS)}")
     if change.origin:
         parts.append(f"from {shortened(change.origin, _ADDRESS)}")
     parts += (

@@ -19,7 +19,7 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, Subject
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, read_item, short
+from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_on, read_item, short
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
@@ -88,7 +88,7 @@ class DocumentMaker:
         if isinstance(document, str):
             return document
         if subject.is_alone:
-            document.alias = content.address
+            document.alias = key_on(content, page.url)
         elif content.address is not None:
             document.listing = page.visit
         document.digest = digest_on(content, page.url)
@@ -239,12 +239,13 @@ class DocumentMaker:
         """The identity key of an item, and which visit this is: None for that of the crawl.
 
         An item that is alone is known by its page: fetched again, it is the same thing. An item of
-        a list is known by its own address, on whichever page it is listed.
+        a list is known by its own address, on whichever page of a site it is listed.
         """
-        if subject.is_alone and (self.settings.key is None or content.address is None):
+        key = key_on(content, subject.page.url)
+        if subject.is_alone and (self.settings.key is None or key is None):
             return subject.page.key, subject.page.visit
-        if content.address is not None:
-            return content.address, None
+        if key is not None:
+            return key, None
         digest = digest_on(content, subject.page.url)
         return f"item:{subject.page.key if digest is None else digest.hex()}", None
 

@@ -17,7 +17,7 @@ from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.pairs import Change
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.item.quality import address_of
+from scrapy_simhash.item.quality import address_of, lister_of
 from scrapy_simhash.text.packed import unpack_bytes
 
 #: What may have happened to a thing.
@@ -115,6 +115,7 @@ def _change(row: Row[Any]) -> Change:
         row.similarity,
         fields,
         ((row.claim, 0), (row.before, row.duplicate)),
+        lister=lister_of(row.key),
     )
 
 
@@ -146,7 +147,7 @@ def _new(namespace: NamespaceRow, window: Window) -> Iterator[Change]:
                 if found.id == found.origin and found.id in changed:
                     continue
                 url = address_of(found.key, found.url)
-                yield Change("new", url, found.created, found.run)
+                yield Change("new", url, found.created, found.run, lister=lister_of(found.key))
 
 
 def _first_number(namespace: NamespaceRow, time: float) -> int:

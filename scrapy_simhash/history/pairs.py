@@ -31,7 +31,7 @@ from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.item.quality import address_of
+from scrapy_simhash.item.quality import address_of, lister_of
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
@@ -113,7 +113,8 @@ class Change(NamedTuple):
 
     It has its former address, if that was another; the similarity of both texts, if it is known;
     the old and the new short value of the fields that changed; where its new and its old text are;
-    and the texts themselves, if they are read by `with_contents`.
+    the site that lists it, if its address is of another one; and the texts themselves, if they are
+    read by `with_contents`.
     """
 
     status: str
@@ -124,6 +125,7 @@ class Change(NamedTuple):
     similarity: float | None = None
     fields: Mapping[str, Sequence[str | None]] = MappingProxyType({})
     places: tuple[Place, Place] = ((0, 0), (0, 0))
+    lister: str = ""
     estimated: bool = False
     mine: Content = NOTHING
     stored: Content = NOTHING
@@ -303,7 +305,10 @@ def find_addresses(
             holds = (one.icontains(storable(part), autoescape=True) for one in (url, table.c.key))
             query = select(table.c.key, url).where(*conditions, or_(*holds)).distinct()
             rows = namespace.read(query.order_by(url).limit(limit))
-            found |= {(namespace.name, address_of(row.key, row.url)) for row in rows}
+            found |= {
+                (namespace.name, row.key if lister_of(row.key) else address_of(row.key, row.url))
+                for row in rows
+            }
     return sorted(found)[:limit]
 
 

@@ -9,7 +9,14 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item.addresses import is_address, is_other_page, is_page, own_address
+from scrapy_simhash.item.addresses import (
+    is_address,
+    is_other_page,
+    is_page,
+    own_address,
+    same_site,
+    site,
+)
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import (
     AMOUNT,
@@ -88,6 +95,18 @@ def digest_on(content: ItemContent, page_url: str) -> bytes | None:
         return content.digest
     page = page_url.encode("utf-8", "surrogatepass")
     return blake2b(content.digest + page, digest_size=16).digest()
+
+
+def key_on(content: ItemContent, page_url: str) -> str | None:
+    """The key of an item that is one of several on a page: its own address, or None.
+
+    The address of another site is that of an entry of this site, behind whose name it stands:
+    otherwise any page could change the history of any item.
+    """
+    key = content.address
+    if not (key and page_url and key.startswith(("http://", "https://"))):
+        return key
+    return key if same_site(key, page_url) else f"{site(page_url)} {key}"
 
 
 def read_item(

@@ -105,8 +105,15 @@ def better_by(
 
 
 def address_of(key: str, url: str) -> str:
-    """The address of an item: its identity key, if that is an address, else the URL of its page."""
-    return key if key.startswith(("http://", "https://")) else url
+    """The address of an item: that in its identity key, if there is one, else that of its page."""
+    address = key.partition(" ")[2] or key
+    return address if address.startswith(("http://", "https://")) else url
+
+
+def lister_of(key: str) -> str:
+    """The site that lists an item under the address of another site (see `key_on`); else ""."""
+    lister, _, address = key.partition(" ")
+    return lister if address_of(address, "") else ""
 
 
 def published_first(fields: Mapping[str, Any]) -> int | None:

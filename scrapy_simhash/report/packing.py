@@ -101,7 +101,8 @@ def _listed(subject: Subject, number: int, row: Pair | Change, detail: int = -1)
     about = "about " if row.estimated else ""
     if isinstance(row, Change):
         key, original = f"c{number}", row.origin or row.url
-        similarity, action, means = row.similarity, row.status, row.origin or ""
+        similarity, action = row.similarity, row.status
+        means = f"from {row.origin}" if row.origin else row.lister and f"listed by {row.lister}"
         fields = changed_fields(row) or fields
         first_seen, distance, can_be_restored = None, None, False
     else:

@@ -203,7 +203,8 @@ async def test_what_a_page_lists_goes_by_its_own_address(settings, call):
     assert done.stats["duplicates/better"] == 1
     (found,) = better(call, settings, "--prefer", "shortest-url")[0]
     assert found["original"] == "http://a.example/thing?session=7"
-    assert found["key"] == found["item"]["url"] == "http://b.example/thing"
+    assert found["url"] == found["item"]["url"] == "http://b.example/thing"
+    assert found["key"] == "lists.example http://b.example/thing"
 
 
 @deferred_f_from_coro_f

@@ -452,7 +452,7 @@
     );
   function moved(row) {
     const made = values(row);
-    if (row.how) made.prepend(make("div", make("bdi", `from ${row.how}`)));
+    if (row.how) made.prepend(make("div", make("bdi", row.how)));
     return made;
   }
 
