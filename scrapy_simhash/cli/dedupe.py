@@ -231,7 +231,7 @@ def _compared_fields(settings: Settings, options: Namespace) -> ComparedFields:
 
     ignore = chosen(options.ignore, settings.ignore_fields) or ()
     # A crawl writes this field to its items.
-    group = [settings.group_field] if settings.group_field else []
+    group = [settings.group_field.name] if settings.group_field else []
     only, key = chosen(options.fields, settings.fields), chosen(options.key, settings.key)
     return ComparedFields(only, [*ignore, *group], key)
 

@@ -22,7 +22,7 @@ from scrapy_simhash.crawl.connection import connect
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
-from scrapy_simhash.crawl.fields import ItemField, UnusedFieldCheck
+from scrapy_simhash.crawl.fields import UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.crawl.scrapy_internals import counted_as_load, is_lazy, watch_closing
 from scrapy_simhash.crawl.settings import Settings
@@ -55,8 +55,6 @@ class Deduplicator:
         self._errors = ErrorPolicy(crawler, self._stats, settings.on_error == "close")
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._errors)
-        self._groups = ItemField("SIMHASH_GROUP_FIELD", settings.group_field)
-        self._changes = ItemField("SIMHASH_CHANGE_FIELD", settings.change_field)
         self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
         self._unused = UnusedFieldCheck(
             SIMHASH_FIELDS=settings.fields,
@@ -163,9 +161,11 @@ class Deduplicator:
                 document = cast("Document", subject.document)
                 message = _message(verdict.kind, document, match)
                 return NearDuplicateItem(message, match, self._settings.log_level)
-        if subject.document is not None and subject.document.reason is None:
-            self._groups.write(item, verdict.group)
-        self._changes.write(item, change)
+        groups, changes = self._settings.group_field, self._settings.change_field
+        if groups and subject.document is not None and subject.document.reason is None:
+            groups.write(item, verdict.group)
+        if changes:
+            changes.write(item, change)
         return None
 
     async def _decide(self, subject: Subject, item: Any) -> Verdict:

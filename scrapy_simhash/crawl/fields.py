@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 from scrapy_simhash.loading import load_object
@@ -13,6 +13,9 @@ logger = logging.getLogger(__name__)
 
 #: How many items are looked at before unused field names are reported.
 _ENOUGH = 20
+
+# How many written values are remembered.
+_RECENT = 1000
 
 
 class Fields:
@@ -36,6 +39,11 @@ class Fields:
             for kind, names in self._of_class
         )
         return ";".join(parts)
+
+    def has(self, name: str) -> bool:
+        """Whether it names a field, or a part of it, for any class."""
+        every = (one for _, names in self._of_class for one in names)
+        return any(one.partition(".")[0] == name for one in every)
 
     def of(self, item: Any) -> Sequence[str]:
         """The fields of this item; none if its class is not named."""
@@ -110,28 +118,59 @@ class UnusedFieldCheck:
 
 
 class ItemField:
-    """A field that a setting names, and that is written into items which are stored."""
+    """A field that a setting names, and that is written into items which are stored.
 
-    def __init__(self, setting: str, name: str | None) -> None:
+    It is free in an item that lacks it, has None or something empty there, or a value written
+    before: spiders may yield an object twice. An item with a value of its own keeps it.
+    """
+
+    def __init__(self, setting: str, name: str) -> None:
+        self.name = name
         self._setting = setting
-        self._name = name
         self._warned: set[type] = set()
+        # The last values, by their ids.
+        self._written: dict[int, Any] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether it is this field."""
+        return self.name == name
+
+    def is_free(self, item: Any) -> bool:
+        """Whether the item has no value of its own in the field."""
+        from itemadapter import ItemAdapter  # noqa: PLC0415  (as above)
+
+        try:
+            found = ItemAdapter(item).get(self.name)
+            is_empty = found is None or (isinstance(found, Sized) and not len(found))
+        except Exception:  # noqa: BLE001 - item classes are users' code
+            return True
+        return is_empty or id(found) in self._written
 
     def write(self, item: Any, value: Any) -> None:
         """Write a value, unless it is None; an item that can't take it stays unchanged."""
-        if self._name is None or value is None:
+        if value is None:
+            return
+        if not self.is_free(item):
+            self._warn(item, "they have a value of their own there. Choose a field that is free")
             return
         from itemadapter import ItemAdapter  # noqa: PLC0415  (as above)
 
         try:
-            ItemAdapter(item)[self._name] = value
-        except Exception as error:  # noqa: BLE001 - item classes are users' code
-            kind = type(item)
-            if kind not in self._warned:
-                logger.warning(
-                    "%s = %r can't be written to items of %s.%s (%s: %s). They are stored without "
-                    "it; add the field to the class",
-                    *(self._setting, self._name, kind.__module__, kind.__qualname__),
-                    *(type(error).__name__, shortened(str(error), 200)),
-                )
+            ItemAdapter(item)[self.name] = value
+        except Exception as error:  # noqa: BLE001 - as above
+            why = f"{type(error).__name__}: {error}"
+            self._warn(item, f"{shortened(why, 200)}. Add the field to the class")
+            return
+        if len(self._written) >= _RECENT:
+            del self._written[next(iter(self._written))]
+        self._written[id(value)] = value
+
+    def _warn(self, item: Any, why: str) -> None:
+        """Warn once for each class."""
+        kind = type(item)
+        if kind not in self._warned:
             self._warned.add(kind)
+            logger.warning(
+                "%s = %r is not written to items of %s.%s, which are stored as they are: %s",
+                *(self._setting, self.name, kind.__module__, kind.__qualname__, why),
+            )

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy_simhash.crawl import checks
 from scrapy_simhash.crawl.checks import Compare
-from scrapy_simhash.crawl.fields import Fields, irrelevant
+from scrapy_simhash.crawl.fields import Fields, ItemField, irrelevant
 from scrapy_simhash.durable import sync_folders
 from scrapy_simhash.exceptions import IndexUnusable, SettingError
 from scrapy_simhash.index.rule import Rule
@@ -61,6 +61,10 @@ def _checked_url(given: Any) -> URL | None:
     return check_url(given)
 
 
+def _item_field(setting: str) -> Callable[[Any], ItemField | None]:
+    return checks.optional(lambda given: ItemField(setting, checks.name(given)))
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of a crawl, checked. The fields are named after the settings."""
@@ -91,7 +95,7 @@ class Settings:
     min_features: int = _setting(8, checks.number(1, 10_000, int))
     max_text: int = _setting(1_000_000, checks.number(1, 100_000_000, int))
     known: Known = _setting("pass", checks.one_of("pass", "drop"))
-    change_field: str | None = _setting(None, checks.optional(checks.name))
+    change_field: ItemField | None = _setting(None, _item_field("SIMHASH_CHANGE_FIELD"))
     change_similarity: float = _setting(1.0, checks.number(0.7, 1))
     values: bool = _setting(True, checks.flag)
     on_crash: Literal["release", "keep"] = _setting("release", checks.one_of("release", "keep"))
@@ -99,7 +103,7 @@ class Settings:
     timeout: float = _setting(10.0, checks.number(0.1, 3600))
     quarantine: int = _setting(True, checks.number_of_bytes)
     prefer: tuple[Criterion, ...] = _setting(None, checks.criteria)
-    group_field: str | None = _setting(None, checks.optional(checks.name))
+    group_field: ItemField | None = _setting(None, _item_field("SIMHASH_GROUP_FIELD"))
     text_budget: int = _setting(4 << 30, checks.number(0, kind=int))
     expected_size: int = _setting(1_000_000, checks.number(1, 10**12, int))
     expire: int | None = _setting(None, checks.optional(checks.number(0, kind=int)))
@@ -168,8 +172,9 @@ class Settings:
     def ignored(self, item: Any) -> Sequence[str]:
         """The irrelevant fields of an item."""
         ignored = () if self.ignore_fields is None else self.ignore_fields.of(item)
-        written = filter(None, (self.group_field, self.change_field))
-        return (*ignored, *irrelevant(type(item)), *written)
+        written = (one for one in (self.group_field, self.change_field) if one is not None)
+        free = (one.name for one in written if one.is_free(item))
+        return (*ignored, *irrelevant(type(item)), *free)
 
     def leaves_out(self, verdict: Verdict) -> bool:
         """Whether an item with this verdict is not to be stored."""
@@ -278,6 +283,7 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
         blamed, given = f"{blamed} with SIMHASH_SCHEME_OPTIONS", (name, options)
     with _blamed_on(blamed, given):
         scheme = values["scheme"] = load_scheme(name, options)
+    _check_written(values)
     values["max_text"] = longest_text(scheme, values["max_text"])
     limits = scheme, values["similarity"], values["distance"]
     with _blamed_on("SIMHASH_DISTANCE", values["distance"]):
@@ -285,6 +291,21 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
     with _blamed_on("SIMHASH_CANDIDATES", values["candidates"]):
         choose_keys(*limits, values["candidates"])
     return values
+
+
+def _check_written(values: Mapping[str, Any]) -> None:
+    """Check that no other setting names a field that is written."""
+    written = ("change_field", "group_field")
+    named = {one: values[one] for one in (*written, "fields", "ignore_fields", "key")}
+    named = {setting: fields for setting, fields in named.items() if fields is not None}
+    for setting in written:
+        if (one := named.pop(setting, None)) is None:
+            continue
+        with _blamed_on(f"SIMHASH_{setting.upper()}", one.name):
+            for other, fields in named.items():
+                if fields.has(one.name):
+                    allowed = f"must be a field that SIMHASH_{other.upper()} does not name"
+                    raise ValueError(f"{allowed}, as it is written into items and never compared")
 
 
 @contextmanager

@@ -160,37 +160,7 @@ async def test_items_that_can_not_carry_it_are_stored_without_and_reported_once(
     assert len(done.items) == 3
     assert (done.stats["claims/confirmed"], done.errors) == (3, 0)
     (line,) = [one.getMessage() for one in caplog.records if one.name.endswith("crawl.fields")]
-    assert f"'group' can't be written to items of {kind.__module__}.{kind.__qualname__}" in line
-
-
-class AgainSpider(PageSpider):
-    """Its items come with the group of an earlier crawl, or of somebody else."""
-
-    name = "again"
-
-    def parse(self, response):
-        for number in range(3):
-            yield {"name": title(number), "group": f"{response.url} {number}"}
-
-
-@deferred_f_from_coro_f
-async def test_what_stands_in_the_field_is_not_compared(settings):
-    pages = {f"/{number}": bare("A list", "") for number in range(2)}
-    urls = [f"http://one.example{path}" for path in pages]
-    with serve_hosts({"one.example": pages}) as through:
-        given = settings | STORES | through | REPORT
-        apart = await crawl(AgainSpider, {**given, "SIMHASH_NAMESPACE": "apart"}, urls)
-        done = await crawl(AgainSpider, given | FIELD, urls)
-        again = await crawl(AgainSpider, given | FIELD, urls)
-    assert apart.stats["unique"] == 6
-    assert (done.stats["unique"], done.stats["duplicates"]) == (3, 3)
-    assert again.stats["same"] == 3
-    for crawled in (done, again):
-        found = defaultdict(set)
-        for item in crawled.items:
-            found[item["name"]].add(item["group"])
-        assert sorted(map(len, found.values())) == [1, 1, 1]
-        assert len(set.union(*found.values())) == 3
+    assert f"'group' is not written to items of {kind.__module__}.{kind.__qualname__}" in line
 
 
 class DropFirst:

@@ -1,4 +1,4 @@
-"""Entries whose addresses are of other sites: no page writes the history of another site's items."""
+"""Entries whose URLs are of other sites: no page writes the history of another site."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ class Offers(PageSpider):
 
 def offers(**prices: str) -> bytes:
     """A list of products of the shop; each address is absolute."""
-    rows = (f"<li class='offer'><a href='{SHOP}/{name}'>{price}</a></li>" for name, price in prices.items())
+    rows = (
+        f"<li class='offer'><a href='{SHOP}/{name}'>{price}</a></li>"
+        for name, price in prices.items()
+    )
     return layout("shop", "Offers", f"<ul>{''.join(rows)}</ul>")
 
 

@@ -1,0 +1,87 @@
+"""The fields of SIMHASH_CHANGE_FIELD and SIMHASH_GROUP_FIELD take nobody's value."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any
+
+import pytest
+import scrapy
+from itemadapter import ItemAdapter
+from loopback import STORES, PageSpider, article, crawl, serve
+from scrapy.utils.defer import deferred_f_from_coro_f
+
+from scrapy_simhash.crawl.fields import ItemField
+
+VALUE = {"status": "new"}
+
+
+class Offer(scrapy.Item):
+    url, status = scrapy.Field(), scrapy.Field()
+
+
+class Offers(PageSpider):
+    name = "offers"
+    kind: type = dict
+
+    def parse(self, response):
+        for status in ("sold", "here", None):
+            yield self.kind(url=f"{response.url}/a", status=status)
+
+
+@pytest.mark.parametrize("kind", [dict, Offer])
+@pytest.mark.parametrize("setting", ["SIMHASH_CHANGE_FIELD", "SIMHASH_GROUP_FIELD"])
+@deferred_f_from_coro_f
+async def test_an_item_keeps_a_value_of_its_own_which_counts(settings, caplog, setting, kind):
+    given = settings | STORES | {setting: "status"}
+    with serve({"/": article(1)}) as site:
+        done = await crawl(Offers, given, [f"{site}/"], kind=kind)
+    sold, here, filled = [item["status"] for item in done.items]
+    assert (sold, here) == ("sold", "here")
+    assert filled
+    (line,) = [line for line in caplog.messages if "of their own" in line]
+    assert line.startswith(f"{setting} = 'status' ")
+    assert f"{kind.__module__}.{kind.__qualname__}" in line
+
+
+@dataclasses.dataclass
+class Record:
+    status: Any
+
+
+@pytest.mark.parametrize("empty", [None, "", (), [], {}])
+def test_a_field_that_is_declared_but_unset_is_filled(empty):
+    item = Record(empty)
+    field = ItemField("SIMHASH_CHANGE_FIELD", "status")
+    field.write(item, VALUE)
+    assert item.status == VALUE
+
+
+@pytest.mark.parametrize("own", [0, False, "new", {"status": "new"}, object()])
+def test_no_other_value_is_replaced(own):
+    item = Record(own)
+    field = ItemField("SIMHASH_CHANGE_FIELD", "status")
+    assert not field.is_free(item)
+    field.write(item, VALUE)
+    assert item.status is own
+
+
+@pytest.mark.parametrize("kind", [dict, Record])
+def test_an_object_that_is_yielded_twice_has_its_last_status(kind, caplog):
+    item = kind(status=None)
+    field = ItemField("SIMHASH_CHANGE_FIELD", "status")
+    for number in range(3):
+        field.write(item, {"status": number})
+        field.write(copy.copy(item), {"status": "of a copy"})
+    assert ItemAdapter(item)["status"] == {"status": 2}
+    assert caplog.messages == []
+
+
+def test_few_values_are_remembered():
+    field = ItemField("SIMHASH_CHANGE_FIELD", "status")
+    items = [{} for _ in range(3000)]
+    for number, item in enumerate(items):
+        field.write(item, str(number))
+    free = sum(map(field.is_free, items))
+    assert 100 < free < 3000
