@@ -23,6 +23,7 @@ from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable
 from scrapy_simhash.index.verdict import Match, Verdict
 from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.item.content import MIN_PROSE
+from scrapy_simhash.item.facts import OTHERS
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 
 logger = logging.getLogger(__name__)
@@ -30,6 +31,11 @@ logger = logging.getLogger(__name__)
 #: Seconds until an unavailable index is logged again: on a disk that is nearly full one write may
 #: succeed and the next one fail.
 _QUIET = 60.0
+
+# Counters whose last part crawled content or foreign code chooses, and how many of each kind have
+# names of their own.
+_CHOSEN = ("kept/other_facts/", "changed_alone/", "index/errors/", "duplicates/distance/")
+_MOST = 100
 
 
 class NearDuplicateItem(DropItem):
@@ -53,6 +59,7 @@ class CrawlStats:
         self._increase = collector.inc_value
         self._has_failed = False
         self._spent: defaultdict[str, float] = defaultdict(float)
+        self._known: defaultdict[str, set[str]] = defaultdict(set)
 
     def count(self, name: str) -> None:
         """Add one to a counter."""
@@ -137,9 +144,19 @@ class CrawlStats:
         """Add one to counters: to all or none, otherwise the sums are wrong."""
         try:
             for name in list(names):
-                self._increase(f"simhash/{name}")
+                self._increase(f"simhash/{self._bounded(name)}")
         except Exception as error:  # noqa: BLE001 - stats collectors are users' code
             self._log_once(error)
+
+    def _bounded(self, name: str) -> str:
+        """The name of a counter, or that of all others of its kind."""
+        if not name.startswith(_CHOSEN):
+            return name
+        kind = next(kind for kind in _CHOSEN if name.startswith(kind))
+        known = self._known[kind]
+        if len(known) < _MOST:
+            known.add(name)
+        return name if name in known else f"{kind}{OTHERS}"
 
     def set(self, values: Mapping[str, float]) -> None:
         """Set several values."""

@@ -41,7 +41,8 @@ PAGE = "page:"
 NUMBERS_OF_TEXT = "(numbers)"
 #: The name of the fact that holds an item's own text, where its page's main text is compared.
 REST_OF_ITEM = "(rest of the item)"
-_OTHERS = "(others)"  # all fields beyond the limit, as one
+#: All fields beyond a limit, as one.
+OTHERS = "(others)"
 
 
 #: Marks of names whose values tell which thing an item is.
@@ -95,7 +96,7 @@ class Facts:
             _add(values, names, name, fields[name])
         if rest:
             texts = (f"{name_of(name).key}={fields[name].text}" for name in rest)
-            _add(values, names, _OTHERS, Folded(TEXT, "\x1f".join(texts)))
+            _add(values, names, OTHERS, Folded(TEXT, "\x1f".join(texts)))
         records = [(key, value.kind, _hash(value.text, secret)) for key, value in values.items()]
         records += {*_numbered({name: fields[name] for name in chosen}, secret)}
         return cls(tuple(sorted(records)), names, shown)
