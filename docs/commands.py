@@ -15,8 +15,8 @@ HEAD = """\
 
 `scrapy simhash COMMAND` works in a project, with its settings, and anywhere else with `--database`.
 Each command also takes `--help`, and `-s NAME=VALUE` for a setting. Expected errors are one line on
-standard error with exit code 2. Times in JSON are in UTC. If the database has several namespaces
-and none is named, commands that only read take that of the newest run.
+standard error with exit code 2. JSON is in UTF-8, and its times are in UTC. If the database has
+several namespaces and none is named, commands that only read take that of the newest run.
 
 | common option | meaning |
 |---|---|

@@ -1,33 +1,104 @@
-"""Text for people: foreign text without control characters and passwords, plurals, times."""
+"""Text for people: foreign text without hidden characters and passwords, plurals, times."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from datetime import UTC, datetime
+from functools import lru_cache
 
-# Control characters move the cursor or ring bells, bidirectional controls reorder text, U+FEFF and
-# the tags hide it, and lone surrogates can't be printed.
-_UNSAFE = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
+# Controls, formats, surrogates, and separators of lines and paragraphs: they move the cursor,
+# reorder or hide text, or can't be printed. The fillers are letters without a shape.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_FILLERS = "\u115f\u1160\u3164\uffa0"
+_VIRAMA = 9
+_JOINER = re.compile("(.?)([\u200c\u200d])(?=(.?))", re.DOTALL)
 
-# Both take linear time, whatever the text is.
-_USER = re.compile(r"(?<=://)([^/?#\s:@\\\"<>]*):[^/?#\s\\\"<>]*@")
-_QUERY = re.compile(r"(?<=[?&;])([^=?&;#\s\\\"<>]*)=([^&;#\s\\\"<>]+)")
-_SECRET = re.compile(
-    r"pass|pwd|secret|token|credential|signature|(api|access|private|account|ssl)[-_.]?key|conninfo"
-    r"|^auth$|^dsn$|^sig$",
+# A URL in a URL is percent-encoded, once or several times: "%3D", "%253D".
+_UP = "%(?:25){0,3}"
+_PARAMETER = re.compile(
+    rf"([?&;#]|{_UP}(?:3f|26|3b|23))"
+    rf"((?:(?!{_UP}(?:3f|26|3b|23|3d))[^=?&;#\s\"<>])*+)(=|{_UP}3d)",
     re.IGNORECASE,
 )
 
 
-def visible(text: str) -> str:
-    r"""A text with control and bidirectional characters shown as their escapes, such as \u202e.
+def _until(up: int, ends: str, encoded: str) -> re.Pattern[str]:
+    """What is in front of the end of a value, which is encoded at most `up` times."""
+    inside = rf"(?!%(?:25){{0,{up - 1}}}(?:{encoded}))" if up else ""
+    return re.compile(rf"(?:{inside}[^\s\"<>{ends}])++", re.IGNORECASE)
 
-    Line feeds stay. A JSON document stays the same document, as the escapes are JSON's.
+
+# Values of parameters of a query or fragment, and of a path, behind "=", "%3D", "%253D" and so on.
+_VALUES = {
+    is_path: [_until(up, *ends) for up in range(5)]
+    for is_path, ends in ((False, ("&;#", "26|3b|23")), (True, ("&;#?/", "26|3b|23|3f|2f")))
+}
+# Names, passwords and tokens before a host. All of these take linear time, whatever the text is.
+_USER = re.compile(r"(?<=//)([^/?#\s:@\"<>]*)(:[^/?#\s\"<>]*)?@")
+_ENCODED_USER = re.compile(
+    r"(%(?P<up>(?:25){0,3})2f%(?P=up)2f(?:(?!%(?P=up)(?:2f|3f|23|3a|40))[^/?#\s:@\"<>])*+"
+    r"%(?P=up)3a)(?:(?!%(?P=up)(?:2f|3f|23))[^/?#\s\"<>])*(?=%(?P=up)40)",
+    re.IGNORECASE,
+)
+_SECRET = re.compile(
+    r"pass|pwd|secret|token|credential|signature|conninfo|authori[sz]ation|bearer|csrf|hmac|jwt"
+    r"|sess(?:ion)?[-_.]?id|(?:access|account|api|auth|private|sess(?:ion)?|ssl)[-_.]?key"
+    r"|(?:access|auth|login|reset|verification)[-_.]?code"
+    r"|(?:^|[-_.[])(?:auth|dsn|otp|pin|pw|sas|sig|ticket)(?:$|\])|^(?:code|key|session)$",
+    re.IGNORECASE,
+)
+# Characters of a name that are looked at.
+_LONGEST = 100
+# The shortest name before a host that is taken for a token.
+_TOKEN = 20
+_SESSION = re.compile(rf"s(?:id)?(?:=|{_UP}3d)[0-9a-f]{{16}}", re.IGNORECASE)
+
+
+def visible(text: str) -> str:
+    r"""A text with characters that nobody sees shown as their escapes, such as \u202e.
+
+    Line feeds stay, and joiners where a script or an emoji needs them. A JSON document stays the
+    same document, as the escapes are JSON's.
     """
-    return _UNSAFE.sub(_escape, text)
+    # A set of all characters takes longer than these.
+    plain = text.replace("\n", "").replace("\xa0", "").replace("\u3000", "")
+    if plain.isprintable() and not any(map(text.__contains__, _FILLERS)):
+        return text
+    hidden = [*filter(_is_hidden, set(text))]
+    if not {"\u200c", "\u200d"}.isdisjoint(hidden):
+        text = _JOINER.sub(_show_joiner, text)
+    for character in hidden:
+        if character not in "\u200c\u200d":
+            text = text.replace(character, _escape(character))
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _is_hidden(character: str) -> bool:
+    if character in _FILLERS:
+        return True
+    # Signs around Arabic numbers are of a hidden category, and are seen.
+    is_seen = character == "\n" or unicodedata.bidirectional(character) == "AN"
+    return unicodedata.category(character) in _HIDDEN and not is_seen
+
+
+def _show_joiner(found: re.Match[str]) -> str:
+    """Escape a joiner unless it may change what is seen.
+
+    It does so behind a virama, and between letters of scripts that join (which are neither wide nor
+    have cases), their marks, and the parts of an emoji. Elsewhere it only makes equal texts differ.
+    """
+    before, joiner, after = found.groups()
+    if before and (unicodedata.combining(before) == _VIRAMA or (_joins(before) and _joins(after))):
+        return found[0]
+    return before + _escape(joiner)
+
+
+def _joins(character: str) -> bool:
+    category = unicodedata.category(character) if character else ""
+    is_narrow = category in {"Lo", "Mn", "Mc"} and unicodedata.east_asian_width(character) != "W"
+    return is_narrow or category in {"So", "Sk"}
 
 
 def shortened(text: str, length: int = 300) -> str:
@@ -39,11 +110,39 @@ def shortened(text: str, length: int = 300) -> str:
 
 
 def without_passwords(text: str) -> str:
-    """A text with ``***`` for the passwords of its URLs, before the host or in the query."""
-    # Most texts have neither, and the searches take longer than these two.
+    """A text with ``***`` for the passwords and tokens of its URLs.
+
+    They stand before the host, or in the query, the path or the fragment as the value of a
+    parameter with a name such as "token"; also in a URL that is a parameter of another one.
+    """
+    # Most texts have neither, and the searches take longer than this.
     if "@" in text:
-        text = _USER.sub(r"\1:***@", text)
-    return _QUERY.sub(_hide_value, text) if "=" in text else text
+        text = _USER.sub(_hide_user, text)
+    is_encoded = "%" in text
+    if is_encoded:
+        text = _ENCODED_USER.sub(r"\1***", text)
+    return _without_values(text) if is_encoded or "=" in text else text
+
+
+def _hide_user(found: re.Match[str]) -> str:
+    user, password = found.groups()
+    # A token may be all that stands there, as in those of GitHub.
+    is_token = len(user) >= _TOKEN and len(password or ":") == 1 and any(map(str.isdigit, user))
+    return f"{'***' if is_token else user}{':***' if password else ''}@"
+
+
+def _without_values(text: str) -> str:
+    parts, place, end = [], 0, 0
+    while found := _PARAMETER.search(text, end):
+        end = found.end()
+        mark, name, equals = found.groups()
+        if is_secret(name[-_LONGEST:]) or _SESSION.match(text, found.start(2)):
+            # "=", "%3D" and "%253D" have one, three and five characters.
+            value = _VALUES[mark == ";" or mark[-2:].lower() == "3b"][len(equals) // 2]
+            if hidden := value.match(text, end):
+                parts += [text[place:end], "***"]
+                place = end = hidden.end()
+    return "".join([*parts, text[place:]])
 
 
 def plural(count: float, thing: str) -> str:
@@ -63,15 +162,12 @@ def iso_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
+@lru_cache(maxsize=1024)
 def is_secret(name: str) -> bool:
     """Whether a parameter or option of this name has a secret value."""
     return _SECRET.search(name) is not None
 
 
-def _hide_value(found: re.Match[str]) -> str:
-    return f"{found[1]}=***" if is_secret(found[1]) else found[0]
-
-
-def _escape(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass")
+def _escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -83,7 +83,7 @@ def _difference(change: Change) -> str:
     old, new = change.stored.text, change.mine.text
     if not old or not new or old == new:
         return ""
-    return output.marked_difference(old, difference(old, new)).plain
+    return output.marked_difference(*difference(old, new)).plain
 
 
 def _fields(change: Change) -> dict[str, Any]:

@@ -58,13 +58,13 @@ def run(project: Project, options: Namespace) -> None:
         ],
         **_compared(a, b, settings.rule, settings.scheme.bits),
     }
-    changes = None if a is None or b is None else difference(a.text, b.text)
+    text, changes = difference(*(None if one is None else one.text for one in documents))
     if options.json:
         print_json({**figures, "difference": changes or []})
         return
     _print_figures(figures, settings.scheme.bits)
-    if a is not None and changes is not None:
-        output.open_console().print(output.marked_difference(a.text, changes))
+    if changes is not None:
+        output.open_console().print(output.marked_difference(text, changes))
 
 
 def _pages(project: Project, names: Sequence[str]) -> Iterable[WarcPage]:

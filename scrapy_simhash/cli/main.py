@@ -17,6 +17,7 @@ from argparse import (
     RawDescriptionHelpFormatter,
 )
 from collections.abc import Collection, Sequence
+from io import TextIOWrapper
 from keyword import iskeyword
 from typing import Any
 
@@ -69,6 +70,9 @@ def parse_options(
     parser: ArgumentParser, prog: str, names: Collection[str], arguments: Sequence[str]
 ) -> Namespace:
     """The command that a parser has taken, its options, and settings as pairs."""
+    # What the encoding of a terminal lacks is escaped, as on standard error.
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
     if not arguments:
         parser.print_help(sys.stderr)
         parser.exit(2, f"{prog}: a command is missing\n")

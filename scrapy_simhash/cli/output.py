@@ -15,12 +15,12 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash.cli.printing import json_line
+from scrapy_simhash.cli.printing import json_line, without_secrets
 from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.report.difference import LONGEST, Change
 from scrapy_simhash.simhash.measure import similarity_at
-from scrapy_simhash.visible import plural, shortened, visible, without_passwords
+from scrapy_simhash.visible import plural, shortened, visible
 
 _Part = TypeVar("_Part")
 
@@ -106,18 +106,22 @@ def write_lines(
     in_words: Callable[[_Part], Iterable[str]],
     fields: Callable[[_Part], Iterable[Mapping[str, Any]]],
 ) -> None:
-    """Write the lines of parts: for people on a terminal, else JSON. See `add_lines`."""
-    is_for_people = options.output is None and not options.json and sys.stdout.isatty()
+    """Write the lines of parts: for people on a terminal, else JSON. See `add_lines`.
+
+    Both are without the passwords of URLs.
+    """
+    if options.output is None and not options.json and sys.stdout.isatty():
+        for part in parts:
+            for line in in_words(part):
+                print(line)
+        return
     # What is printed shows by itself that it goes on.
     with (
         lines_to(options.output) as stream,
         working("Writing", is_shown=options.output is not None),
     ):
         for part in parts:
-            if is_for_people:
-                stream.writelines(f"{line}\n".encode() for line in in_words(part))
-            else:
-                stream.writelines(map(json_line, fields(part)))
+            stream.writelines(json_line(without_secrets(one)) for one in fields(part))
         stream.flush()
 
 
@@ -140,7 +144,7 @@ def in_values(old: str | None, new: str | None) -> str:
 
 
 def marked_difference(first: str | None, changes: Sequence[Change] | None) -> Text:
-    """One text with removed parts struck out and added parts underlined."""
+    """One text with removed parts struck out and added parts underlined; see `difference`."""
     if first is None or changes is None:
         return Text("one of the texts is no longer kept", style="dim")
     if not any(change.removed or change.added for change in changes):
@@ -154,7 +158,7 @@ def marked_difference(first: str | None, changes: Sequence[Change] | None) -> Te
             # After the last change, the end of the text is left out.
             leads_up = change.removed or change.added
             same = f"{head} […] {_FIRST_WORD.sub('', same[-70:]) if leads_up else ''}"
-        text.append(visible(without_passwords(same)).replace("\n", " "))
+        text.append(visible(same).replace("\n", " "))
         place += change.copied
         if removed := first[place : place + change.removed]:
             text.append(f"[-{visible(removed)}-]", style="red strike")

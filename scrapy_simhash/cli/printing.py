@@ -1,4 +1,4 @@
-"""Output as JSON."""
+"""Output as JSON, in UTF-8."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ _TIMES = {"closed", "created", "first_seen", "heartbeat", "opened", "recovered",
 
 def print_json(value: Any) -> None:
     """Print a JSON document, without the passwords of URLs, and with readable times."""
-    document = json.dumps(_with_times(value), ensure_ascii=False, indent=2)
-    shown = visible(without_passwords(document))
-    sys.stdout.buffer.write(shown.encode() + b"\n")
+    document = json.dumps(without_secrets(value), ensure_ascii=False, indent=2)
+    sys.stdout.buffer.write(visible(document).encode() + b"\n")
     sys.stdout.buffer.flush()
 
 
-def _with_times(value: Any, name: str = "") -> Any:
+def without_secrets(value: Any, name: str = "") -> Any:
+    """A JSON value without the passwords of URLs, and with readable times."""
     if isinstance(value, dict):
-        return {key: _with_times(one, key) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_with_times(one) for one in value]
+        return {without_passwords(key): without_secrets(one, key) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_secrets(one) for one in value]
+    if isinstance(value, str):
+        return without_passwords(value)
     return iso_time(value) if isinstance(value, float) and name in _TIMES else value
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from scrapy_simhash.cli import arguments
 from scrapy_simhash.cli.drops import described
 from scrapy_simhash.cli.output import lines_to, progress_bar
-from scrapy_simhash.cli.printing import json_line
+from scrapy_simhash.cli.printing import json_line, without_secrets
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.history.drops import better_items, choose_drops, read_items, unpack_item
 from scrapy_simhash.history.namespaces import choose_namespace, find_run, read_namespaces
@@ -121,7 +121,9 @@ def _write(
             except ValueError:
                 counts["damaged"] += 1
                 continue
-            stream.write(json_line({**beside, "item": fields} if beside else fields))
+            # What was dropped is returned as it was.
+            told = without_secrets(beside)
+            stream.write(json_line({**told, "item": fields} if told else fields))
             counts["written"] += 1
             counts["incomplete"] += str(kind).endswith("(incomplete)")
             progress.advance(task)

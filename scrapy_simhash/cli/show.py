@@ -23,36 +23,42 @@ from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.report.difference import difference
 from scrapy_simhash.report.verdict import action_in_words
-from scrapy_simhash.visible import format_time, iso_time
+from scrapy_simhash.visible import format_time, iso_time, without_passwords
 
 # Addresses that are listed if several contain what was given.
 _ADDRESSES = 30
 
-_Page = tuple[NamespaceRow, PageHistory]
+# With the URL.
+_Page = tuple[str, NamespaceRow, PageHistory]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
     add_json(parser)
-    parser.add_argument("url", metavar="URL", help="its URL, a part of it, or its identity key")
+    parser.add_argument(
+        "url",
+        metavar="URL",
+        help="its URL, a part of it (*** stands for anything), or its identity key",
+    )
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    url, addresses = options.url, list[tuple[str, str]]()
+    addresses: list[tuple[str, str]] = []
     with project.database() as database, output.working("Searching"):
         namespaces = read_namespaces(database, project.name)
-        pages = _pages(project, namespaces, url)
+        pages = _pages(project, namespaces, options.url)
         if not pages:
-            addresses = find_addresses(namespaces, url, limit=_ADDRESSES + 1)
-            if len({address for _, address in addresses}) == 1:
-                url = addresses[0][1]
-                pages = _pages(project, namespaces, url)
+            addresses = find_addresses(namespaces, options.url, limit=_ADDRESSES + 1)
+            found = {address for _, address in addresses}
+            # Those that differ in a password alone look the same wherever they are shown.
+            if len(set(map(without_passwords, found))) == 1:
+                pages = [page for one in sorted(found) for page in _pages(project, namespaces, one)]
     if not pages and not addresses:
         where = f"in {project.name!r}" if project.name else f"in {database}"
         raise NotFound(f"nothing is stored about {options.url} {where}")
-    for namespace, page in pages:
+    for url, namespace, page in pages:
         if options.json:
             print_json(_figures(url, namespace, page))
         else:
@@ -73,14 +79,14 @@ def _pages(project: Project, namespaces: Sequence[NamespaceRow], url: str) -> li
         identities.add(identity_hash(request_fingerprint(Request(url)).hex()))
     scheme = project.settings.scheme
     found = [(one, read_page(one, url, identities, scheme)) for one in namespaces]
-    return [(namespace, page) for namespace, page in found if page.claims or page.decisions]
+    return [(url, namespace, page) for namespace, page in found if page.claims or page.decisions]
 
 
 def _figures(url: str, namespace: NamespaceRow, page: PageHistory) -> dict[str, Any]:
     decisions = []
     for pair in page.decisions:
-        new, old = pair.mine.text, pair.stored.text
-        more = {"text_of_original": old, "difference": difference(old, new)}
+        text, steps = difference(pair.stored.text, pair.mine.text)
+        more = {"text_of_original": text, "difference": steps}
         decisions.append(described(pair, namespace) | more)
     return {
         "url": url,
@@ -125,8 +131,8 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
         number = f", number {known['id']} for `restore --id`" if known["id"] else ""
         action = action_in_words(pair.action).capitalize()
         print(f"{action} in run {pair.run}, {iso_time(pair.created)}{number}:\n{line}\n")
-        steps = difference(pair.stored.text, pair.mine.text)
-        console.print(output.marked_difference(pair.stored.text, steps))
+        texts = (pair.stored.text, pair.mine.text)
+        console.print(output.marked_difference(*difference(*texts)))
         console.print()
     if page.duplicates:
         shown = len(page.duplicates)

@@ -168,8 +168,7 @@ def _described(
                 "match": pair[1].url,
                 "similarity": round(similarity, 6),
                 "distance": distance(*(int.from_bytes(row.fingerprint, "big") for row in pair)),
-                "text_of_match": old,
-                "difference": difference(old, new),
+                **dict(zip(("text_of_match", "difference"), difference(old, new), strict=True)),
             }
         )
     return described

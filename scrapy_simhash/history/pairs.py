@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -294,15 +295,20 @@ def with_contents(
 def find_addresses(
     namespaces: Iterable[NamespaceRow], part: str, *, limit: int
 ) -> list[tuple[str, str]]:
-    """The addresses that contain a text, whatever its case, each with the namespace's name."""
+    """The addresses that contain a text, whatever its case, each with the namespace's name.
+
+    Behind "***", as which passwords are shown, anything may stand.
+    """
     found: set[tuple[str, str]] = set()
+    escaped = (re.sub("([%_/])", r"/\1", piece) for piece in storable(part).split("***"))
+    pattern = f"%{'%'.join(escaped)}%"
     for namespace in namespaces:
         for table, conditions in (
             (schema.claims, sql.claims_of(namespace)),
             (schema.duplicates, sql.drops_of(namespace)),
         ):
             url = url_of(table)
-            holds = (one.icontains(storable(part), autoescape=True) for one in (url, table.c.key))
+            holds = (one.ilike(pattern, escape="/") for one in (url, table.c.key))
             query = select(table.c.key, url).where(*conditions, or_(*holds)).distinct()
             rows = namespace.read(query.order_by(url).limit(limit))
             found |= {

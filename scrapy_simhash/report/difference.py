@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from scrapy_simhash.visible import without_passwords
+
 #: Characters compared of each text: the time is the product of both lengths.
 LONGEST = 20_000
 
@@ -21,14 +23,15 @@ class Change(NamedTuple):
     added: str
 
 
-def difference(first: str | None, second: str | None) -> list[Change] | None:
-    """The steps from the first text to the second, by their longest common subsequence.
+def difference(first: str | None, second: str | None) -> tuple[str | None, list[Change] | None]:
+    """The first text, and the steps to the second by their longest common subsequence.
 
-    None where one of them is not kept. White space between words is not compared, nor what follows
-    the first `LONGEST` characters.
+    Both are without the passwords of URLs. There are no steps where one text is not kept. White
+    space between words is not compared, nor what follows the first `LONGEST` characters.
     """
+    first, second = (text and without_passwords(text) for text in (first, second))
     if first is None or second is None:
-        return None
+        return first, None
     from rapidfuzz.distance import LCSseq  # noqa: PLC0415  (slow)
 
     old, new = (_TOKEN.findall(text[:LONGEST]) for text in (first, second))
@@ -51,4 +54,4 @@ def difference(first: str | None, second: str | None) -> list[Change] | None:
             copied += length
     if copied or removed or added:
         changes.append(Change(copied, removed, added))
-    return changes
+    return first, changes

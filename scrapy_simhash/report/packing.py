@@ -149,10 +149,8 @@ def _listed(subject: Subject, number: int, row: Pair | Change, detail: int = -1)
 def _compared(row: Pair | Change) -> list[Any] | None:
     """The stored text, the steps to the other one, and the values of both; None without any."""
     mine, stored = row.mine, row.stored
-    steps, text = None, ""
-    if mine.text and stored.text:
-        text, own = (visible(one[:LONGEST])[:LONGEST] for one in (stored.text, mine.text))
-        steps = difference(text, own)
+    both = (text and visible(text[:LONGEST])[:LONGEST] for text in (stored.text, mine.text))
+    text, steps = difference(*both) if mine.text and stored.text else ("", None)
     fields = [
         [shortened(name, _SHORT), _shown(mine.values.get(name)), _shown(stored.values.get(name))]
         for name in ({**mine.values, **stored.values} if mine.values and stored.values else ())

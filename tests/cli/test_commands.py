@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import zlib
+from base64 import b64decode
 from datetime import datetime
+from io import BytesIO, TextIOWrapper
 
 import pytest
 from loopback import prose
@@ -13,7 +17,12 @@ from servers import ENGINES, empty_database
 from stored import fill
 
 from scrapy_simhash import native
+from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.names import name_of
 
 HOSTILE = "http://evil.test/\x1b[31m\u202egpj.exe\x07"
 NAMES = [
@@ -161,6 +170,79 @@ def test_what_was_crawled_can_not_write_to_the_terminal(call, tmp_path):
         assert not set("\x1b\x07\u202e") & set(out)
         assert r"\u202e" in out
     assert json.loads(out)["versions"][0]["url"] == HOSTILE
+
+
+SECRET_URL = "http://ann:s3cr3t@a.test/{}?next=%2F%3Fcode%3Ds3cr3t&token=s3cr3t#key=s3cr3t"
+
+
+@pytest.fixture
+def crawled(tmp_path):
+    """A page, a copy and a page kept beside it, whose URLs have secrets, and names no ASCII."""
+    path = tmp_path / "seen.db"
+    with Index(f"sqlite:///{path}") as index:
+        for number, name in enumerate("雪é9"):
+            url = SECRET_URL.format(name)
+            document = index.document(f"{prose(1)} see {url} now", key=url, url=url)
+            document.facts = Facts.of({"price": fold(name_of("price"), f"{number // 2} EUR")})
+            document.values = {"price": f"{number // 2} EUR", "link": url}
+            (verdict,) = index.execute(claims=[document])
+            if verdict.kind == "duplicate":
+                packed = pack({"url": url})
+                index.execute(duplicates=[Duplicate(document, verdict.match, "drop", *packed)])
+            index.confirm(verdict)
+    return path
+
+
+def contents_of(report):
+    """All that the file of a report has, also what its script unpacks."""
+    page = report.read_text("utf-8")
+    packed = re.findall(r">([A-Za-z0-9+/]{40,}=*)<", page)
+    assert len(packed) > 1
+    return page + "".join(zlib.decompress(b64decode(one)).decode() for one in packed)
+
+
+READING = [["stats"], ["drops"], ["drops", "--kept"], ["changes"], ["changes", "--texts"]]
+READING += [["show", "a.test/é"], ["show", "a.test"], ["tune"], ["patterns", "--least", 1]]
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_no_secret_of_a_url_is_shown_to_people_or_programs(
+    call, crawled, tmp_path, monkeypatch, is_terminal
+):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    shown = ""
+    for command, *options in [*READING, *([*one, "--json"] for one in READING)]:
+        code, out, err = call(command, *options, "--database", crawled)
+        assert code == 0, err
+        shown += out + err
+    assert call("report", "-o", tmp_path / "report.html", "--database", crawled)[0] == 0
+    shown += contents_of(tmp_path / "report.html")
+    assert shown.count("http://ann:***@a.test/é?next=%2F%3Fcode%3D***&token=***#key=***") > 10
+    assert "s3cr3t" not in shown
+    out = call("restore", "--with-original", "--database", crawled)[1]
+    restored = json.loads(out)
+    assert restored.pop("item") == {"url": SECRET_URL.format("é")}
+    assert "s3cr3t" not in str(restored)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_what_an_output_can_not_encode_is_escaped(
+    call, crawled, monkeypatch, encoding, is_terminal
+):
+    for command, *options in [*READING, ["explain", "naïve 雪"], ["compare", __file__, __file__]]:
+        stdout = TextIOWrapper(BytesIO(), encoding)
+        stdout.isatty = lambda: is_terminal
+        monkeypatch.setattr(sys, "stdout", stdout)
+        given = [] if command in {"explain", "compare"} else ["--database", crawled]
+        code, _, err = call(command, *options, *given)
+        assert code == 0, err
+        stdout.flush()
+        written = stdout.buffer.getvalue()
+        if command in {"drops", "changes"} and not is_terminal:
+            assert all(map(json.loads, written.splitlines()))  # JSON is always UTF-8
+        elif command in {"drops", "explain", "show"}:
+            assert (r"\u96ea" in written.decode(encoding)) or options == ["--kept"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

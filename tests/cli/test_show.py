@@ -175,3 +175,21 @@ def test_equal_texts_leave_no_tail_and_long_ones_are_cut_at_words(call, database
     (shown_line,) = [line for line in out.splitlines() if "[…]" in line]
     parts = re.sub(r"\[-.*?-\]|\{\+.*?\+\}|\[…\]", " ", shown_line).split()
     assert set(parts) <= words
+
+
+def test_a_url_is_found_as_it_is_shown_without_its_secrets(call, tmp_path):
+    """Where several look the same, all of them are shown."""
+    path = tmp_path / "seen.db"
+    with Index(f"sqlite:///{path}") as index:
+        for code in ("AB-1", "AB-2"):
+            url = f"http://ann:hidden@a.test/p?code={code}&n=1"
+            index.confirm(index.claim(prose(code), key=url, url=url))
+    shown = "http://ann:***@a.test/p?code=***&n=1"
+    for given in (shown, "p?code=***&n"):
+        out = call("show", given, "--database", path)[1]
+        assert out.count("Stored item") == 2
+        assert shown in out
+        assert "AB-" not in out
+        assert "hidden" not in out
+    (one,) = call("show", url, "--json", "--database", path)[1].split("\n}\n")[:-1]
+    assert json.loads(f"{one}}}")["url"] == shown

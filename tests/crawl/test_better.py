@@ -192,7 +192,7 @@ async def test_what_a_page_lists_goes_by_its_own_address(settings, call):
     entry = "<a class='entry' href='{}'>{}</a>"
     hosts = {
         "lists.example": {
-            "/1": bare("one", entry.format("http://a.example/thing?session=7", text)),
+            "/1": bare("one", entry.format("http://a.example/thing?view=7", text)),
             "/and-another-page": bare("two", entry.format("http://b.example/thing", text)),
         }
     }
@@ -202,7 +202,7 @@ async def test_what_a_page_lists_goes_by_its_own_address(settings, call):
         done = await crawl(ListSpider, settings | STORES | through | given, urls)
     assert done.stats["duplicates/better"] == 1
     (found,) = better(call, settings, "--prefer", "shortest-url")[0]
-    assert found["original"] == "http://a.example/thing?session=7"
+    assert found["original"] == "http://a.example/thing?view=7"
     assert found["url"] == found["item"]["url"] == "http://b.example/thing"
     assert found["key"] == "lists.example http://b.example/thing"
 
