@@ -103,7 +103,7 @@ def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> Scrapy
     trial.setdefault_in_component_priority_dict("ADDONS", Addon, 500)
     own = {
         "SIMHASH_ENABLED": True,
-        "SIMHASH_DATABASE_URL": f"sqlite:///{folder}/index.db",
+        "SIMHASH_DATABASE_URL": f"{folder}/index.db",
         "SIMHASH_ENGINE_OPTIONS": {},
         # The report shows what would be dropped.
         "SIMHASH_ON_DUPLICATE": "drop",

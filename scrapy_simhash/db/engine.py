@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from sqlalchemy import Connection, Engine, StaticPool, event
 from sqlalchemy.engine import URL, make_url
@@ -24,15 +25,20 @@ CLOCKS = {
     "mariadb": "SELECT unix_timestamp(now(6))",
 }
 
+# The parameters of an SQLite URL.
+_SQLITE = frozenset(
+    {"cached_statements", "check_same_thread", "detect_types", "isolation_level", "timeout", "uri"}
+)
+
 
 def check_url(url: str | URL) -> URL:
-    """Parse a database URL; a path without a scheme is that of an SQLite file.
+    """Parse a database URL; a path without a scheme is that of an SQLite file, taken literally.
 
     The message of a ValueError does not repeat the URL, which may hold a password.
     """
+    is_path = isinstance(url, str) and url and "://" not in url
     try:
-        is_path = isinstance(url, str) and url and "://" not in url
-        parsed = make_url(f"sqlite:///{url}" if is_path else url)
+        parsed = URL.create("sqlite", database=str(url)) if is_path else make_url(url)
         parsed.get_dialect()
     except NoSuchModuleError as error:
         raise ValueError(f"unknown database driver: {error}") from error
@@ -47,7 +53,26 @@ def check_url(url: str | URL) -> URL:
             "mariadb+pymysql://user:password@host/database. For failover between several hosts "
             "use a proxy such as MaxScale or HAProxy"
         )
+    if parsed.get_driver_name() == "pysqlite":
+        # SQLAlchemy drops those without a value, and ignores unknown ones.
+        query = url.partition("?")[2] if isinstance(url, str) and not is_path else ""
+        names = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
+        _check_sqlite(parsed.database or "", {*parsed.query, *names})
     return parsed
+
+
+def _check_sqlite(path: str, names: set[str]) -> None:
+    """Check the path of an SQLite URL, and the names of its parameters."""
+    if "uri" in names:
+        return
+    if path.startswith("file:"):
+        raise ValueError("an SQLite URI needs uri=true: sqlite:///file:seen.db?mode=ro&uri=true")
+    if unknown := sorted(names - _SQLITE):
+        raise ValueError(
+            f"{unknown[0]!r} behind the ? of an SQLite URL is no parameter of SQLite; there are "
+            f"{', '.join(sorted(_SQLITE))}, and with uri=true all others of an SQLite URI. If the "
+            "? is a part of the file's name, give the path alone, without sqlite:///"
+        )
 
 
 def sqlite_file(url: URL) -> Path | None:

@@ -182,6 +182,34 @@ def test_a_url_that_means_nothing_is_refused(url: str) -> None:
         check_url(url)
 
 
+@pytest.mark.parametrize("name", ["a?b.db", "a#b.db", "a%20b.db", "100%.db", "a?mode=ro", "a b;c"])
+def test_a_path_is_taken_literally(name: str, tmp_path: Path) -> None:
+    with Index(f"{tmp_path}/{name}") as index:
+        index.confirm(index.claim("some words of a text", key="a"))
+    assert (tmp_path / name).exists()
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("url", ["sqlite:///a?b.db", "sqlite:///a?mode=ro", "sqlite:///a?=b.db"])
+def test_what_is_no_parameter_of_an_sqlite_url_is_named(url: str) -> None:
+    with pytest.raises(ValueError, match=r"no parameter of SQLite.*give the path alone"):
+        check_url(url)
+    with pytest.raises(ValueError, match="no parameter of SQLite"):
+        check_url("sqlite:///a?timeout=5&b.db")
+
+
+@pytest.mark.parametrize("url", ["file:a?mode=ro&uri=true", "sqlite:///file:a"])
+def test_an_sqlite_uri_must_be_one(url: str) -> None:
+    with pytest.raises(ValueError, match=r"needs uri=true"):
+        check_url(url)
+
+
+def test_parameters_of_an_sqlite_url_are_allowed() -> None:
+    assert check_url("sqlite:///a?timeout=5").query == {"timeout": "5"}
+    assert check_url("sqlite:///file:a?mode=ro&uri=true").database == "file:a"
+    assert check_url(check_url("a?b.db")).database == "a?b.db"
+
+
 def test_several_hosts_of_mariadb_are_refused_with_what_to_do() -> None:
     with pytest.raises(ValueError, match=r"PyMySQL connects to one host.*proxy"):
         Database("mariadb+pymysql://root@/x?host=a:3306&host=b:3306")
