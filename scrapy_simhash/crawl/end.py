@@ -18,6 +18,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.feeds import FeedCheck
+from scrapy_simhash.crawl.filtered import FilteredRequests
 from scrapy_simhash.crawl.scrapy_internals import replaces_feeds
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
@@ -40,6 +41,9 @@ _LOGGED = 10
 # The statuses of responses by which a site says that a page is gone.
 _GONE = (404, 410)
 
+# Requests that deltafetch has skipped, as an earlier crawl has made them.
+_SKIPPED = "deltafetch/skipped"
+
 # A retry of a failed response or download: "503 Service Unavailable", "twisted.internet...".
 _FAILED = re.compile(r"[45]\d\d |\w+\.")
 
@@ -59,6 +63,10 @@ class CrawlEnd:
     pipeline_errors: list[Exception] = field(default_factory=list)
     # The hashes of the identity keys of pages that the site says are gone.
     gone: set[int] = field(default_factory=set)
+    filtered: FilteredRequests = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.filtered = FilteredRequests(self.crawler)
 
     def response_received(self, response: Response, request: Request) -> None:
         """Handle the signal."""
@@ -185,7 +193,10 @@ class CrawlEnd:
                 logger.exception("The report could not be written")
 
     def _is_complete(self) -> bool:
-        """Whether the crawl met everything that it was to meet: nothing has failed for good."""
+        """Whether the crawl met everything that it was to meet.
+
+        Nothing has failed for good, and nothing was left out because an earlier crawl met it.
+        """
         stats = self.crawler.stats.get_stats() if self.crawler.stats else {}
         return (
             # Where nothing was found, the selectors fit no more, or robots.txt forbids everything.
@@ -193,6 +204,7 @@ class CrawlEnd:
             and self.settings.on_duplicate != "skip"
             and not stats.get("spider_exceptions/count")
             and not self.stats.get("failed_open")
+            and not self.filtered.is_known
             and _failures(stats) <= 0
         )
 
@@ -241,19 +253,23 @@ class CrawlEnd:
 
 
 def _failures(stats: Mapping[str, Any]) -> int:
-    """Responses and downloads that failed, and were not tried again.
+    """Responses and downloads that failed, and were not tried again, and skipped requests.
 
-    Scrapy counts each attempt; what the spider or robots.txt left out is no failure.
+    Scrapy counts each attempt. What robots.txt forbids is no failure; that other requests are
+    ignored, or skipped as deltafetch does, may be because an earlier crawl has made them.
     """
     failed = 0
     for name, value in stats.items():
         kind, _, which = str(name).rpartition("/")
         is_bad = which.isdigit() and int(which) >= 400 and int(which) not in _GONE
-        is_error = not which.endswith(".IgnoreRequest")
-        if (kind == "downloader/response_status_count" and is_bad) or (
-            kind == "downloader/exception_type_count" and is_error
+        if (
+            (kind == "downloader/response_status_count" and is_bad)
+            or kind == "downloader/exception_type_count"
+            or name == _SKIPPED
         ):
             failed += value
-        elif kind == "retry/reason_count" and _FAILED.match(which):
+        elif name == "robotstxt/forbidden" or (
+            kind == "retry/reason_count" and _FAILED.match(which)
+        ):
             failed -= value
     return failed

@@ -11,11 +11,13 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import scrapy
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
+from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
 from scrapy.exceptions import CloseSpider
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage, ItemFilter
 from scrapy.http import Response, TextResponse
@@ -23,6 +25,7 @@ from scrapy.pipelines import ItemPipelineManager
 from scrapy.pipelines.media import MediaPipeline
 from scrapy.spiders import CrawlSpider
 from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.misc import load_object
 
 logger = logging.getLogger(__name__)
 
@@ -139,6 +142,22 @@ def watch_closing(crawler: Crawler, note_error: Callable[[Exception], None]) -> 
             raise
 
     processor.close_spider_async = close_and_note
+
+
+@_or_lose("what the filter of an earlier crawl's requests leaves out counts as removed")
+def may_know_requests(crawler: Crawler) -> bool:
+    """Whether the filter of duplicates may know the requests of an earlier crawl; when opened.
+
+    Those of a crawl that goes on, whose scheduler has requests already, are its own.
+    """
+    engine: Any = crawler.engine
+    if engine._slot.scheduler.has_pending_requests():
+        return False
+    settings = crawler.settings
+    if load_object(settings["DUPEFILTER_CLASS"]) not in {RFPDupeFilter, BaseDupeFilter}:
+        return True
+    seen = Path(settings["JOBDIR"] or "", "requests.seen")
+    return bool(settings["JOBDIR"]) and seen.is_file() and seen.stat().st_size > 0
 
 
 def is_crawl(crawler: Crawler) -> bool:

@@ -30,6 +30,7 @@ from scrapy_simhash.crawl.scrapy_internals import (
     has_tree,
     is_lazy,
     keep_old_feeds,
+    may_know_requests,
     may_store_after,
     release_tree,
     replaces_feeds,
@@ -301,6 +302,7 @@ def use_feeds():
         (use_closing, "although an item pipeline failed"),
         (use_feeds, "items count as stored"),
         (lambda: keep_old_feeds(crawler_with()), "may replace earlier feeds"),
+        (lambda: may_know_requests(crawler_with()), "leaves out counts as removed"),
     ],
 )
 def test_what_is_missing_costs_one_feature_and_one_warning(use, feature, lost):
