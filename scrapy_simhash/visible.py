@@ -21,19 +21,18 @@ _PARAMETER = re.compile(
     rf"((?:(?!{_UP}(?:3f|26|3b|23|3d))[^=?&;#\s\"<>])*+)(=|{_UP}3d)",
     re.IGNORECASE,
 )
-
-
-def _until(up: int, ends: str, encoded: str) -> re.Pattern[str]:
-    """What is in front of the end of a value, which is encoded at most `up` times."""
-    inside = rf"(?!%(?:25){{0,{up - 1}}}(?:{encoded}))" if up else ""
-    return re.compile(rf"(?:{inside}[^\s\"<>{ends}])++", re.IGNORECASE)
-
-
-# Values of parameters of a query or fragment, and of a path, behind "=", "%3D", "%253D" and so on.
-_VALUES = {
-    is_path: [_until(up, *ends) for up in range(5)]
-    for is_path, ends in ((False, ("&;#", "26|3b|23")), (True, ("&;#?/", "26|3b|23|3f|2f")))
-}
+# The value behind "=", "%3D", "%253D" and so on ends where it is encoded no more; of a parameter in
+# a path, behind ";", also at the end of the segment.
+_VALUE = re.compile(
+    r"(?:=|%(?P<up>(?:25){0,3})3d)"
+    r"(?:(?(up)(?!%(?:(?P=up))?(?:26|3b|23)))[^&;#\s\"<>])++",
+    re.IGNORECASE,
+)
+_VALUE_IN_PATH = re.compile(
+    r"(?:=|%(?P<up>(?:25){0,3})3d)"
+    r"(?:(?(up)(?!%(?:(?P=up))?(?:26|3b|23|3f|2f)))[^&;#?/\s\"<>])++",
+    re.IGNORECASE,
+)
 # Names, passwords and tokens before a host. All of these take linear time, whatever the text is.
 _USER = re.compile(r"(?<=//)([^/?#\s:@\"<>]*)(:[^/?#\s\"<>]*)?@")
 _ENCODED_USER = re.compile(
@@ -135,11 +134,11 @@ def _without_values(text: str) -> str:
     parts, place, end = [], 0, 0
     while found := _PARAMETER.search(text, end):
         end = found.end()
-        mark, name, equals = found.groups()
+        mark, name, _ = found.groups()
         if is_secret(name[-_LONGEST:]) or _SESSION.match(text, found.start(2)):
-            # "=", "%3D" and "%253D" have one, three and five characters.
-            value = _VALUES[mark == ";" or mark[-2:].lower() == "3b"][len(equals) // 2]
-            if hidden := value.match(text, end):
+            is_in_path = mark == ";" or mark[-2:].lower() == "3b"
+            value = _VALUE_IN_PATH if is_in_path else _VALUE
+            if hidden := value.match(text, found.start(3)):
                 parts += [text[place:end], "***"]
                 place = end = hidden.end()
     return "".join([*parts, text[place:]])
