@@ -59,6 +59,11 @@ def fetched(response: Response) -> Iterator[Item]:
         yield item | {"fetched": dt.datetime.now(dt.UTC).isoformat()}
 
 
+def unreadable(response: Response) -> Iterator[Item]:
+    for item in single(response):
+        yield item | {"parser": object()}
+
+
 def titled(response: Response) -> Iterator[Item]:
     yield {"url": response.url, "title": response.css("h1::text").get()}
 
@@ -423,6 +428,9 @@ def contents(number: int) -> bytes:
 NOT_COMPARED = {
     "A page that the server sent as an error": both(
         Page(page(thing(**STORY)), status=404), Page(page(thing(**STORY)), status=404)
+    ),
+    "An item with a value that can't be read": both(
+        page(thing(**STORY)), page(thing(**STORY)), read=unreadable
     ),
     "A table of contents with a line of text below its links": both(
         contents(1), contents(2), read=stored

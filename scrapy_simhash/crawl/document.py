@@ -75,6 +75,8 @@ class DocumentMaker:
         with self.stats.spent("text_seconds"):
             says = PageText(page, self.settings, self._secret, self._since)
             content = self._read(item, page, says)
+            if content.digest is None:
+                return "unreadable"
             found = self._text(subject, content, says)
             declared = says.declared if subject.is_alone else {}
         if subject.is_alone:
@@ -197,7 +199,7 @@ class DocumentMaker:
         """
         if reason is None:
             self.stats.count_text(0)
-        if content.digest is None or self.settings.scheme.bits < _DIGEST_BITS:
+        if self.settings.scheme.bits < _DIGEST_BITS:
             return reason or "unreadable"
         if content.is_empty and not content.names_page:
             return reason or "no_text"

@@ -31,11 +31,13 @@ class ComparedFields:
         only: compare these fields only; None for all.
         ignore: irrelevant fields.
         key: fields that identify an item on its page; None for the item's own address.
+        beside_texts: fields that are irrelevant in an item with a text.
     """
 
     only: Sequence[str] | None = None
     ignore: Sequence[str] = ()
     key: Sequence[str] | None = None
+    beside_texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +63,36 @@ class ItemReader:
     max_text: int
 
     def document(self, item: Mapping[str, Any], number: int) -> Document | None:
-        """The document of an item; None for an empty item, and for one nested too deeply."""
+        """The document of an item; None for an empty item, and for one that can't be read."""
+        beside = self.fields.beside_texts
+        made = self._document(item, number, (*self.fields.ignore, *beside))
+        if beside and (made is None or made.exact):
+            return self._document(item, number, self.fields.ignore)
+        return made
+
+    def _document(
+        self, item: Mapping[str, Any], number: int, ignore: Sequence[str]
+    ) -> Document | None:
         url = item.get("url")
         page = url if isinstance(url, str) else ""
         fields = self.fields
         content = read_item(
             item,
             fields=fields.only,
-            ignore=fields.ignore,
+            ignore=ignore,
             key=fields.key,
             page_url=page,
             secret=self.secret,
             **_NO_CRAWL,
         )
-        if content.is_empty and not content.names_page:
+        digest = digest_on(content, page)
+        if digest is None or (content.is_empty and not content.names_page):
             return None
         sketch = Sketch(None, 0, None)
         if content.text and len(content.text) <= self.max_text:
             sketch = self.scheme.sketch(content.text)
         facts, exact = content.facts.with_numbers(content.text, self.secret), False
-        digest = digest_on(content, page)
         if sketch.fingerprint is None or sketch.size < self.min_features:
-            if digest is None:
-                return None
             bits = min(self.scheme.bits, 8 * len(digest))
             sketch = Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
             facts, exact = Facts(), True

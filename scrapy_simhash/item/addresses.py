@@ -14,6 +14,15 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 from scrapy_simhash.item.names import Name, is_inside, name_of
 
 _ADDRESS = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
+# With spaces, as hrefs are written: of a file; in a field of addresses also from the root on.
+_FILE = (
+    r"\S(?:(?!://)[^<>\n])*"
+    r"\.(?:csv|docx?|epub|gif|html?|jpe?g|mp[34]|od[pst]|pdf|png|pptx?|rar|rtf|txt|xlsx?|xml|zip)"
+)
+_SPACED_FILE = re.compile(rf"(?:https?|ftp)://[^\s/]+/{_FILE}", re.IGNORECASE)
+_SPACED = re.compile(
+    rf"(?:(?:https?|ftp):)?//[^\s/]+/\S.*|\.{{0,2}}/[^/\s].*|{_FILE}", re.IGNORECASE
+)
 _LENGTH = 8192  # longer values are data
 _NAMED = ("url", "link", "href", "permalink")
 # Words in the name of a field whose address leads to something else than the item.
@@ -37,8 +46,11 @@ def is_address(name: Name, text: str) -> bool:
     if len(text) > _LENGTH:
         return False
     if "address" in name.marks:
-        return len(text.split()) == 1
-    return "//" in text[:16] and _ADDRESS.fullmatch(text.strip()) is not None
+        return len(text.split()) == 1 or _SPACED.fullmatch(text.strip()) is not None
+    if "//" not in text[:16]:
+        return False
+    text = text.strip()
+    return (_ADDRESS.fullmatch(text) or _SPACED_FILE.fullmatch(text)) is not None
 
 
 def is_page(address: str, page_url: str) -> bool:
@@ -58,6 +70,18 @@ def is_page(address: str, page_url: str) -> bool:
     if _NO_PAGE.match(address):
         return False
     return _compared(_absolute(address, page_url)) == _compared(page_url)
+
+
+def is_part(text: str, address: str) -> bool:
+    """Whether a value stands in the path or query of an address, between other signs."""
+    where, text = unquote(address).partition("//")[2].casefold(), text.casefold()
+    start = where.find("/")
+    while 0 <= start < len(where) and (start := where.find(text, start)) >= 0:
+        around = where[start - 1], where[start + len(text) :][:1]
+        if not any(map(str.isalnum, around)):
+            return True
+        start += 1
+    return False
 
 
 def is_other_page(value: Any, page_url: str) -> bool:
@@ -118,7 +142,7 @@ def _texts(value: Any) -> Iterator[str]:
 @lru_cache(maxsize=1024)
 def _absolute(address: str, page_url: str) -> str:
     try:
-        return urljoin(page_url, address)
+        return urljoin(page_url, address).replace(" ", "%20")
     except ValueError:
         return address
 

@@ -13,10 +13,12 @@ from scrapy_simhash.item.addresses import (
     is_address,
     is_other_page,
     is_page,
+    is_part,
     own_address,
     same_site,
     site,
 )
+from scrapy_simhash.item.digest import digest_of
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import (
     AMOUNT,
@@ -71,8 +73,8 @@ class ItemContent:
         facts: the short values.
         address: the item's own address; None if it has none, or only that of the page.
         digest: 16 bytes, equal for equal items; None for one that could not be read completely. All
-            counts but the address of the page, times during the crawl, the order of fields and
-            lists, and the state of a thing that has an address.
+            counts in the notation of facts but the address of the page, times during the crawl,
+            the order of fields and lists, and the state of a thing that has an address.
         names_page: whether the item holds the address of its page.
         is_empty: whether it holds nothing else.
         published: when the thing itself was published, in epoch seconds, if a field has it.
@@ -142,21 +144,30 @@ def read_item(
     for name, value in everything.items():
         if fields is None or is_inside(name, fields):
             reading.read(name, value)
+    is_read = not any(_is_wanted(name, fields, ignore) for name in read.unread)
     kept, facts = reading.kept, reading.facts
     address = own_address(everything, page_url=page_url, key=key)
+    reading.know_url(address or (page_url if reading.names_page else ""), is_key=key is not None)
     # Who reads it tells rows apart that have no address, as of a table of results.
     states = {name for name, one in facts.items() if address and one.kind == STATE}
     told = {name: value for name, value in kept.items() if name not in states}
-    written = f"{type(item).__name__}:{_written(told)}".encode("utf-8", "surrogatepass")
+    digest = digest_of(type(item).__name__, told, facts, reading.addresses, secret)
     return ItemContent(
         text=reading.text(),
         facts=Facts.of(facts, secret, reading.shown),
         address=address,
-        digest=blake2b(written, key=secret, digest_size=16).digest() if read.complete else None,
+        digest=digest if is_read else None,
         names_page=reading.names_page,
         is_empty=not kept,
         published=published_first(everything),
         canonical=is_canonical(everything, (page_url, address)),
+    )
+
+
+def _is_wanted(name: str, fields: Sequence[str] | None, ignore: Collection[str]) -> bool:
+    """Whether a field of the first level, or one inside it, is read."""
+    return name not in ignore and (
+        fields is None or any(one.partition(".")[0] == name for one in fields)
     )
 
 
@@ -184,6 +195,7 @@ class _Reading:
         kept: all that belongs to the item, by field.
         facts: what is no prose of it.
         shown: the first of these, as given.
+        addresses: the lists that hold nothing else.
         names_page: whether the item holds the address of its page.
         is_chosen: whether the user has named the fields, so that markup and bytes count.
     """
@@ -199,6 +211,7 @@ class _Reading:
         self.kept: dict[str, Any] = {}
         self.facts: dict[str, Folded] = {}
         self.shown: dict[str, Any] = {}
+        self.addresses: set[str] = set()
         self.names_page = self.is_chosen = False
         self._prose: list[str] = []
         self._names = page_names or PageNames()
@@ -227,6 +240,19 @@ class _Reading:
             self._prose.append(text)
         else:
             self._add(name, value)
+
+    def know_url(self, url: str, *, is_key: bool) -> None:
+        """Leave out an id that the item's own URL holds; without one, a rating is a review's."""
+        if not url:
+            for name, fact in self.facts.items():
+                if fact.kind == STATE and "rating" in name_of(name).marks:
+                    self.facts[name] = fact._replace(kind=TEXT)
+            return
+        ids = [name for name in self.kept if name_of(name).is_id and not is_key]
+        for name in ids:
+            if type(self.kept[name]) in (int, str) and is_part(str(self.kept[name]), url):
+                for told in (self.kept, self.facts, self.shown):
+                    told.pop(name, None)
 
     def _keep(self, name: str, value: Any) -> Any:
         """A value without ignored fields, empty values, times of the crawl and the page's URL."""
@@ -281,6 +307,9 @@ class _Reading:
             for value in values
             if type(value) is not str or "<" in value or not is_address(name, value)
         ]
+        if not values:
+            self.addresses.add(path)
+            return
         columns: dict[str, list[Any]] = {}
         _collect(columns, path, values)
         for column, cells in list(columns.items()):
@@ -319,23 +348,6 @@ class _Reading:
         text = text.strip()
         is_json = text[:1] + text[-1:] in ("{}", "[]") and '"' in text
         return "" if is_json or is_encoded(text) or is_address(name, text) else text
-
-
-def _written(value: Any) -> str:
-    """A value with its type, lists as sets, in a form that no two values share."""
-    kind = type(value)
-    if kind is str:
-        return f"str:{len(value)}:{value}"
-    if kind is dict:
-        fields = sorted(value.items())
-        return f"d({''.join([f'{len(key)}:{key}={_written(inner)}' for key, inner in fields])})"
-    if kind is list:
-        if set(map(type, value)) == {str}:  # hundreds of links are common: no loop in Python
-            texts = sorted(set(value))
-            return f"t({','.join(map(str, map(len, texts)))}:{''.join(texts)})"
-        return f"l({''.join(sorted(set(map(_written, value))))})"
-    text = value.hex() if kind is bytes else str(value)
-    return f"{value.kind if kind is Printed else kind.__name__}:{len(text)}:{text}"
 
 
 def short(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -22,6 +22,7 @@ from scrapy_simhash.item.folding import (
     STATE,
     TEXT,
     TIME,
+    YEAR,
     Folded,
 )
 from scrapy_simhash.item.names import TITLES, Mark, name_of
@@ -43,6 +44,9 @@ NUMBERS_OF_TEXT = "(numbers)"
 REST_OF_ITEM = "(rest of the item)"
 #: All fields beyond a limit, as one.
 OTHERS = "(others)"
+# Parts of a date that either of two items may lack, with their kinds.
+_TIMES = {"year": YEAR, "time": TIME, "seconds": TIME, "zone": TIME}
+_PARTS = frozenset(_TIMES.values())
 
 
 #: Marks of names whose values tell which thing an item is.
@@ -122,6 +126,12 @@ class Facts:
         names = {**other.names, **self.names}
         return type(self)(tuple(records), names, {**other.shown, **self.shown})
 
+    @property
+    def telling(self) -> frozenset[int]:
+        """The hashes of the names of fields that tell which thing it is."""
+        keys = (key for key, *_ in self.records if key in self.names)
+        return frozenset(k for k in keys if not TELLING.isdisjoint(name_of(self.names[k]).marks))
+
     def packed(self) -> bytes:
         """Pack the facts, `RECORD_SIZE` bytes a field."""
         return b"".join(
@@ -189,10 +199,10 @@ def conflict(
             differs = kind >= AMOUNT and not has_amount
             differs |= is_renumbered and name in TITLES and (kind, value) != other
         elif other is None:
-            # A print view has fewer facts of a page, and a date may be without its time; an item
-            # with more fields is another item, except in another view of one page.
+            # A print view has fewer facts of a page, and a date may be without its year or time; an
+            # item with more fields is another item, except in another view of one page.
             field = new.names.get(name, "")
-            differs = kind != TIME and not field.startswith(PAGE)
+            differs = kind not in _PARTS and not field.startswith(PAGE)
             differs &= not view or kind >= AMOUNT or "code" in name_of(field).marks
         else:
             differs = _differ((kind, value), other)
@@ -228,11 +238,23 @@ def changed_facts(new: Facts, old: Facts) -> set[int]:
             continue
         if one is None or other is None:
             kind = (one or other or (0, 0))[0]
-            if kind != TIME and not key >> 31 and key != REST_KEY:
+            if kind not in _PARTS and not key >> 31 and key != REST_KEY:
                 changed.add(key)
         elif _differ(one, other):
             changed.add(key)
     return changed
+
+
+def are_two_things(one: Facts, other: Facts, telling: Collection[int]) -> bool:
+    """Whether titles, amounts, times, or other fields of these names, of two items differ."""
+    held = {key: (kind, value) for key, kind, value in other.records}
+    return any(
+        key in held
+        and not {kind, held[key][0]} & {NUMBERED, STATE}
+        and _differ((kind, value), held[key])
+        and (key in TITLES or key in telling or kind in _PARTS or kind >= AMOUNT)
+        for key, kind, value in one.records
+    )
 
 
 def equal_titles(new: Facts, stored: Facts) -> bool | None:
@@ -276,7 +298,7 @@ def _add(values: dict[int, Folded], names: dict[int, str], name: str, value: Fol
     if key in values:  # "datePublished" and "date_published"
         value = Folded(TEXT, f"{values[key].text}\x1f{value.text}")
     values[key] = value
-    names.setdefault(key, name.rpartition(" (")[0] if value.kind == TIME else name)
+    names.setdefault(key, name.rpartition(" (")[0] if value.kind in _PARTS else name)
 
 
 def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int, int, int]]:
@@ -294,11 +316,11 @@ def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int
 
 
 def _times(fields: Mapping[str, Folded]) -> dict[str, Folded]:
-    """The times of dates as facts of their own."""
+    """The years and times of dates as facts of their own."""
     return {
-        f"{name} ({part})": Folded(STATE if value.kind == STATE else TIME, text)
+        f"{name} ({part})": Folded(STATE if value.kind == STATE else kind, text)
         for name, value in fields.items()
-        for part, text in zip(("time", "seconds", "zone"), value.time, strict=False)
+        for (part, kind), text in zip(_TIMES.items(), value.time, strict=False)
         if text
     }
 

@@ -6,8 +6,11 @@ import datetime as dt
 import html
 import math
 import re
+from base64 import b64decode
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
+from hashlib import blake2b
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -15,13 +18,15 @@ from scrapy_simhash.features.tokens import listed, normal
 from scrapy_simhash.item.addresses import is_address
 from scrapy_simhash.item.names import Mark, Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
-from scrapy_simhash.item.times import Written, is_moment, read_date
+from scrapy_simhash.item.times import is_moment, is_weekday, may_be_date, read_date
 
 # Kinds of facts, as stored. Those above AMOUNT are amounts in a known currency.
-TEXT, NUMBER, NUMBERS, TIME, STATE, SECTION, NOTE, NUMBERED, AMOUNT = 0, 1, 2, 3, 4, 5, 6, 7, 16
+TEXT, NUMBER, NUMBERS, TIME, STATE, SECTION, NOTE, NUMBERED, YEAR, AMOUNT = *range(9), 16
 
-#: Characters of a value that count. Longer values that are not prose are rare, and data.
+# Characters of a value that are folded; of the rest the digest counts.
 _LOOK = 65_536
+# Characters of a value that may be folded again, soon.
+_REPEATED = 64
 # Characters of text that markup may have to be a fact, such as a title with its tags.
 _SHORT = 200
 
@@ -43,8 +48,15 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/]{65,}={0,2}")
 _ENCODED_FOR_URLS = re.compile(r"[A-Za-z0-9_-]{65,}={0,2}")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _DIGIT = re.compile("[0-9]")
-_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)
 _NO_DATES: frozenset[Mark] = frozenset({"price", "title"})
+# Marks of names whose numbers are labels: "1.10" is not "1.1".
+_LABELS: frozenset[Mark] = frozenset({"code", "serial"})
+_FILED: frozenset[Mark] = frozenset({"note", "section"})
+# Commas that are no part of a number, and a full stop at the end.
+_COMMA = re.compile(r"(?<!\d)[,、]|[,、](?!\d)|(?<!\.)[.。]\Z")
+# How pictures and markup begin, which are no facts, and how much of data is decoded for that.
+_SHOWN = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"<", b"\xef\xbb\xbf<")
+_HEAD = 64
 # Signs that one system writes for another.
 _SIGNS = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―", 4 * "'" + 6 * '"' + 6 * "-")
 _LANGUAGE = re.compile("[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*")
@@ -53,8 +65,8 @@ _LANGUAGE = re.compile("[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*")
 class Folded(NamedTuple):
     """The value of a field in one notation, which must never change: hashes of it are stored.
 
-    Of a date the day is the text, and `time` its hours and minutes, its seconds, and its time zone,
-    "" where unknown.
+    Of a date the day of the year is the text, and `time` its year, its hours and minutes, its
+    seconds, and its time zone, "" where unknown.
     """
 
     kind: int
@@ -111,6 +123,17 @@ def fold(name: Name, value: Any) -> Folded | None:
     Text is folded by NFKC and case, white space collapsed. Lists are sets, and a list of one is
     its value. Mappings inside lists count by their fields.
     """
+    if type(value) is str and len(value) <= _REPEATED:
+        return _fold_short(name, value)
+    return _fold_any(name, value)
+
+
+@lru_cache(maxsize=4096)  # the same few authors, categories and tags stand in most items
+def _fold_short(name: Name, value: str) -> Folded | None:
+    return _fold_any(name, value)
+
+
+def _fold_any(name: Name, value: Any) -> Folded | None:
     if "silent" in name.marks:
         return None
     folded = _FOLDS.get(type(value), _scalar)(name, value)
@@ -118,14 +141,20 @@ def fold(name: Name, value: Any) -> Folded | None:
         return folded
     if name.state and name.state.fullmatch(folded.text.removeprefix("t:").removeprefix("n:")):
         return folded._replace(kind=STATE)
-    if folded.kind == TEXT and not name.marks.isdisjoint({"section", "note"}):
-        return folded._replace(kind=SECTION if "section" in name.marks else NOTE)
-    return folded
+    if folded.kind != TEXT or name.marks.isdisjoint(_FILED):
+        return folded
+    if "note" in name.marks:
+        return folded._replace(kind=NOTE)
+    # In German, "Tag" is a day.
+    is_day = folded.time or is_weekday(folded.text[2:])
+    return folded if is_day else folded._replace(kind=SECTION)
 
 
 def _scalar(name: Name, value: Any) -> Folded | None:
-    if value is None or isinstance(value, bytes):
+    if value is None:
         return None
+    if isinstance(value, bytes):
+        return _data(value, value[:_HEAD])
     if isinstance(value, bool):
         return Folded(TEXT, "t:true" if value else "t:false")
     if isinstance(value, Decimal):
@@ -139,8 +168,10 @@ def _scalar(name: Name, value: Any) -> Folded | None:
 
 
 def _text(name: Name, text: str) -> Folded | None:
-    if is_address(name, text) or is_encoded(text):
+    if is_address(name, text):
         return None
+    if is_encoded(text):
+        return None if text.startswith("data:image") else _data(text.encode(), _decoded(text))
     is_tagged = is_markup(text)
     folded = _fold(without_tags(text[:_LOOK]) if is_tagged else text[:_LOOK])
     if not folded or (is_tagged and len(folded) > _SHORT):
@@ -148,22 +179,41 @@ def _text(name: Name, text: str) -> Folded | None:
     # Texts that are similar are in one language.
     if "language" in name.marks and _LANGUAGE.fullmatch(folded):
         return None
-    return (
-        _date(name, folded)
-        or _numeric(name, folded)
-        or Folded(TEXT, "t:" + folded.translate(_SIGNS))
-    )
+    plain = folded.translate(_SIGNS)
+    if "," in plain or "、" in plain or plain[-1] in ".。":
+        plain = " ".join(_COMMA.sub(" ", plain).split()) or plain
+    if len(text) > _LOOK:
+        plain += f"\x1f{_digest(text[_LOOK:].encode('utf-8', 'surrogatepass'))}"
+    return _date(name, folded) or _numeric(name, folded) or Folded(TEXT, f"t:{plain}")
+
+
+def _data(data: bytes, head: bytes) -> Folded | None:
+    """The digest of a file, or of encoded data; None for a picture or a page."""
+    is_shown = head.lstrip().startswith(_SHOWN) or head[8:12] == b"WEBP"
+    return None if is_shown or not data else Folded(TEXT, f"b:{_digest(data)}")
+
+
+def _decoded(text: str) -> bytes:
+    """The beginning of encoded data, if that is base64."""
+    try:
+        return b64decode(text[:_HEAD], validate=True)
+    except ValueError:
+        return b""
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 def _date(name: Name, text: str) -> Folded | None:
     """A folded text as the day of a date and its time, if it is one."""
-    if name.marks & _NO_DATES or len(text) > 64 or not _YEAR.search(text):
+    if name.marks & _NO_DATES or len(text) > 64 or not may_be_date(text):
         return None
-    match read_date(text):
-        # Two days, in their order, where either number may be the month.
-        case Written([_, *_] as days, clock, seconds, zone):
-            return Folded(TEXT, f"t:{'|'.join(map(str, days))}", (clock, seconds, zone))
-    return None
+    written = read_date(text)
+    if written is None or not written.days:
+        return None
+    # Two days, in their order, where either number may be the month.
+    return Folded(TEXT, f"t:{'|'.join(written.days)}", written[1:])
 
 
 def _list(name: Name, values: list[Any]) -> Folded | None:
@@ -199,8 +249,8 @@ def _number(name: Name, value: float | Decimal) -> Folded:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
     text = str(value)
-    digits = number(text) or text.casefold()
-    is_price = "price" in name.marks or text[-3:-2] == "."
+    digits = (text if _is_label(name) else number(text)) or text.casefold()
+    is_price = "price" in name.marks or (text[-3:-2] == "." and not _is_label(name))
     is_amount = is_price and "no_amount" not in name.marks
     return Folded(AMOUNT if is_amount else NUMBER, "n:" + digits)
 
@@ -209,10 +259,17 @@ def _numeric(name: Name, text: str) -> Folded | None:
     """A folded text as an amount or a number, if it is one."""
     if len(text) > 64 or not _DIGIT.search(text):
         return None
+    digits = number(text)
+    if digits and _is_label(name):
+        return Folded(NUMBER, f"n:{digits}") if digits == text or "." not in text else None
     if "no_amount" not in name.marks and not is_moment(text):
         if found := amount(text, expected="price" in name.marks):
             return Folded(AMOUNT + found.currency, "n:" + found.text)
-        if digits := bare_amount(text):
-            return Folded(AMOUNT, "n:" + digits)
-    digits = number(text)
+        if bare := bare_amount(text):
+            return Folded(AMOUNT, "n:" + bare)
     return Folded(NUMBER, "n:" + digits) if digits else None
+
+
+def _is_label(name: Name) -> bool:
+    """Whether a number in it tells which one of many it is."""
+    return not name.marks.isdisjoint(_LABELS) and "price" not in name.marks

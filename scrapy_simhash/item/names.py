@@ -28,6 +28,7 @@ Mark = Literal[
     "note",  # about the thing, but not which one it is
     "price",  # if it is a number, an amount
     "published",  # if it is a moment, the thing's own
+    "rating",  # what one or several people think of the thing
     "section",  # where a site has filed the thing
     "serial",  # the time of the thing, or which of a series it is
     "silent",  # never a fact: pictures, the place in the site, how it was downloaded
@@ -37,7 +38,10 @@ Mark = Literal[
 _LENGTH = 256  # characters of a name that are read: the last
 # 评价 is a rating, 价值 the value of something.
 _PRICE_CJK = re.compile("(?<![评評])[价價](?!值)|価格|値段|金[额額]|[费費]用|薪|租金|가격")
-_TITLES = {"headline", "heading", "name", "title", "名称", "标题", "標題"}
+_TITLES = listed(
+    "headline headlines heading name title titel titre titulo título titolo заголовок タイトル "
+    "제목 名称 标题 標題"
+)
 
 # By one of the words of a name.
 _WORDS: dict[Mark, set[str]] = {
@@ -53,9 +57,17 @@ _WORDS: dict[Mark, set[str]] = {
         "名称 标题 標題 評分 评分 時間 时间"
     ),
     "fetched": listed(
-        "crawl crawled download downloaded fetch fetched ingested retrieved scrape scraped "
-        "抓取时间 爬取时间 采集时间"
-    ),
+        "accessed crawl crawled crawling download downloaded extracted extraction fetch fetched "
+        "harvested indexed ingested retrieval retrieved scrape scraped scraper scraping spider "
+        "abgerufen abruf abrufdatum gecrawlt extraccion extraido estrazione extracao coleta "
+        "парсинг парсинга сбора извлечения opgehaald pobrano pobrania 取得日 取得日時 収集日 "
+        "収集日時 クロール日時 수집일 수집일시 수집시간 크롤링시간 크롤링일시"
+    )
+    | {
+        how + when
+        for how in listed("抓取 爬取 爬虫 采集 採集 获取 獲取 入库 入庫 提取 拉取")
+        for when in ("时间", "時間", "日期")
+    },
     "dated": {"date", "datum", "day", "fecha", "time", "when", "日期", "时间"},
     "serial": listed(
         "begin begins chapter days deadline due edition end ends episode expires hours issue month "
@@ -84,14 +96,14 @@ _LAST: dict[Mark, set[str]] = {
     "language": {"hreflang", "inlanguage", "lang", "language", "languagecode", "locale", "语言"},
     "published": _PUBLISHED,
     "dated": _PUBLISHED,
-    "fetched": {"datedownloaded"},
+    "fetched": listed("accessdate checkedat datedownloaded discoveredat lastchecked lastcheckedat"),
     "section": listed(
-        "categories category channel collection ressort rubric rubrik section subcategory 分类 "
-        "栏目 频道"
+        "categories category channel collection ressort rubric rubrik section subcategory tag tags "
+        "分类 栏目 标签 频道"
     ),
     "note": listed(
         "author authorname authors byline caption credit description editor excerpt keywords lead "
-        "publisher source standfirst summary tags teaser 作者 来源 编辑 责任编辑"
+        "publisher source standfirst summary teaser 作者 来源 编辑 责任编辑"
     ),
 }
 # By any part of a path.
@@ -100,21 +112,25 @@ _SILENT = listed(
     "image images logo mainimage thumbnail thumbnailurl url videos"
 )
 _SILENT_METADATA = {"probability", "validationmessages"}
+_IDS = {"guid", "id", "slug", "uid", "uuid"}
+_RATINGS = {"rating", "ratings", "ratingvalue", "stars", "评分"}
 _ADDRESSES = {"href", "hrefs", "link", "links", "permalink", "src", "uri", "url", "urls"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # hashed often
 class Name:
     """The name of a field; of a nested one the path.
 
     The key is a 31-bit hash of the name without case, `_` and `-`; the bit above tells whether it
-    is a fact of a page. Values that match `state` in full tell the state of the thing.
+    is a fact of a page. Values that match `state` in full tell the state of the thing. With `is_id`
+    it is an id, or a part of the thing's URL.
     """
 
     text: str
     key: int
     marks: frozenset[Mark]
     state: re.Pattern[str] | None
+    is_id: bool
 
 
 @lru_cache(maxsize=4096)
@@ -130,6 +146,7 @@ def name_of(text: str) -> Name:
     marks |= {mark for mark, ends in _ENDS.items() if any(word.endswith(ends) for word in words)}
     tests: dict[Mark, bool] = {
         "address": not _ADDRESSES.isdisjoint(words[-1:]),
+        "rating": last in _RATINGS and "aggregaterating" not in parts,
         "canonical": joined in {"canonical", "canonicalurl"},
         "price": _PRICE_CJK.search(plain) is not None,
         "silent": not _SILENT.isdisjoint(parts)
@@ -143,6 +160,7 @@ def name_of(text: str) -> Name:
         key=int.from_bytes(digest, "little") >> 1 | joined.startswith("page:") << 31,
         marks=frozenset(marks | {mark for mark, holds in tests.items() if holds}),
         state=state_of(plain),
+        is_id=not _IDS.isdisjoint(words[-1:]),
     )
 
 

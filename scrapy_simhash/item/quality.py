@@ -8,15 +8,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.item.addresses import is_page, site
 from scrapy_simhash.item.names import Mark, name_of
+from scrapy_simhash.item.times import moment_of
 
 _LAST = (1 << 62) - 1
-# Characters of a value that may be a moment, or an address.
-_MOMENT, _ADDRESS = 64, 8192
+# Characters of a value that may be an address.
+_ADDRESS = 8192
 _OWN_SITE = "own-site="
 _NAMES = ("https", "canonical", "longest", "earliest", "shortest-url")
 _PACKED = struct.Struct("<qI?")
@@ -118,8 +118,8 @@ def lister_of(key: str) -> str:
 
 def published_first(fields: Mapping[str, Any]) -> int | None:
     """The earliest date of publication among flat fields, on the first level; epoch seconds."""
-    moments = [_seconds(value) for value in _marked(fields, "published")]
-    return min((moment for moment in moments if moment is not None), default=None)
+    moments = (moment_of(value) for value in _marked(fields, "published"))
+    return min((int(moment) for moment in moments if moment is not None), default=None)
 
 
 def is_canonical(fields: Mapping[str, Any], addresses: Iterable[str | None]) -> bool:
@@ -135,18 +135,3 @@ def _marked(fields: Mapping[str, Any], mark: Mark) -> Iterator[Any]:
     for name, value in fields.items():
         if mark in name_of(name).marks and "." not in name:
             yield value[0] if isinstance(value, list) and len(value) == 1 else value
-
-
-def _seconds(value: Any) -> int | None:
-    """A moment or a date in seconds since the epoch, in UTC unless it has a time zone."""
-    try:
-        moment = value
-        if isinstance(value, str) and len(value) <= _MOMENT:
-            moment = datetime.fromisoformat(value.strip())
-        elif isinstance(value, date) and not isinstance(value, datetime):
-            moment = datetime(value.year, value.month, value.day, tzinfo=UTC)
-        if not isinstance(moment, datetime):
-            return None
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-    except (ValueError, OverflowError, OSError):
-        return None

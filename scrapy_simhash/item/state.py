@@ -55,7 +55,10 @@ _STATES = [
         # When it was changed last, as in "edited on 3 March 2025", or who is there.
         (_CHANGED, r".*\d.*"),
         # The place where a list has the thing.
-        ("^_(?:position|rank|ranking)_$|排名", r"\W{0,2}\d.{0,12}"),
+        (
+            "^_(?:position|rank|ranking|row_?(?:id|index|no|nr|num|number))_$|排名|序号|序號|行号",
+            r"\W{0,2}\d.{0,12}",
+        ),
         # What buyers think: up to 10 points, or a share.
         (
             "^_(?:average_)?(?:ratings?|stars)(?:_value)?_$|评分",

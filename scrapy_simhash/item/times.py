@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -32,18 +33,23 @@ _MONTHS = {
     )
     for name in names.split()
 }
-# Words that stand in a date and tell nothing more.
-_WORDS = listed(
+_WEEKDAYS = listed(
     "mon monday tue tues tuesday wed wednesday thu thur thurs thursday fri friday sat saturday sun "
     "sunday mo di mi do fr sa so montag dienstag mittwoch donnerstag freitag samstag sonnabend "
     "sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves "
-    "viernes sábado domingo at on of the st nd rd th er am um den der uhr à le de del las a t date "
-    "datum published posted updated last modified edited 发布时间 发布于 更新时间 更新于 时间 日期"
+    "viernes sábado domingo"
+)
+# Words that stand in a date and tell nothing more.
+_WORDS = _WEEKDAYS | listed(
+    "at on of the st nd rd th er am um den der uhr à le de del las a t date datum published posted "
+    "updated last modified edited 发布时间 发布于 更新时间 更新于 时间 日期"
 )
 _DATE = re.compile(
     r"(?<!\d)(?:(\d{4})([-/.]) ?(\d\d?)\2 ?(\d\d?)|(\d\d?)([-/.]) ?(\d\d?)\6 ?(\d{4}))(?!\d)",
     re.ASCII,
 )
+# A day without a year: with the units of the next one, or in front of a time.
+_DAY = re.compile(r"(?<!\d)(\d\d?)([-/.]) ?(\d\d?)[/.]?(?!\d)", re.ASCII)
 _UNITS = re.compile(r"(?<=\d) ?[年月日号號년월일]")
 _CLOCK = re.compile(
     r"(?<![\d:.,])(?P<half>[上下]午|午[前後])? ?(?P<hour>\d\d?) ?[:h时時點点시](?P<minute>\d\d)分?"
@@ -53,6 +59,11 @@ _CLOCK = re.compile(
     re.ASCII,
 )
 _WORD = re.compile(r"[^\W\d_]+|\d+")
+_MONTH = "|".join(_MONTHS)
+_HINT = re.compile(
+    rf"\d(?:\d{{3}}(?!\d)| ?[:h时時點点시月월]|(?:st|nd|rd|th|\.)? (?:de |of )?(?:{_MONTH}))"
+    rf"|(?:{_MONTH})\.? \d"
+)
 _ALLOWED = re.compile(r"[\w\s,.;:|()/·•+-]+")
 _ISO_DATE = re.compile(r"\d{4}([-/])\d\d\1\d\d")
 _MACHINE = re.compile(
@@ -88,14 +99,21 @@ _TODAY = re.compile(
 class Written(NamedTuple):
     """A date as it is written, without regard to time zones.
 
-    The days that it may be, two for 03/04/2024; hours and minutes as in "20:31"; seconds with their
-    fraction; the zone as in "+0100" or "cet". What is not written is empty.
+    The days of a year that it may be, as in "04-03", two for 03/04/2024; the year; hours and
+    minutes as in "20:31"; seconds with their fraction; the zone as in "+0100" or "cet". What is not
+    written is empty.
     """
 
-    days: Sequence[dt.date]
+    days: Sequence[str]
+    year: str = ""
     clock: str = ""
     seconds: str = ""
     zone: str = ""
+
+
+def may_be_date(text: str) -> bool:
+    """Whether a folded text has a year, or a time or a month beside a number."""
+    return _HINT.search(text) is not None
 
 
 @lru_cache(maxsize=64)  # a value is asked about as a moment and as a date
@@ -103,19 +121,28 @@ def read_date(text: str) -> Written | None:
     """Read a folded text that is nothing but a date, maybe with a time, or a time alone."""
     if len(text) > _LENGTH or not _ALLOWED.fullmatch(text):
         return None
-    text = _UNITS.sub("/", text)
+    text, units = _UNITS.subn("/", text)
     if clock := _CLOCK.search(text):
         text = f"{text[: clock.start()]} {text[clock.end() :]}"
-    if date := _DATE.search(text):
+    date = _DATE.search(text) or (_DAY.search(text) if clock or units > 1 else None)
+    if date:
         text = f"{text[: date.start()]} {text[date.end() :]}"
     words = [word for word in _WORD.findall(text) if word not in _WORDS and word[:2] != "星期"]
     try:
-        days = [] if date and words else _days(date.groups()) if date else _named_days(words)
-        if not days and (date or words or not clock):
+        found = _named_day(words)
+        if date:
+            found = None if words else _days(date.groups(), has_units=units > 1)
+        if found is None and (date or words or not clock):
             return None
-        return Written(days, *(_told(clock) if clock else ()))
+        return Written(*(found or ([], "")), *(_told(clock) if clock else ()))
     except ValueError:
         return None
+
+
+def is_weekday(text: str) -> bool:
+    """Whether a folded text is nothing but the name of a day, or several, as in German "Tag"."""
+    words = _WORD.findall(text)
+    return bool(words) and all(word in _WEEKDAYS or word[:2] == "星期" for word in words)
 
 
 def is_within(value: Any, start: float, stop: float) -> bool:
@@ -132,6 +159,31 @@ def is_within(value: Any, start: float, stop: float) -> bool:
         if not _MACHINE.match(value) and not _EPOCH.fullmatch(value):
             start = max(start, stop - _RECENT)
     return any(start <= moment <= stop for moment in _moments(value))
+
+
+def moment_of(value: Any) -> float | None:
+    """A moment or day in seconds since the epoch, in UTC unless it has a zone; None if it is none.
+
+    None also where it is not clear which day it is.
+    """
+    if type(value) is str and value[4:5] == "-":  # faster than what follows
+        with suppress(ValueError):
+            value = dt.datetime.fromisoformat(value)
+    if type(value) is str and _EPOCH.fullmatch(value):
+        value = float(value)
+    elif type(value) is str:
+        written = read_date(_folded(value)) if len(value) <= _LENGTH else None
+        if written is None or not written.year or len(written.days) != 1:
+            return None
+        if not written.clock:
+            value = dt.date.fromisoformat(f"{written.year}-{written.days[0]}")
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = dt.datetime(value.year, value.month, value.day, tzinfo=dt.UTC)
+    moments = list(_moments(value))
+    if type(value) in (int, float):
+        moments = [moment for moment in moments if 1e9 <= moment < 5e9]
+    # Of one without a zone, the second is that in UTC.
+    return moments[-1] if moments else None
 
 
 def is_moment(value: Any) -> bool:
@@ -163,22 +215,40 @@ def _folded(text: str) -> str:
     return " ".join(normal(text, "NFKC").casefold().split())
 
 
-def _days(groups: Sequence[str]) -> list[dt.date]:
-    """The days of a date in numbers: two if day and month could be either, month first."""
-    year, _, month, day, one, mark, two, last = groups
-    if year:
-        return [dt.date(int(year), int(month), int(day))]
-    pairs = [(two, one)] if mark == "." else dict.fromkeys([(one, two), (two, one)])
-    return [dt.date(int(last), int(month), int(day)) for month, day in pairs if int(month) <= 12]
+def _days(groups: Sequence[str], *, has_units: bool) -> tuple[list[str], str]:
+    """The days of a date in numbers, two if day and month could be either, month first; its year.
+
+    Without a year, as in "01-03 10:10" or "1月3日", the month comes first, except before a point.
+    """
+    if len(groups) == 3:
+        one, mark, two = groups
+        either, year = (one, two), ""
+        is_clear = has_units or mark == "-"
+    else:
+        first, _, month, day, one, mark, two, last = groups
+        year = first or last
+        is_clear, either = bool(first), (month, day) if first else (one, two)
+    pairs = [either] if is_clear else [either[::-1]] if mark == "." else [either, either[::-1]]
+    # Valid in a leap year, if there is none.
+    days = [
+        f"{dt.date(int(year or 4), int(month), int(day)):%m-%d}"
+        for month, day in pairs
+        if len(pairs) == 1 or int(month) <= 12
+    ]
+    return list(dict.fromkeys(days)), year
 
 
-def _named_days(words: Sequence[str]) -> list[dt.date]:
-    """The day of a date with the name of its month."""
+def _named_day(words: Sequence[str]) -> tuple[list[str], str] | None:
+    """The day of a date with the name of its month, and its year."""
     months = [_MONTHS[word] for word in words if word in _MONTHS]
     numbers = sorted((word for word in words if word.isdecimal()), key=len)
-    if len(words) != 3 or len(months) != 1 or list(map(len, numbers)) not in ([1, 4], [2, 4]):
-        return []
-    return [dt.date(int(numbers[1]), months[0], int(numbers[0]))]
+    sizes = [len(one) for one in numbers]
+    if len(words) != len(numbers) + 1 or len(months) != 1 or sizes[:1] not in ([1], [2]):
+        return None
+    if sizes[1:] not in ([], [4]):
+        return None
+    year = "".join(numbers[1:])
+    return [f"{dt.date(int(year or 4), months[0], int(numbers[0])):%m-%d}"], year
 
 
 def _told(clock: re.Match[str]) -> tuple[str, str, str]:
@@ -210,8 +280,9 @@ def _moments(value: Any) -> Iterator[float]:
             yield from _moments(float(value))
         elif (written := read_date(_folded(value))) and written.clock:
             seconds, zone = float(written.seconds or 0), written.zone
-            for day in written.days:
-                text = f"{day}T{written.clock}{zone if zone[:1] in ('+', '-') else ''}"
+            for day in written.days if written.year else ():
+                offset = zone if zone[:1] in ("+", "-") else ""
+                text = f"{written.year}-{day}T{written.clock}{offset}"
                 for moment in _seconds(dt.datetime.fromisoformat(text)):
                     yield moment + seconds
     elif kind is int or kind is float:

@@ -8,14 +8,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import blake2b
-from itertools import islice
 from types import NoneType
 from typing import Any, NamedTuple
 
-#: Levels of nesting that are read; JSON-LD of shops has about six. Ends self-references.
+#: Levels of nesting that are read one by one; JSON-LD of shops has about six. Ends self-references.
 MAX_DEPTH = 16
-#: Values that are read of an item, on all levels: at most 50 ms of work.
+#: Values that are read one by one, on all levels: at most 50 ms of work. Of the others a digest is.
 MAX_VALUES = 10_000
+
+#: The name of what is beyond the last value that is read.
+REST = "(rest)"
 
 _SCALARS = frozenset({str, bool, float, NoneType, bytes, dt.date, dt.time, dt.timedelta, Decimal})
 _NAME_LENGTH = 256  # of a dotted name; a longer one ends in a hash
@@ -39,14 +41,14 @@ class Printed:
 
 
 class Fields(NamedTuple):
-    """The fields of an item by name, sorted, and whether all were read, within the bounds.
+    """The fields of an item by name, sorted, and the names of those that could not be read.
 
     A value is such a dict, a list of values, None, str, bytes, bool, int, float, Decimal, a date or
     time of `datetime`, or `Printed`.
     """
 
     tree: dict[str, Any]
-    complete: bool
+    unread: frozenset[str]
 
 
 def read_fields(item: Any) -> Fields:
@@ -58,7 +60,7 @@ def read_fields(item: Any) -> Fields:
         )
     copier = _Copier()
     tree = copier.copy(item, 0)
-    return Fields(tree if isinstance(tree, dict) else {}, copier.complete)
+    return Fields(tree if isinstance(tree, dict) else {}, frozenset(copier.unread))
 
 
 def flat(tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,13 +88,14 @@ def _shortened(name: str) -> str:
 
 
 class _Copier:
-    """Copies an item into plain values and notes whether anything was left out."""
+    """Copies an item into plain values and notes the fields that could not be read."""
 
-    __slots__ = ("complete", "left")
+    __slots__ = ("_field_name", "left", "unread")
 
     def __init__(self) -> None:
-        self.complete = True
+        self.unread: set[str] = set()
         self.left = MAX_VALUES
+        self._field_name = ""
 
     def copy(self, value: Any, depth: int) -> Any:
         kind = type(value)
@@ -131,44 +134,55 @@ class _Copier:
 
     def _list(self, value: Iterable[Any], depth: int) -> Any:
         if depth >= MAX_DEPTH:
-            return self._unreadable(value)
-        copies = self._take(value)
-        if set(map(type, copies)) != {str}:
-            copies = [self.copy(inner, depth + 1) for inner in copies]
+            return _digest(list(value))
+        values = list(value)
         if isinstance(value, AbstractSet):
             # Only the order of texts matters later.
-            copies.sort(key=lambda copy: copy if isinstance(copy, str) else "")
+            values.sort(key=lambda inner: inner if isinstance(inner, str) else "")
+        taken = self._take(values)
+        copies = taken
+        if set(map(type, taken)) != {str}:
+            copies = [self.copy(inner, depth + 1) for inner in taken]
+        if rest := values[len(taken) :]:
+            copies.append({REST: _digest(rest)})
         return copies
 
     def _dict(self, value: Mapping[Any, Any], depth: int) -> Any:
-        if depth >= MAX_DEPTH:
-            return self._unreadable(value)
         keys = {str(key): key for key in value}
         if len(keys) < len(value):
-            self.complete = False  # such as 1 and "1"
-        return {
-            _shortened(name): self._field(value, keys[name], depth)
-            for name in self._take(sorted(keys))
-        }
+            self.unread.add(self._field_name)  # such as 1 and "1"
+        names = sorted(keys)
+        if depth >= MAX_DEPTH:
+            return _digest([(name, value[keys[name]]) for name in names])
+        taken = self._take(names)
+        copy = {_shortened(name): self._field(value, keys[name], depth) for name in taken}
+        if rest := names[len(taken) :]:
+            copy[REST] = _digest([(name, value[keys[name]]) for name in rest])
+        return copy
 
     def _field(self, value: Mapping[Any, Any], key: Any, depth: int) -> Any:
+        if depth == 0:
+            self._field_name = str(key)
         try:
             inner = value[key]
         except Exception:  # noqa: BLE001 - as above
             return self._unreadable(value)
         return self.copy(inner, depth + 1)
 
-    def _take(self, values: Iterable[Any]) -> list[Any]:
-        taken = list(islice(values, self.left + 1))
-        if len(taken) > self.left:
-            taken.pop()
-            self.complete = False
+    def _take(self, values: list[Any]) -> list[Any]:
+        taken = values[: self.left]
         self.left -= len(taken)
         return taken
 
     def _unreadable(self, value: Any) -> Printed:
-        self.complete = False
+        self.unread.add(self._field_name)
         return Printed(type(value).__name__, "")
+
+
+def _digest(value: Any) -> Printed:
+    """What stands for a value that is not read one by one."""
+    text = repr(value).encode("utf-8", "surrogatepass")
+    return Printed("digest", blake2b(text, digest_size=16).hexdigest())
 
 
 def _prints_its_id(kind: type[Any]) -> bool:

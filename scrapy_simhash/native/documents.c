@@ -141,7 +141,7 @@ static int64_t hash_numbers(Made *made, const Py_buffer *secret)
     return hash;
 }
 
-/* The digest of an item whose only value is this text: item.content._digest. */
+/* The digest of an item whose only value is this text: item.digest.digest_of. */
 static int digest_text(Made *made, const Given *given, Row *row)
 {
     Bytes *scratch = &made->scratch, *text = &made->item.text;

@@ -42,7 +42,7 @@ class Odd(PageSpider):
     def parse(self, response):
         _, group, copy = path_of(response.url).split("/")
         is_odd = group == "1" or (group, copy) == ("2", "0")
-        yield {"url": response.url, **({"odd": object()} if is_odd else {})}
+        yield {"url": response.url, **({"odd": 1j} if is_odd else {})}
 
 
 class Counting(ItemFilter):
@@ -124,7 +124,7 @@ class TwoKinds(PageSpider):
     """Items of two classes, one of which can't be written."""
 
     def parse(self, response):
-        values = {"url": response.url, "odd": object()}
+        values = {"url": response.url, "odd": 1j}
         yield Typed(values) if "/1/" in response.url else {"url": response.url}
 
 

@@ -8,8 +8,11 @@ import io
 import json
 
 import pytest
-from corpora import feed_of, jsonl
+from corpora import documents_of, feed_of, jsonl
 from loopback import prose
+
+from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.simhash.shingles import Shingles
 
 NO_REJECTS = {"rejected": 0, "problems": []}
 
@@ -165,11 +168,16 @@ def test_the_fields_of_the_project_are_compared_unless_others_are_named(dedupe_i
     assert dedupe_items(offers, SIMHASH_FIELDS=fields)[0] == [0, 1]
 
 
-def test_an_item_that_can_not_be_read_to_its_end_is_kept(dedupe_items):
-    deep = json.loads('{"a": ' * 40 + "1" + "}" * 40)
-    kept, counts = dedupe_items([{"name": "Ann", "deep": deep}] * 2)
-    assert kept == [0, 1]
-    assert counts["unchecked"] == 2
+@pytest.mark.parametrize("text", ["", prose(1, 90)])
+def test_what_is_nested_deep_counts(dedupe_items, text):
+    deep = (json.loads(f"{'[' * 40}{n}{']' * 40}") for n in (1, 2, 1))
+    assert dedupe_items([{"name": "Ann", "text": text, "deep": one} for one in deep])[0] == [0, 1]
+
+
+@pytest.mark.parametrize("text", ["", prose(1, 90)])
+def test_an_item_that_can_not_be_read_is_not_compared(text):
+    plan = Plan.make(Shingles(), bytes(16))
+    assert documents_of(plan, [{"name": "Ann", "text": text, "a": object()}]) == [None]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 import string
+from base64 import b64encode
 from decimal import Decimal
 from email.utils import format_datetime
 from functools import reduce
@@ -22,7 +23,7 @@ from scrapy_simhash.item.facts import (
     conflict,
     numbers,
 )
-from scrapy_simhash.item.folding import AMOUNT, NUMBERED, TEXT, TIME, Folded
+from scrapy_simhash.item.folding import AMOUNT, NUMBERED, TEXT, TIME, YEAR, Folded
 from scrapy_simhash.item.numbers import _PUNCTUATION, numbers_in
 
 START = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
@@ -36,9 +37,9 @@ def facts(item: dict[str, Any]) -> Facts:
 
 
 def names(item: dict[str, Any]) -> list[str]:
-    """The names of the fields that are facts; those of times are left out."""
+    """The names of the fields that are facts; those of years and times are left out."""
     found = facts(item)
-    times = {key for key, kind, _ in found.records if kind == TIME}
+    times = {key for key, kind, _ in found.records if kind in (TIME, YEAR)}
     return sorted(name for key, name in found.names.items() if key not in times)
 
 
@@ -318,7 +319,17 @@ def test_other_values_are_no_amounts(name: str, one: Any, other: Any) -> None:
         ("in_stock", True, "True"),
         ("day", dt.date(2024, 7, 1), "2024-07-01"),
         ("offers", [{"a": 1, "b": 2}], [{"b": "2", "a": "1"}]),
+        ("offers", [1, 1, 2], [2, 1, 2]),
         ("title", "The <em>Ferry</em> sinks", "The Ferry sinks"),
+        ("authors", "Lind, Ada,  Marsh", "lind ada Marsh."),
+        ("tag", ["山羊、渡船"], "山羊 渡船。"),
+        ("date", "01月03日 10:10", "2020年01月03日 10:10"),
+        ("date", "01-03 10:10", "2020-01-03 10:10"),
+        ("date", "3 Jan 10:10", "Jan 3, 2020"),
+        ("date", "3. Januar", "1月3日"),
+        ("date", "13/01 10:10", "13.01. 10:10"),
+        ("version", "2", 2),
+        ("chapter", "2.5", 2.5),
     ],
 )
 def test_values_that_say_the_same_are_one(name: str, one: Any, other: Any) -> None:
@@ -359,6 +370,22 @@ def test_values_that_say_the_same_are_one(name: str, one: Any, other: Any) -> No
         ("price", "−5.00", "5"),
         ("title", "From List<Text> to Set<Text>", "From List<Code> to Set<Code>"),
         ("e_mail", "ann@a.example", "bob@a.example"),
+        ("title", "Volume 1,5", "Volume 15"),
+        ("title", "To be continued...", "To be continued"),
+        ("date", "3 Jan 10:10", "4 Jan 2020"),
+        ("date", "2019-01-03", "2020-01-03"),
+        ("date", "1/3 10:10", "3/1 10:10"),
+        ("score", "1/3", "2020/01/03"),
+        ("version", "1.1", "1.10"),
+        ("version", Decimal("1.1"), "1.10"),
+        ("chapter", "1.1", "1.10"),
+        ("tag", "Montag", "Dienstag"),
+        ("a", b"%PDF-1.7 one", b"%PDF-1.7 two"),
+        ("a", "ab12" * 32, "ab13" * 32),
+        ("a", "0x" + "ab12" * 32, "0x" + "ab13" * 32),
+        ("a", "data:application/pdf;base64," + "A" * 60, "data:application/pdf;base64," + "B" * 60),
+        ("a", "\n".join(["QUJD" * 19] * 3 + ["QUI="]), "\n".join(["QUJD" * 19] * 3 + ["QUM="])),
+        ("a", "x," * 40_000 + "y", "x," * 40_000 + "z"),
     ],
 )
 def test_values_that_differ_are_two(name: str, one: Any, other: Any) -> None:
@@ -384,10 +411,14 @@ MOMENT = START + dt.timedelta(minutes=10)
         ("a", {}),
         ("a", [None, "", {"b": ""}]),
         ("a", float("nan")),
-        ("a", b"bytes"),
-        ("a", "ab12" * 32),
+        ("a", b"\xff\xd8\xff\xe0 a photo"),
+        ("a", b" <html><p>A page</p></html>"),
         ("a", "data:image/png;base64,iVBORw0KGgo" + "A" * 40),
-        ("a", "\n".join(["QUJD" * 19] * 3 + ["QUI="])),
+        ("screenshot", b64encode(b"\x89PNG" + bytes(60)).decode()),
+        ("body", b64encode(b"<!doctype html><p>" + bytes(60)).decode()),
+        ("link", "/files/My Report.pdf"),
+        ("link", "My Report.pdf"),
+        ("a", "https://a.example/files/My Report.pdf"),
         ("charset", "utf-8"),
         ("encoding", "cp1252"),
         ("canonicalUrl", "https://shop.example/p/1"),
@@ -427,6 +458,14 @@ MOMENT = START + dt.timedelta(minutes=10)
         ("crawled_at", "2020-01-01 10:00"),
         ("scrape_date", "2024-05-01"),
         ("抓取时间", "2020-01-01 10:00"),
+        ("入库时间", "2020-01-01 10:00"),
+        ("获取日期", "1月3日"),
+        ("extracted_at", "2020-01-01T10:00:00Z"),
+        ("extractionDate", "2020-01-01"),
+        ("discovered_at", "2020-01-01T10:00:00Z"),
+        ("lastChecked", "2020-01-01"),
+        ("accessed", "1 May 2020"),
+        ("spider_time", 1_577_872_800),
         ("body_html", "<p>" + "So <b>much</b> of it. " * 30 + "</p>"),
     ],
 )
@@ -441,7 +480,13 @@ def test_what_is_no_fact(name: str, value: Any) -> None:
         ("a", 0),
         ("a", False),
         ("a", "see https://a.example/ for more"),
+        ("a", "https://a.example/x.html is a copy of https://b.example/x.html"),
+        ("a", "https://a.example/ is down"),
+        ("link", "Read more"),
         ("a", "sha256 " + "ab" * 32),
+        ("created_at", "2020-01-01T10:00:00Z"),
+        ("discovered", "1801-01-01"),
+        ("indexed", "yes"),
         ("slug", "how-to-boil-a-litre-of-water-in-three-minutes-and-keep-it-warm-for-half-an-hour"),
         ("a", "Use of <b> in HTML"),
         ("a", "2024-05-01"),
@@ -483,7 +528,8 @@ def test_what_is_a_fact(name: str, value: Any) -> None:
         ("comments", "Comments (3)", "4"),
         ("stock", "Low stock: 5 left", "Out of stock"),
         ("stock", "Almost full", "Sales end soon"),
-        ("rating", "4.6 out of 5 stars (123)", 4.5),
+        ("row_number", 1, 2),
+        ("序号", "1", "2"),
         ("ranking", "#3", 17),
         ("réponses", 3, "5 réponses"),
         ("total_views", "1,204", 9),
@@ -516,9 +562,50 @@ def test_what_only_has_a_word_of_a_state_tells_things_apart(name: str, one: str,
     assert conflict(new, stored, same_site=True, state=False) == name
 
 
+@pytest.mark.parametrize(("rating", "other"), [(5, 3), ("4.6 out of 5 stars (123)", 4.5)])
+def test_a_rating_is_a_state_beside_a_url_and_else_that_of_a_review(rating: Any, other: Any):
+    one, two = ({"text": "x", "rating": value} for value in (rating, other))
+    assert conflict(facts(one), facts(two), same_site=True, state=False) == "rating"
+    for url in ("https://shop.example/p/1", "https://shop.example/p/2"):
+        new, stored = (facts({**item, "url": url}) for item in (one, two))
+        assert conflict(new, stored, same_site=True, state=False) is None
+    averages = (facts({"aggregateRating": {"ratingValue": value}}) for value in (rating, other))
+    assert conflict(*averages, same_site=True, state=False) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "url"),
+    [
+        ("id", "2005-14", "https://jobs.example/details/2005-14/reader"),
+        ("job_id", 17, "https://jobs.example/job?id=17&x=1"),
+        ("slug", "gauge-reader", "/p/Gauge-Reader"),
+        ("id", "17", "https://shop.example/p/17"),
+    ],
+)
+def test_an_id_that_stands_in_the_url_says_no_more_than_that(name: str, value: Any, url: str):
+    page = "https://shop.example/p/17"
+    one = read_item({name: value, "url": url}, page_url=page, since=0, now=1)
+    assert not one.facts.records
+    other = read_item({name: f"{value}5", "url": url}, page_url=page, since=0, now=1)
+    assert other.facts.records
+    # Who names the key tells by it.
+    keyed = read_item({name: value, "url": url}, page_url=page, since=0, now=1, key=[name])
+    assert keyed.facts.records
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("sku", "p-2"), ("id", 1), ("id", "shop"), ("id", ["2"]), ("edition", "2")]
+)
+def test_other_parts_of_a_url_are_facts(name: str, value: Any):
+    assert facts({name: value, "url": "https://shop.example/p-2/31"}).records
+
+
 def test_under_one_title_a_section_tells_nothing_and_an_author_may_be_missing() -> None:
     new = {"title": "Ferry", "category": "World", "author": "Ann"}
     assert on_one_site(new, {"title": "Ferry", "category": "News"}) is None
+    one, other = ({"headlines": "Ferry", "tag": tag} for tag in ("Sport", "Trending"))
+    assert on_one_site(one, other) is None
+    assert on_one_site(one, {**other, "headlines": "Goat"}) == "headlines"
     assert on_one_site(new, {"title": "Ferry", "author": "Bob"}) == "author"
     for stored in ({"category": "News"}, {"category": "News", "title": "Goat"}, {}):
         assert on_one_site(new, stored) == "author"
