@@ -19,8 +19,7 @@ from scrapy_simhash.corpus.sketches import NOTHING, UNREADABLE, Part, Sketches, 
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.feed.files import write_table
-from scrapy_simhash.feed.lines import JsonLines
-from scrapy_simhash.feed.source import FeedError, Output, Source, chosen
+from scrapy_simhash.feed.source import Chunk, FeedError, Output, Source, chosen
 from scrapy_simhash.feed.warc import WarcPage
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class Counts(NamedTuple):
         read: all items but those of the reference.
         kept: those written to the output.
         dropped: near-duplicates.
-        unchecked: kept without a check, because they are empty, too short or nested too deeply.
+        unchecked: kept without a check, because they are empty or too short, or can't be read.
         rejected: records that are no items, such as lines of invalid JSON.
         problems: what is wrong with the first 10 of them, and where they are.
         reference: items of the reference.
@@ -137,17 +136,24 @@ def dedupe_corpus(
         return corpus.counts()
 
 
+def _chunks(source: Source) -> Generator[Chunk]:
+    """The chunks of a file, as long as it does not unpack to too much."""
+    left = _FREE + _RATIO * source.path.stat().st_size
+    with closing(source.chunks()) as chunks:
+        for chunk in chunks:
+            left -= chunk.size + _PER_RECORD * chunk.length
+            if left < 0:
+                raise FeedError(f"{source.path}: unpacks to 1 GiB and 1,000 times its size")
+            yield chunk
+
+
 def _portions(sources: Sequence[Source], starts: list[int], references: int) -> Generator[Portion]:
     """The records of files; `starts` gets the number of the first one of each, and of all."""
     number = 0
     for place, source in enumerate(sources):
         starts.append(number)
-        left = _FREE + _RATIO * source.path.stat().st_size
-        with closing(source.chunks()) as chunks:
+        with closing(_chunks(source)) as chunks:
             for chunk in chunks:
-                left -= chunk.size + _PER_RECORD * chunk.length
-                if left < 0:
-                    raise FeedError(f"{source.path}: unpacks to 1 GiB and 1,000 times its size")
                 if chunk.length:
                     is_first = number == 0 or (place >= references and number == starts[references])
                     yield Portion(place, number, chunk, is_first)
@@ -164,7 +170,7 @@ class _Corpus:
         store: gets the sketches.
         starts: the number of the first record of each file.
         references: the number of files of the reference.
-        sketches, decisions: of all records, once :meth:`wanted` has ended.
+        sketches, decisions: of all records, once :meth:`decide` has returned.
     """
 
     sketcher: Sketcher
@@ -176,8 +182,8 @@ class _Corpus:
     sketches: Sketches = field(init=False)
     decisions: Decisions = field(init=False)
 
-    def wanted(self) -> Iterator[bool]:
-        """Whether each record is copied, as soon as it is decided: others are still sketched.
+    def decide(self) -> None:
+        """Decide on all records.
 
         With criteria any record may be preferred to the first one, so all are sketched before.
         """
@@ -186,13 +192,13 @@ class _Corpus:
             self.store.append(part)
             self.advance("Sketching", self.store.count)
             if not self.sketcher.criteria:
-                yield from self._decide(greedy)
-        yield from self._decide(greedy)
+                self._decide(greedy)
+        self._decide(greedy)
         self.decisions = greedy.decisions()
         self.advance("Writing", self.store.count)
 
-    def _decide(self, greedy: Greedy) -> list[bool]:
-        """Decide on the records that were sketched since; returns which of them are copied."""
+    def _decide(self, greedy: Greedy) -> None:
+        """Decide on the records that were sketched since; later ones may change that."""
         done, count = greedy.count, self.store.count
         self.sketches = self.store.read(self.sketcher.plan, len(self.sketcher.criteria))
         # If the first record behind the reference is unknown, there is none yet.
@@ -200,13 +206,10 @@ class _Corpus:
         order = np.arange(done, count, dtype=np.uint32)
         if self.sketcher.criteria:
             order = self.sketches.order(reference)
-        kept = ~self._rejected(done)
         for some in np.array_split(order, len(order) // STEP + 1):
-            kept[some - done] &= greedy.add(self.sketches, some, reference)
+            greedy.add(self.sketches, some, reference)
             if self.sketcher.criteria:
                 self.advance("Deciding", greedy.count)
-        wanted: list[bool] = kept[max(0, reference - done) :].tolist()
-        return wanted
 
     @property
     def first(self) -> int:
@@ -273,11 +276,8 @@ class _Corpus:
 def _write(
     corpus: _Corpus, sources: Sequence[Source], targets: Targets, streams: Mapping[Path, BinaryIO]
 ) -> None:
-    wanted: Iterable[bool] = corpus.wanted()
-    if targets.stream is not None or not isinstance(sources[0], JsonLines):
-        # A stream gets nothing before everything was read. Tables may be written twice.
-        wanted = list(wanted)
-    _copy(sources, targets.kept, streams[targets.kept], wanted, others=True)
+    corpus.decide()
+    _copy(sources, targets.kept, streams[targets.kept], corpus.kept.tolist(), others=True)
     if (path := targets.dropped) is not None:
         dropped = ~corpus.decisions.kept[corpus.first :]
         _copy(sources, path, streams[path], dropped.tolist(), others=False)
@@ -293,13 +293,13 @@ def _copy(
     sources: Sequence[Source],
     path: Path,
     stream: BinaryIO,
-    wanted: Iterable[bool],
+    wanted: Sequence[bool],
     *,
     others: bool,
 ) -> None:
     """Copy records unchanged or, to another format, as items."""
     if not sources[0].can_write(path):
-        write_table(partial(_items, sources, list(wanted)), path, stream)
+        write_table(partial(_items, sources, wanted), path, stream)
         return
     left = iter(wanted)
     sources[0].write(sources, left, Output(path, stream, others))

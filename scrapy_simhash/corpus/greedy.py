@@ -1,13 +1,14 @@
 """Decide on a corpus: one document after another, with the rule of an index.
 
 Each document is compared with the earlier ones that were kept and share a key with it, and
-`index.decide.decide` decides what it is. The only difference from an index that has all texts is
-how those documents are found: by sorting in memory, not in a database.
+`index.decide.decide` decides what it is. An index that has all texts differs in how those documents
+are found: in a database, not by sorting in memory. And it can't return to what it has dropped, once
+another thing of the same site has the text too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
@@ -21,10 +22,11 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.batch import fingerprint_key
-from scrapy_simhash.index.decide import decide
+from scrapy_simhash.index.decide import decide, sharing_sites
 from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.item.addresses import same_site, site
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import common, hamming, similarity_at
 
@@ -32,6 +34,11 @@ from scrapy_simhash.simhash.measure import common, hamming, similarity_at
 STEP = 4096
 # Rows to cache, and shingles: 16 MiB.
 _ROWS, _HELD = 1 << 14, 2 << 20
+# Copies of one document and site that the next one is compared with.
+_COPIES = 4
+
+# The slots and keys of a document that many share.
+_Keys = Sequence[tuple[int, int]]
 
 _RESULT = np.dtype([("kept", "?"), ("match", "i8"), ("similarity", "f4"), ("differs", "u2")])
 
@@ -96,14 +103,13 @@ class Greedy:
         self._least = max(0.0, (plan.rule.similarity or 0.0) - 1e-9)
         self._by_key: dict[tuple[int, int], list[int]] = {}
         self._latest: dict[int, tuple[int, ...]] = {}
+        self._copies = _Copies()
         self._held: dict[int, NDArray[np.uint64]] = {}
         self._most = _HELD
         self._row = lru_cache(_ROWS)(self._read_row)
 
-    def add(
-        self, sketches: Sketches, numbers: NDArray[np.uint32], reference: int = 0
-    ) -> NDArray[np.bool_]:
-        """Decide on further documents; returns which are kept.
+    def add(self, sketches: Sketches, numbers: NDArray[np.uint32], reference: int = 0) -> None:
+        """Decide on further documents.
 
         Args:
             sketches: of all documents so far.
@@ -120,7 +126,6 @@ class Greedy:
         self._compare(first)
         for place in self._found.places:
             self._decide(place, reference)
-        return self._kept[first:].copy()
 
     @property
     def count(self) -> int:
@@ -180,20 +185,56 @@ class Greedy:
         if len(similar) == 1 and self._compared[place, similar[0][0]][1]:
             ((other, similarity),) = similar
             self._results[place] = (False, self._numbers[other], similarity, 0)
-        elif similar:
-            mine = self._row(place)
-            facts = self._sketches.facts(mine)
-            met = [self._met(place, mine, *one) for one in similar]
-            (decision,) = decide(
-                [mine], [facts], [met], _none_in_flight, rule=self._plan.rule, made={}
-            )
-            if (match := decision.match) is not None:
-                differs = self._reasons.setdefault(decision.differs or "", len(self._reasons))
-                other, is_kept = self._numbers[match.claim.id - 1], decision.kind != "duplicate"
-                similarity = _similarity(match, self._plan.scheme.bits)
-                self._results[place] = (is_kept, other, similarity, differs)
-        if self._kept[place]:
+            return
+        if not similar:
             self._keep(place, keys)
+            return
+        mine = self._row(place)
+        met = [self._met(place, mine, *one) for one in similar]
+        if any(one.claim.token in self._copies.known for one in met):
+            again = self._return_to_copies(mine, met)
+            met += [self._met(place, mine, *one) for one in self._similar(place, again)]
+        original = self._judge(place, mine, met)
+        if original is None:
+            self._keep(place, keys)
+        elif self._plan.rule.facts == "auto":
+            self._copies.add(mine, original, keys)
+
+    def _judge(self, place: int, mine: Row, met: Sequence[Met]) -> Row | None:
+        """Decide on the document at a place; returns what it is a copy of, if it is one."""
+        if not met:
+            return None
+        given = [mine], [self._sketches.facts(mine)], [met]
+        (decision,) = decide(*given, _none_in_flight, rule=self._plan.rule, made={})
+        if (match := decision.match) is None:
+            return None
+        differs = self._reasons.setdefault(decision.differs or "", len(self._reasons))
+        other, is_kept = self._numbers[match.claim.token], decision.kind != "duplicate"
+        self._results[place] = is_kept, other, _similarity(match, self._plan.scheme.bits), differs
+        return None if is_kept else match.claim
+
+    def _return_to_copies(self, mine: Row, met: Sequence[Met]) -> list[int]:
+        """Decide again on copies of other sites, if one of the two has two things of that text.
+
+        Returns those that are kept now.
+        """
+        shared = sharing_sites(mine, self._sketches.facts(mine), met)
+        kept = [one.claim.token for one in met]
+        # What shows that a site has two things may be later than the copy.
+        sharing = (mine, *(row for one in met for row in (*one.copies, one.claim)))
+        for one in met if shared else ():
+            for copy, keys in self._copies.take(one.claim, shared):
+                row = self._row(copy)
+                self._results[copy] = (True, -1, np.nan, 0)
+                similar = self._similar(copy, sorted(other for other in kept if other < copy))
+                again = [self._met(copy, row, *other) for other in similar]
+                original = self._judge(copy, row, [one._replace(copies=sharing) for one in again])
+                if original is None:
+                    self._keep(copy, keys)
+                    kept.append(copy)
+                elif shared.isdisjoint({site(row.url), site(original.url)}):
+                    self._copies.add(row, original, keys)
+        return sorted(kept[len(met) :])
 
     def _keys(self, place: int) -> list[tuple[int, int]]:
         """The slots and keys of a document that many share; see `index.batch.keys_of`.
@@ -276,11 +317,9 @@ class Greedy:
             new, old = (self._sketches.text(int(number)) or "" for number in numbers)
             return changes_of(new, old, tells_state=bool(rows["tells_state"].any()))
 
-        claim, has_texts = self._row(other), rows["length"].all()
-        far = apart(mine, claim)
-        return met_with(
-            mine, claim, far, lambda: (similarity, False), changes if has_texts else None
-        )
+        claim, how = self._row(other), changes if rows["length"].all() else None
+        met = met_with(mine, claim, apart(mine, claim), lambda: (similarity, False), how)
+        return met._replace(copies=tuple(map(self._row, self._copies.some(other, mine))))
 
     def _latest_of(self, place: int) -> tuple[int, ...]:
         """The latest kept document that is a version of the same listed thing, if there is one."""
@@ -302,6 +341,37 @@ class Greedy:
 
     def _read_row(self, place: int) -> Row:
         return self._sketches.row(int(self._numbers[place]), place)
+
+
+class _Copies:
+    """Copies of documents of other sites that have facts: they may turn out to be none.
+
+    Attributes:
+        known: of each document, by their sites, the copies with their keys.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, dict[str, dict[int, _Keys]]] = {}
+
+    def add(self, mine: Row, original: Row, keys: _Keys) -> None:
+        """Note a copy, if it is such a one."""
+        if mine.facts and mine.url and original.url and not same_site(mine.url, original.url):
+            of_sites = self.known.setdefault(original.token, {})
+            of_sites.setdefault(site(mine.url), {})[mine.token] = keys
+
+    def some(self, original: int, mine: Row) -> list[int]:
+        """Some copies of a document that are of the same site as another one."""
+        of_sites = self.known.get(original)
+        return list(islice(of_sites.get(site(mine.url), ()), _COPIES)) if of_sites else []
+
+    def take(self, original: Row, shared: Collection[str]) -> list[tuple[int, _Keys]]:
+        """Remove and return the copies of a document where it, or they, are of one of the sites."""
+        of_sites = self.known.pop(original.token, {})
+        is_shared = site(original.url) in shared
+        left = {name: of for name, of in of_sites.items() if not (is_shared or name in shared)}
+        if left:
+            self.known[original.token] = left
+        return sorted(pair for name in of_sites.keys() - left for pair in of_sites[name].items())
 
 
 def _none_in_flight(_number: int, _standing: Mapping[int, Row]) -> Sequence[Met]:

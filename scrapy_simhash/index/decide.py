@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, islice
 from types import MappingProxyType
 
 from scrapy_simhash.db.values import EXACT
@@ -25,7 +26,13 @@ from scrapy_simhash.index.visits import (
     preference,
 )
 from scrapy_simhash.item.addresses import same_site, site, view_of
-from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts, conflict, equal_titles
+from scrapy_simhash.item.facts import (
+    NUMBERS_OF_TEXT,
+    Facts,
+    are_two_things,
+    conflict,
+    equal_titles,
+)
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 from scrapy_simhash.text.page import containment
 
@@ -52,8 +59,8 @@ WORDS = 4_000_000
 #: Why a document is kept whose similar texts were not all compared.
 NOT_COMPARED = "(not compared)"
 
-#: A text that this many different items of a site share does not indicate a copy on other sites.
-COMMON = 3
+# Items of one site that are compared with each other, to see whether they share a text.
+_SHARING = 8
 
 
 def decide(
@@ -95,7 +102,7 @@ def decide(
         near = [other for other in others if _is_near(mine, other, rule)]
         # With "pass", what a first crawl would do does not depend on earlier visits.
         counted = [one for one in near if rule.known == "drop" or visits.is_current(one.claim)]
-        strict = _common(counted)
+        strict = sharing_sites(mine, facts[number], counted)
         decision = judge(
             mine,
             _with_differences(
@@ -285,12 +292,22 @@ def _difference_of_texts(
     return "(names)" if changes.renames() else None
 
 
-def _common(near: Sequence[Met]) -> frozenset[str]:
-    """The sites on which several different items share the text."""
-    if len(near) < COMMON:
+def sharing_sites(mine: Row, facts: Facts | None, near: Sequence[Met]) -> frozenset[str]:
+    """The sites on which two different things have the text of a document.
+
+    One thing can't be two, so they are no copies of one elsewhere: a teaser, a consent wall.
+    """
+    if facts is None or not near:
         return frozenset()
     # Versions of one thing count once.
-    facts_of: dict[str, dict[int, bytes | None]] = defaultdict(dict)
-    for claim in (other.claim for other in near):
-        facts_of[site(claim.url)][claim.identity] = claim.facts
-    return frozenset(name for name, of in facts_of.items() if len(set(of.values())) >= COMMON)
+    of_sites = defaultdict[str, dict[int, Row]](dict)
+    copies = (row for met in near for row in met.copies)
+    for row in (mine, *copies, *(met.claim for met in near)):
+        if row.facts:
+            of_sites[site(row.url)][row.identity] = row
+    telling, shared = facts.telling, set[str]()
+    for name, rows in of_sites.items():
+        some = [Facts.unpack(row.facts or b"") for row in islice(rows.values(), _SHARING)]
+        if any(are_two_things(*pair, telling) for pair in combinations(some, 2)):
+            shared.add(name)
+    return frozenset(shared)

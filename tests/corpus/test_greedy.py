@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from corpora import documents_of, items, sketches_of
 from loopback import prose
 
 from scrapy_simhash import native
+from scrapy_simhash.corpus import greedy
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.db.values import secret_of
@@ -40,11 +42,16 @@ def kept_by_index(documents, order, **options):
 
 
 def compare(count: int, seed: int, order=None, **options):
-    """Decide in both ways; gives what was decided, and what the index has counted."""
+    """Decide in both ways; gives what was decided, and what the index has counted.
+
+    Without what was dropped: an index does not know it.
+    """
     plan = Plan.make(Shingles(), SECRET, **options)
     documents = documents_of(plan, items(count, seed))
     order = list(range(count)) if order is None else order
-    made = decide_corpus(sketches_of(documents, plan), plan, np.array(order, np.uint32))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(greedy, "same_site", lambda *_: True)
+        made = decide_corpus(sketches_of(documents, plan), plan, np.array(order, np.uint32))
     kept, matches, counts = kept_by_index(documents, order, **options)
     assert np.flatnonzero(made.kept).tolist() == kept
     dropped = np.flatnonzero(~made.kept).tolist()
@@ -110,3 +117,37 @@ def test_without_texts_that_are_near_all_are_kept():
 def test_an_empty_corpus_is_decided_on():
     plan = Plan.make(Shingles(), SECRET)
     assert decide_corpus(sketches_of([], plan), plan).kept.size == 0
+
+
+def teaser(site: str, number: int, **more) -> dict:
+    """One of several things behind one text."""
+    url = f"http://{site}.test/{number}"
+    return {"url": url, "title": f"Thing {site}{number}", "text": prose(1, 60), **more}
+
+
+ONE = [teaser("a", 1), teaser("b", 1), teaser("b", 2), teaser("b", 3)]
+#: Each with what must be kept of it.
+SHARED = [
+    ([*ONE[:3]], 3),
+    ([*ONE, teaser("b", 1), teaser("b", 2, url="http://b.test/9")], 4),
+    ([*ONE, teaser("a", 1, url="http://b.test/9")], 4),
+    ([teaser(site, 1) for site in "abc"], 1),
+    ([teaser(site, number) for site in "abc" for number in (1, 2)], 6),
+    ([*(teaser(site, 1, date=day) for site, day in zip("abb", "123", strict=True))], 3),
+]
+
+
+@pytest.mark.parametrize(("given", "kept"), SHARED)
+@pytest.mark.parametrize("step", [1, 64])
+def test_a_text_of_two_things_of_a_site_makes_no_copies_in_whatever_order(given, kept, step):
+    plan = Plan.make(Shingles(), SECRET)
+    sketches = sketches_of(documents_of(plan, given), plan)
+    for order in permutations(np.arange(len(given), dtype=np.uint32)):
+        decider = greedy.Greedy(plan)
+        for start in range(0, len(given), step):
+            decider.add(sketches, np.array(order[start : start + step]))
+        made = decider.decisions()
+        assert made.kept.sum() == kept, order
+        matches = made.matches[~made.kept]
+        assert made.kept[matches].all()
+        assert all(map(np.less, np.argsort(order)[matches], np.argsort(order)[~made.kept]))
