@@ -183,7 +183,8 @@ def _print(counts: Counts, options: Namespace) -> None:
         lines = plural(others, "line")
         print(f"scrapy simhash dedupe: {others:,} more {lines} can't be read", file=sys.stderr)
     if options.json:
-        left_out = () if options.against else ("reference", "known", "unreadable")
+        left_out = {"reference", "known", "unreadable"} if not options.against else set[str]()
+        left_out |= set[str]() if counts.written else {"written"}
         shown = counts._asdict().items()
         print_json({name: value for name, value in shown if name not in left_out})
         return
@@ -195,6 +196,9 @@ def _print(counts: Counts, options: Namespace) -> None:
         + (f", {counts.unchecked:,} kept without a check" if counts.unchecked else "")
         + (f", {counts.rejected:,} rejected" if counts.rejected else "")
     )
+    if counts.written:
+        names = ", ".join(visible(name) or '""' for name in counts.written)
+        print(f"Not compared, as it only tells when or as which one an item was stored: {names}")
 
 
 def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -> Sketcher:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simhash.corpus.columns import find_written
 from scrapy_simhash.corpus.greedy import STEP, Decisions, Greedy
 from scrapy_simhash.corpus.sketches import NOTHING, UNREADABLE, Part, Sketches, SketchStore
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
+from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.feed.files import write_table
 from scrapy_simhash.feed.source import Chunk, FeedError, Output, Source, chosen
 from scrapy_simhash.feed.warc import WarcPage
@@ -60,6 +62,8 @@ class Counts(NamedTuple):
         reference: items of the reference.
         known: near-duplicates of one of these.
         unreadable: records of the reference that are no items.
+        written: fields that were not compared, as they tell when or as which one an item was
+            written down.
     """
 
     read: int
@@ -71,6 +75,7 @@ class Counts(NamedTuple):
     reference: int = 0
     known: int = 0
     unreadable: int = 0
+    written: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +132,28 @@ def dedupe_corpus(
         if targets.stream is not None:
             streams[targets.kept] = targets.stream
         folder = targets.kept.parent if targets.stream is None else Path(gettempdir())
+        sketcher, written = _without_written(sketcher)
         store = stack.enter_context(closing(SketchStore(folder)))
         starts: list[int] = []
         portions = stack.enter_context(closing(_portions(sketcher.sources, starts, references)))
         parts = stack.enter_context(closing(sketch_all(sketcher, portions, workers, store.place)))
         corpus = _Corpus(sketcher, parts, store, starts, references, advance)
         _write(corpus, sketcher.sources[references:], targets, streams)
-        return corpus.counts()
+        return corpus.counts()._replace(written=written)
+
+
+def _without_written(sketcher: Sketcher) -> tuple[Sketcher, Sequence[str]]:
+    """Find the fields that only tell when or as which one an item was written down.
+
+    Those that the user has named are compared.
+    """
+    reader = sketcher.reader
+    if not isinstance(reader, ItemReader) or reader.fields.only is not None:
+        return sketcher, ()
+    fields, files = reader.fields, ((source, _chunks(source)) for source in sketcher.sources)
+    found = find_written(files, fields.ignore)
+    fields = replace(fields, ignore=[*fields.ignore, *found.indexes], beside_texts=found.others)
+    return replace(sketcher, reader=replace(reader, fields=fields)), (*found.indexes, *found.others)
 
 
 def _chunks(source: Source) -> Generator[Chunk]:

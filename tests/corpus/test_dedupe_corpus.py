@@ -390,7 +390,7 @@ def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, 
             with pytest.raises(OSError, match="full"):
                 run()
         assert not list(folder.iterdir()), name
-    assert run() == (30, 20, 10, 0, 0, [], 0, 0, 0)
+    assert run() == (30, 20, 10, 0, 0, [], 0, 0, 0, ())
     assert targets.kept.read_bytes() == jsonl([items[number] for number in kept])
     assert len(targets.dropped.read_bytes().splitlines()) == 10
     assert {path.name for path in folder.iterdir()} == {path.name for path in targets.paths()}
