@@ -99,7 +99,7 @@ class Claims:
                 return await wait(original.outcome, remaining)
         if not self._has_warned:
             self._has_warned = True
-            logger.warning(
+            logger.error(
                 "The item pipelines have finished no item for %g s. The duplicates of the items "
                 "they hold wait no longer, and are stored unchecked",
                 _STALLED,

@@ -7,6 +7,7 @@ worker uses the database.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from weakref import WeakValueDictionary
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
+from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.connection import connect
@@ -24,8 +26,14 @@ from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.fields import UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import pack
-from scrapy_simhash.crawl.scrapy_internals import counted_as_load, is_lazy, watch_closing
+from scrapy_simhash.crawl.scrapy_internals import (
+    counted_as_load,
+    is_lazy,
+    watch_closing,
+    watch_items,
+)
 from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.snapshot import Snapshot
 from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.tracking import Page, Subject, Tracker, is_item
@@ -36,6 +44,8 @@ from scrapy_simhash.item.quality import better_by
 from scrapy_simhash.signals import item_change, near_duplicate
 from scrapy_simhash.text.packed import TooLarge
 from scrapy_simhash.visible import iso_time, shortened
+
+logger = logging.getLogger(__name__)
 
 
 class Deduplicator:
@@ -51,6 +61,7 @@ class Deduplicator:
     def __init__(self, crawler: Crawler, settings: Settings) -> None:
         self._crawler = crawler
         self._settings = settings
+        self._has_warned = False
         self._stats = CrawlStats(crawler.stats)
         self._errors = ErrorPolicy(crawler, self._stats, settings.on_error == "close")
         self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
@@ -68,8 +79,6 @@ class Deduplicator:
         for handler, signal in (
             (self._start.spider_opened, signals.spider_opened),
             (self._tracker.item_scraped, signals.item_scraped),
-            (self._tracker.item_dropped, signals.item_dropped),
-            (self._tracker.item_dropped, signals.item_error),
             (self._end.response_received, signals.response_received),
             (feeds.spider_opened, signals.spider_opened),
             (feeds.slot_closed, signals.feed_slot_closed),
@@ -96,6 +105,7 @@ class Deduplicator:
         """
         self._feeds.is_stored_elsewhere = may_store_after
         watch_closing(self._crawler, self._end.pipeline_errors.append)
+        watch_items(self._crawler, self._tracker.watch)
 
     async def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, recording which page each item came from."""
@@ -115,62 +125,67 @@ class Deduplicator:
     async def _is_known(self, page: Page) -> bool:
         """Whether a page is a duplicate to be skipped, and has been recorded as one."""
         subject = Subject(page)
-        verdict = Verdict("unique")
         with self._errors:
             document = self._documents.of_page(page)
             if isinstance(document, str):
                 return False
             subject.document = document
             verdict = await self._claims.foresee(page.namespace, document)
-        if not self._settings.leaves_out(verdict):
-            return False
-        self._stats.count_verdict(page.url, verdict)
-        return await self._record(subject, verdict, None)
+            if self._settings.leaves_out(verdict):
+                self._stats.count_verdict(page.url, verdict)
+                return await self._record(subject, verdict, None)
+        return False
 
     async def process(self, item: Any) -> Any:
         """Return the item if it is to be stored; NearDuplicateItem is raised to drop it."""
+        snapshot, subject = Snapshot(item), self._tracker.current()
         drop: NearDuplicateItem | None = None
         with self._errors:
-            drop = await self._check(item)
+            drop = await self._check(subject, snapshot)
         if drop is not None:
             raise drop
+        item = snapshot.take()
+        if snapshot.is_changed and not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "%s changed an item after it had yielded it. A copy with the values of before is "
+                "stored; further ones are not logged. Let it yield a copy of what it still uses",
+                self._tracker.callback_name(subject.page),
+            )
+        with self._errors:
+            self._write_fields(subject, item)
         return item
 
-    async def _check(self, item: Any) -> NearDuplicateItem | None:
+    async def _check(self, subject: Subject, snapshot: Snapshot) -> NearDuplicateItem | None:
         """The exception that drops an item, if it is to be dropped."""
-        subject = self._tracker.take(item)
         verdict = Verdict("failed_open")
-        try:
-            with self._errors:
-                verdict = await self._decide(subject, item)
-        finally:
-            subject.verdict = verdict
-            self._stats.count_verdict(subject.page.url, verdict)
-        found = verdict.change
-        change = None if found is None else _plain(found)
-        if change is not None:
-            self._send(item_change, subject, item, change=change)
-        is_unwanted = self._settings.leaves_out(verdict)
-        match = verdict.match
-        if match is not None and (verdict.kind == "duplicate" or is_unwanted):
-            if verdict.kind == "duplicate":
-                self._send(near_duplicate, subject, item, match=match)
-            # What equals a stored item in everything need not be kept.
-            is_equal = verdict.kind == "same" and found is not None and found.is_equal
-            if (is_equal or await self._record(subject, verdict, item)) and is_unwanted:
-                document = cast("Document", subject.document)
-                message = _message(verdict.kind, document, match)
-                return NearDuplicateItem(message, match, self._settings.log_level)
-        groups, changes = self._settings.group_field, self._settings.change_field
-        if groups and subject.document is not None and subject.document.reason is None:
-            groups.write(item, verdict.group)
-        if changes:
-            changes.write(item, change)
-        return None
+        with self._errors:
+            verdict = await self._decide(subject, snapshot)
+        subject.verdict = verdict
+        self._stats.count_verdict(subject.page.url, verdict)
+        found, match, item = verdict.change, verdict.match, snapshot.take()
+        if found is not None:
+            self._send(item_change, subject, item, change=_plain(found))
+        is_copy, is_unwanted = verdict.kind == "duplicate", self._settings.leaves_out(verdict)
+        if match is None or not (is_copy or is_unwanted):
+            return None
+        if is_copy:
+            self._send(near_duplicate, subject, item, match=match)
+        if not is_unwanted:
+            # It is stored in any case, and the items after it must not overtake it.
+            deferred_from_coro(self._record(subject, verdict, item))
+            return None
+        # What equals a stored item in everything need not be kept.
+        is_equal = not is_copy and found is not None and found.is_equal
+        if not is_equal and not await self._record(subject, verdict, item):
+            return None
+        message = _message(verdict.kind, cast("Document", subject.document), match)
+        return NearDuplicateItem(message, match, self._settings.log_level)
 
-    async def _decide(self, subject: Subject, item: Any) -> Verdict:
-        self._unused.see(item)
-        document = self._documents.of_item(subject, item)
+    async def _decide(self, subject: Subject, snapshot: Snapshot) -> Verdict:
+        self._unused.see(snapshot.item)
+        await self._tracker.until_counted(subject.page)
+        document = self._documents.of_item(subject.page, snapshot.take())
         if isinstance(document, str):
             return Verdict("skipped", reason=document)
         subject.document = document
@@ -179,6 +194,14 @@ class Deduplicator:
         if document.reason is not None and verdict.kind == "unique":
             return replace(verdict, kind="skipped", reason=document.reason)
         return verdict
+
+    def _write_fields(self, subject: Subject, item: Any) -> None:
+        groups, changes = self._settings.group_field, self._settings.change_field
+        document, verdict = subject.document, subject.verdict
+        if groups and verdict and document and document.reason is None:
+            groups.write(item, verdict.group)
+        if changes and verdict and verdict.change:
+            changes.write(item, _plain(verdict.change))
 
     def _send(self, signal: object, subject: Subject, item: Any, **more: Any) -> None:
         response, spider = subject.page.response, self._crawler.spider

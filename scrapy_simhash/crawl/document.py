@@ -17,7 +17,7 @@ from scrapy_simhash.crawl.page_text import NoText, PageText
 from scrapy_simhash.crawl.scrapy_internals import release_tree
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.tracking import Page, Subject
+from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_on, read_item, short
 from scrapy_simhash.item.facts import Facts
@@ -39,13 +39,10 @@ _FIRST, _EACH, _HOSTS = 16, 8, 1024
 _DIGEST_BITS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A text that is compared, the facts that go with it, and the sketch of its page."""
-
-    text: str
-    facts: Facts
-    page_sketch: bytes | None = None
+#: A text that is compared, the facts that go with it, and the sketch of its page.
+_Text = tuple[str, Facts, bytes | None]
+#: The key of an item, and which visit this is: None for that of the crawl.
+_Identity = tuple[str, int | None]
 
 
 @dataclass(eq=False)
@@ -67,9 +64,8 @@ class DocumentMaker:
     def _scheme(self) -> Scheme:
         return keyed(self.settings.scheme, self._secret)
 
-    def of_item(self, subject: Subject, item: Any) -> Document | Reason:
+    def of_item(self, page: Page, item: Any) -> Document | Reason:
         """The document of an item, or why it has none; IndexUnavailable without the secret."""
-        page = subject.page
         if reason := _left_out(page):
             return reason
         with self.stats.spent("text_seconds"):
@@ -77,22 +73,23 @@ class DocumentMaker:
             content = self._read(item, page, says)
             if content.digest is None:
                 return "unreadable"
-            found = self._text(subject, content, says)
-            declared = says.declared if subject.is_alone else {}
-        if subject.is_alone:
+            found = self._text(page, content, says)
+            declared = says.declared if page.has_one_item else {}
+        if page.has_one_item:
             # The callback has ended, and no other item needs the page.
             release_tree(page.response)
-        document: Document | Reason | None = None if isinstance(found, _Text) else found
-        if isinstance(found, _Text):
-            document = self._by_text(*self._identity(subject, content), page, found)
+        identity = self._identity(page, content)
+        document = self._by_text(page, identity, found) if isinstance(found, tuple) else found
         if not isinstance(document, Document):
-            document = self._exact(subject, content, document)
+            document = self._exact(page, content, document)
         if isinstance(document, str):
             return document
-        if subject.is_alone:
+        if page.has_one_item:
             document.alias = key_on(content, page.url)
-        elif content.address is not None:
-            document.listing = page.visit
+        else:
+            # As an earlier visit may know it: its callback does not always wait.
+            document.alias = page.key if page.may_have_more else None
+            document.listing = page.visit if content.address is not None else 0
         document.digest = digest_on(content, page.url)
         document.published = content.published
         if content.published is None:
@@ -122,8 +119,8 @@ class DocumentMaker:
             content = says.content
             if isinstance(content, str):
                 return content
-            found = _Text(content.text, says.facts, content.page_sketch)
-        return self._by_text(page.key, page.visit, page, found)
+            found = content.text, says.facts, content.page_sketch
+        return self._by_text(page, (page.key, page.visit), found)
 
     def _read(self, item: Any, page: Page, says: PageText) -> ItemContent:
         settings = self.settings
@@ -140,37 +137,35 @@ class DocumentMaker:
             secret=self._secret,
         )
 
-    def _text(
-        self, subject: Subject, content: ItemContent, says: PageText
-    ) -> _Text | Reason | None:
+    def _text(self, page: Page, content: ItemContent, says: PageText) -> _Text | Reason | None:
         """The text that stands for an item, or why there is none; None to compare all of it."""
-        page, settings = subject.page, self.settings
+        settings = self.settings
         compare = page.compare or settings.compare
         has_page = settings.fields is None and page.response is not None
-        is_auto = compare == "auto" and subject.is_alone
+        is_auto = compare == "auto" and page.has_one_item
         cut = self._cut(page, says, content.text) if has_page and is_auto else None
         if has_page and (compare == "page" or cut is not None or (is_auto and not content.text)):
             found = says.content
             if isinstance(found, str):
                 return found
-            if subject.is_alone:
+            if page.has_one_item:
                 facts = content.facts.joined(says.facts)
                 if content.text:
                     facts = facts.with_rest(content.text, self._secret)
-                return _Text(cut or found.text, facts, found.page_sketch)
+                return cut or found.text, facts, found.page_sketch
             # The facts of the page may be those of its other items.
-            return _Text(found.text, content.facts)
+            return found.text, content.facts, None
         if not content.text:
             return None
-        if has_page and subject.is_alone and settings.on_duplicate == "skip":
+        if has_page and page.has_one_item and settings.on_duplicate == "skip":
             # The next such page is compared before its items are known.
             found = says.content
             if not isinstance(found, str):
                 facts = content.facts.joined(says.facts)
-                return _Text(content.text, facts, found.page_sketch)
+                return content.text, facts, found.page_sketch
         # Variants of a product may differ in nothing else.
         facts = content.facts.joined(says.details) if has_page and is_auto else content.facts
-        return _Text(content.text, facts)
+        return content.text, facts, None
 
     def _cut(self, page: Page, says: PageText, text: str) -> str | None:
         """What a loose cut has of the main text of its page, as of some or most pages of a host.
@@ -190,9 +185,7 @@ class DocumentMaker:
         found[2] += cut is not None
         return cut
 
-    def _exact(
-        self, subject: Subject, content: ItemContent, reason: Reason | None
-    ) -> Document | Reason:
+    def _exact(self, page: Page, content: ItemContent, reason: Reason | None) -> Document | Reason:
         """The document of an item that is compared as a whole.
 
         If there is a reason why it has no text, only with its own past.
@@ -203,16 +196,16 @@ class DocumentMaker:
             return reason or "unreadable"
         if content.is_empty and not content.names_page:
             return reason or "no_text"
-        digest = cast("bytes", digest_on(content, subject.page.url))
+        digest = cast("bytes", digest_on(content, page.url))
         bits = min(self.settings.scheme.bits, 8 * len(digest))
         sketch = Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
-        key, visit = self._identity(subject, content)
+        key, visit = self._identity(page, content)
         return Document(
-            *(sketch, key, subject.page.url), visit=visit, facts=Facts(), exact=True, reason=reason
+            *(sketch, key, page.url), visit=visit, facts=Facts(), exact=True, reason=reason
         )
 
-    def _by_text(self, key: str, visit: int | None, page: Page, found: _Text) -> Document | Reason:
-        settings, text = self.settings, found.text
+    def _by_text(self, page: Page, identity: _Identity, found: _Text) -> Document | Reason:
+        settings, (text, facts, page_sketch) = self.settings, found
         if not text.strip():
             self.stats.count_text(0)
             return "no_text"
@@ -229,27 +222,28 @@ class DocumentMaker:
             return "too_short"
         return Document(
             sketch,
-            key,
+            identity[0],
             page.url,
-            visit=visit,
+            visit=identity[1],
             text=text,
-            facts=found.facts.with_numbers(text, self._secret),
-            page_sketch=found.page_sketch,
+            facts=facts.with_numbers(text, self._secret),
+            page_sketch=page_sketch,
         )
 
-    def _identity(self, subject: Subject, content: ItemContent) -> tuple[str, int | None]:
-        """The identity key of an item, and which visit this is: None for that of the crawl.
+    def _identity(self, page: Page, content: ItemContent) -> _Identity:
+        """Whose claim it is.
 
-        An item that is alone is known by its page: fetched again, it is the same thing. An item of
-        a list is known by its own address, on whichever page of a site it is listed.
+        An item that is alone is known by its page: fetched again, it is the same item. So is the
+        first one of a callback that waits, if it has the URL of the page. An item of a list is
+        known by its own URL, on whichever page of a site it is listed.
         """
-        key = key_on(content, subject.page.url)
-        if subject.is_alone and (self.settings.key is None or key is None):
-            return subject.page.key, subject.page.visit
+        key = key_on(content, page.url)
+        is_of_page = page.may_have_more and content.names_page and key is None
+        if is_of_page or (page.has_one_item and (self.settings.key is None or key is None)):
+            return page.key, page.visit
         if key is not None:
             return key, None
-        digest = digest_on(content, subject.page.url)
-        return f"item:{subject.page.key if digest is None else digest.hex()}", None
+        return f"item:{cast('bytes', digest_on(content, page.url)).hex()}", None
 
 
 def _left_out(page: Page) -> Reason | None:

@@ -14,8 +14,11 @@ from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.verdict import Claim, Document, Duplicate
 
 #: Seconds for which claims are gathered for one transaction, which costs as much as several claims
-#: in it. No item is in a hurry, but a callback may wait for the verdict on its page.
-_GATHER, _GATHER_FORESEEN = 0.1, 0.02
+#: in it: for the first after a pause, and at most, where they keep coming.
+_GATHER_FIRST = 0.01
+_GATHER = 0.08
+#: The same where a callback waits for the verdict on its page.
+_GATHER_FORESEEN = 0.02
 #: Seconds for which outcomes, which nobody waits for, may wait for a claim to share a transaction.
 _OUTCOMES_WAIT = 0.25
 
@@ -54,23 +57,29 @@ class JobQueue:
     def __init__(self) -> None:
         self._jobs: deque[Job] = deque()
         self._is_asked = threading.Event()
-        self._seconds = _GATHER
+        self._most = _GATHER
+        self._gathered = 0.0
 
     def put(self, job: Job) -> None:
         """Add a job."""
         self._jobs.append(job)
         if not job.is_outcome:
             if job.kind == "foresee":
-                self._seconds = _GATHER_FORESEEN
+                self._most = _GATHER_FORESEEN
             self._is_asked.set()
 
     def take(self, idle: float) -> tuple[list[Job], Job | None]:
         """The jobs so far, up to one that is last; none after `idle` seconds, or sooner."""
-        if self._is_asked.wait(min(idle, _OUTCOMES_WAIT)) and self._jobs:
+        since = time.monotonic()
+        is_asked = self._is_asked.wait(min(idle, _OUTCOMES_WAIT))
+        if time.monotonic() > since + self._most:
+            self._gathered = 0.0
+        if is_asked and self._jobs:
             last = self._jobs[-1]
             if last.kind != "open" and not last.is_last and len(self._jobs) < BATCH:
                 # A sleeping thread costs nothing; waking for each job would.
-                time.sleep(self._seconds)
+                self._gathered = min(max(_GATHER_FIRST, 2 * self._gathered), self._most)
+                time.sleep(self._gathered)
         # Reset before they are taken: a later one sets it again.
         self._is_asked.clear()
         jobs: list[Job] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -80,18 +80,35 @@ def release_tree(response: Response | None) -> None:
 @_or_lose("callbacks run for pages that SIMHASH_ON_DUPLICATE = 'skip' skips")
 def is_lazy(response: Response | None, spider: Spider | None) -> bool:
     """Whether the body of the callback runs only when its output is iterated."""
+    callback = _callback(response, spider)
+    if isinstance(spider, CrawlSpider) and callback in (spider._parse, spider._callback):
+        # They return a generator, which calls the callback of the rule.
+        return True
+    return inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback)
+
+
+def callback_name(response: Response | None, spider: Spider | None) -> str:
+    """The name of what yields the items of a response; None for items without one."""
+    if response is None:
+        return "start() or an errback"
+    with _or_lose("messages do not name callbacks"):
+        callback = _callback(response, spider)
+        if isinstance(spider, CrawlSpider) and callback == spider._callback:
+            callback = spider._rules[response.meta["rule"]].callback
+        return str(getattr(callback, "__qualname__", callback))
+    return "a callback"
+
+
+def _callback(response: Response | None, spider: Spider | None) -> Any:
     request = response.request if response is not None else None
     callback = request.callback if request is not None else None
     if callback is None and spider is not None:
         callback = spider._parse
     while isinstance(callback, partial):
         callback = callback.func
-    if isinstance(spider, CrawlSpider) and callback in (spider._parse, spider._callback):
-        # They return a generator, which calls the callback of the rule.
-        return True
-    if spider is not None and callback == spider._parse:
-        callback = getattr(spider, "parse", None)
-    return inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback)
+    if spider is not None and not isinstance(spider, CrawlSpider) and callback == spider._parse:
+        return getattr(spider, "parse", None)
+    return callback
 
 
 @contextmanager
@@ -158,6 +175,19 @@ def may_know_requests(crawler: Crawler) -> bool:
         return True
     seen = Path(settings["JOBDIR"] or "", "requests.seen")
     return bool(settings["JOBDIR"]) and seen.is_file() and seen.stat().st_size > 0
+
+
+@_or_lose("items are compared without their pages, and copies wait for those that are dropped")
+def watch_items(crawler: Crawler, watch: Callable[[Any], AbstractContextManager[None]]) -> None:
+    """Surround the pipelines and signals of each item by what is returned for its response."""
+    scraper: Any = crawler.engine.scraper
+    start = scraper.start_itemproc_async
+
+    async def start_watched(item: Any, *, response: Any) -> None:
+        with watch(response):
+            await start(item, response=response)
+
+    scraper.start_itemproc_async = start_watched
 
 
 def is_crawl(crawler: Crawler) -> bool:

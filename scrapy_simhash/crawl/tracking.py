@@ -1,43 +1,79 @@
-"""Which page an item belongs to, whether the page yields others, and how the item ends."""
+"""Which page an item belongs to, whether the page has others, and how the item ends."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
+from types import coroutine
 from typing import Any
+from weakref import ref
 
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from scrapy_simhash.crawl.checks import COMPARE, Compare, one_of, optional
-from scrapy_simhash.crawl.scrapy_internals import release_tree
+from scrapy_simhash.crawl.scrapy_internals import callback_name, release_tree
 from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.worker import wait
 from scrapy_simhash.db.values import check_name
 from scrapy_simhash.index.verdict import Document, Verdict, random_number
 from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
 
+#: Turns of the event loop in which a callback is not asked for more, after which nobody waits for
+#: it: where items are processed one by one, it is asked when the item before has been stored.
+_IDLE_TURNS = 10
 
-@dataclass(frozen=True, slots=True, eq=False)
+_END = object()
+
+
+@dataclass(slots=True, eq=False)
 class Page:
-    """One visit of a page."""
+    """One download of a page, and what its callback has yielded so far."""
 
-    response: Response | None  # None for items of start()
     namespace: str
+    source: ref[Response] | None = None  # None for items of start() and of errbacks
     key: str = ""
     visit: int = 0
     compare: Compare | None = None  # overrides SIMHASH_COMPARE
     is_left_alone: bool = False  # the request disables the check
+    items: int = 0
+    #: Turns of the event loop since its last output.
+    idle: int = 0
+    #: Whether its first item is the only one, as soon as that is known; False if nobody knows.
+    is_only: Future[bool] = field(default_factory=Future)
+
+    @property
+    def response(self) -> Response | None:
+        """The response, as long as Scrapy has it: until all its items have ended."""
+        return None if self.source is None else self.source()
 
     @property
     def url(self) -> str:
         """The URL of the response, empty without one."""
-        return self.response.url if self.response is not None else ""
+        return "" if (response := self.response) is None else response.url
+
+    @property
+    def has_one_item(self) -> bool:
+        """Whether its callback has yielded one item, and will yield no other."""
+        return self.items == 1 and self.is_only.done() and self.is_only.result()
+
+    @property
+    def may_have_more(self) -> bool:
+        """Whether its callback has yielded one item, and nobody knows whether others come."""
+        return self.items == 1 and not self.has_one_item
+
+    def note(self, *, is_only: bool) -> None:
+        """Note what is known about its first item, which goes on at once."""
+        if not self.is_only.done():
+            self.is_only.set_result(is_only)
 
 
 @dataclass(slots=True, eq=False)
@@ -45,16 +81,13 @@ class Subject:
     """What gets a verdict: an item, or a page before its callback runs."""
 
     page: Page
-    is_alone: bool = False  # the page yields no other item
-    item: Any = None  # as the callback yielded it
     document: Document | None = None
     verdict: Verdict | None = None
     #: Whether the item is stored, for in-flight duplicates that wait.
     outcome: Future[bool] = field(default_factory=Future)
 
 
-# Scrapy sends the signals of an item's outcome in the task that ran process_item, so their handlers
-# see what process_item has set.
+# The item whose pipelines run in this task, and the handlers of the signals that end it.
 _current: ContextVar[Subject | None] = ContextVar("simhash_item", default=None)
 
 
@@ -62,28 +95,12 @@ _current: ContextVar[Subject | None] = ContextVar("simhash_item", default=None)
 class Tracker:
     """Follows items from the callback to their outcome.
 
-    Items need not be hashable, weakly referenceable or mutable. An item is recognised by its
-    identity until it reaches the pipeline, and by a context variable from then on, as later
-    pipelines may replace the object. Scrapy's item_scraped has what the last pipeline returned;
-    item_dropped and item_error have what the callback yielded. "Stored" means that no feed failed
-    to write the item.
+    Any object is an item, and pipelines may replace it. So it is recognised by a context variable,
+    from the moment at which Scrapy starts its first pipeline until the handlers of its last signal
+    have run. Scrapy then also says which response it is from. "Stored" means that the pipelines
+    have passed it and that no feed failed to write it; whatever else ends it, it is not stored.
 
-    ====================================================  =======  ================================
-    an item is                                            outcome  recognised by
-    ====================================================  =======  ================================
-    1. stored                                             stored   the context
-    2. dropped, or met an error, in our pipeline or later  not      the context, which has this item
-    3. the same before our pipeline                       not      its identity; the context is
-                                                                   empty, or has another item
-    4. replaced before our pipeline, then stored          none     the context has an item without a
-                                                                   page: one of the response ends
-    5. replaced before our pipeline, then not stored      none     both: the context has the other
-                                                                   object, its identity the item
-    ====================================================  =======  ================================
-
-    In 4 and 5 the other object has the outcome, and the item is not checked.
-
-    `settle` is called once with each subject, and whether it was stored; `has_feed` once with each
+    `settle` is called once with each item, and whether it was stored; `has_feed` once with each
     item that passed all pipelines, and its response: whether the feeds have written it.
     """
 
@@ -91,14 +108,18 @@ class Tracker:
     settings: Settings
     settle: Callable[[Subject, bool], None]
     has_feed: Callable[[Any, Any], bool]
-    # By the id of the item. An object may be yielded more than once.
-    _in_flight: dict[int, list[Subject]] = field(default_factory=dict)
+    # By the ids of their responses, which are alive.
+    _pages: dict[int, Page] = field(default_factory=dict)
+    # The names of callbacks that wait after their first item.
+    _waiting: set[str] = field(default_factory=set)
     _has_warned: bool = False
 
     # From the callback to the pipeline
 
     def open(self, response: Response) -> Page:
-        """The page of a response whose callback is about to run."""
+        """The page of a response whose callback is about to run, or has failed."""
+        if page := self._pages.get(id(response)):
+            return page
         request = response.request
         meta = request.meta if request is not None else {}
         fingerprinter = self.crawler.request_fingerprinter
@@ -118,47 +139,80 @@ class Tracker:
                 *(name, shortened(response.url, 2000), error),
             )
             is_left_alone = True
-        return Page(response, namespace, key, random_number(), compare, is_left_alone)
+        number = id(response)
+        source = ref(response, lambda _: self._pages.pop(number, None))
+        page = Page(namespace, source, key, random_number(), compare, is_left_alone)
+        self._pages[number] = page
+        if self._waiting and self.callback_name(page) in self._waiting:
+            page.note(is_only=False)
+        return page
 
     async def follow(self, page: Page, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass on the output of a callback; the first item once it is known whether it is alone.
-
-        What an item is compared by depends on that. Requests pass at once.
-        """
-        held: list[Any] = []
-        is_alone = True
+        """Pass on the output of a callback, as it comes."""
+        note_wait = partial(self._note_wait, page)
         try:
-            async for output in result:
-                if not is_item(output):
-                    yield output
-                elif is_alone and not held:
-                    held.append(output)
-                else:
-                    is_alone = False
-                    while held:
-                        yield self._expect(held.pop(), page, is_alone=False)
-                    yield self._expect(output, page, is_alone=False)
-        except Exception:
-            # There might have been more: do not compare it as if it were alone.
-            while held:
-                yield self._expect(held.pop(), page, is_alone=False)
-            raise
-        if not held and (page.compare or self.settings.compare) != "page":
-            release_tree(page.response)
-        while held:
-            yield self._expect(held.pop(), page, is_alone=True)
+            while (output := await _watched(anext(result, _END), note_wait)) is not _END:
+                page.idle = 0
+                if is_item(output):
+                    page.items += 1
+                    if page.items > 1:
+                        page.note(is_only=False)
+                yield output
+        finally:
+            page.note(is_only=page.items == 1)
+            if not page.has_one_item and (page.compare or self.settings.compare) != "page":
+                release_tree(page.response)
 
-    def _expect(self, item: Any, page: Page, *, is_alone: bool) -> Any:
-        """Return an item that is now on its way to the pipeline."""
-        self._in_flight.setdefault(id(item), []).append(Subject(page, is_alone, item))
-        return item
+    def _note_wait(self, page: Page) -> None:
+        """The callback waits: nobody knows whether its first item is the only one.
 
-    def take(self, item: Any) -> Subject:
-        """The subject of an item; called by the pipeline, in the item's task."""
-        _current.set(None)
-        # Without a page if start() yielded it, or an earlier pipeline replaced another item by it.
-        subject = self._pop(item) or Subject(Page(None, self._namespace()), item=item)
+        The callback is then treated so for the rest of the crawl, even if it does not wait.
+        """
+        if page.items != 1 or page.is_only.done():
+            return
+        page.note(is_only=False)
+        if (name := self.callback_name(page)) not in self._waiting:
+            self._waiting.add(name)
+            logger.info(
+                "%s waits after its first item (or CONCURRENT_ITEMS is 1), so nobody knows whether "
+                "it yields others: its items are compared like those of a list. To have an only "
+                "item compared by its page, yield it last",
+                name,
+            )
+
+    async def until_counted(self, page: Page) -> None:
+        """Wait until it is known whether a page has one item, as long as its callback runs on."""
+        while page.items == 1 and not page.is_only.done():
+            page.idle += 1
+            if page.idle > _IDLE_TURNS:
+                self._note_wait(page)
+            with suppress(TimeoutError):
+                await wait(page.is_only, 0)
+
+    @contextmanager
+    def watch(self, response: Any) -> Iterator[None]:
+        """Surrounds the pipelines and the signals of an item; its response may be a failure."""
+        page = self._pages.get(id(response))
+        if page is None and isinstance(response, Response) and not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "SimhashPipeline is enabled without SimhashSpiderMiddleware: items are compared "
+                "without their pages. Enable both, or the add-on"
+            )
+        subject = Subject(page or Page(self._namespace()))
         _current.set(subject)
+        try:
+            yield
+        finally:
+            self._finish(subject, stored=False)
+
+    def current(self) -> Subject:
+        """What the pipelines of this task are about."""
+        subject = _current.get()
+        if subject is None or subject.outcome.done():
+            # Another Scrapy, or whoever calls the pipelines without it.
+            subject = Subject(Page(self._namespace()))
+            _current.set(subject)
         return subject
 
     # Outcomes
@@ -166,56 +220,39 @@ class Tracker:
     def item_scraped(self, item: Any, response: Any) -> None:
         """Handle the signal: the item is stored, unless a feed could not write it."""
         is_stored = self.has_feed(item, response)
-        if subject := _current.get():
-            self._finish(subject, stored=is_stored)
-            # The response of what an errback yields is a Failure, and no middleware saw it.
-            if isinstance(response, Response) and subject.page.response is None:
-                self._give_up_replaced(response)
+        self._finish(_current.get(), stored=is_stored)
 
-    def item_dropped(self, item: Any) -> None:
-        """Handle the signals item_dropped and item_error."""
-        subject = _current.get()
-        is_current = subject is not None and subject.item is item
-        if subject is not None and (is_current or subject.page.response is None):
-            self._finish(subject)
-        if not is_current and (unseen := self._pop(item)):
-            self._finish(unseen)
-
-    def _finish(self, subject: Subject, *, stored: bool = False) -> None:
-        _current.set(None)
-        if not subject.outcome.done():
+    def _finish(self, subject: Subject | None, *, stored: bool) -> None:
+        if subject is not None and not subject.outcome.done():
             self.settle(subject, stored)
             subject.outcome.set_result(stored)
 
-    def _pop(self, item: Any) -> Subject | None:
-        waiting = self._in_flight.get(id(item))
-        if waiting is None:
-            return None
-        subject = waiting.pop(0)
-        if not waiting:
-            del self._in_flight[id(item)]
-        return subject
-
-    def _give_up_replaced(self, response: Response) -> None:
-        """Stop waiting for an item that was replaced before it reached our pipeline."""
-        if not self._has_warned:
-            self._has_warned = True
-            logger.warning(
-                "SimhashPipeline received an object that SimhashSpiderMiddleware has not seen, and "
-                "compares it without its page, which is unknown. Enable both; components that "
-                "replace items must come after SimhashPipeline (a higher number in ITEM_PIPELINES) "
-                "or before SimhashSpiderMiddleware (a higher number in SPIDER_MIDDLEWARES)"
-            )
-        for first, *_ in self._in_flight.values():
-            if first.page.response is response:
-                self._pop(first.item)
-                self._finish(first)
-                return
-
     def _namespace(self) -> str:
         return self.settings.namespace_of(self.crawler.spider)
+
+    def callback_name(self, page: Page) -> str:
+        """The name of what yielded the items of a page."""
+        return callback_name(page.response, self.crawler.spider)
 
 
 def is_item(output: Any) -> bool:
     """Whether Scrapy takes what a callback yields for an item."""
     return output is not None and not isinstance(output, Request)
+
+
+@coroutine
+def _watched(awaitable: Awaitable[Any], note_wait: Callable[[], None]) -> Generator[Any, Any, Any]:
+    """Await something in this very task and turn; note whether it has to be waited for."""
+    step: Any = awaitable.__await__()
+    try:
+        awaited = step.send(None)
+        note_wait()
+        while True:
+            try:
+                result = yield awaited
+            except BaseException as error:  # noqa: BLE001 - the callback gets it
+                awaited = step.throw(error)
+            else:
+                awaited = step.send(result)
+    except StopIteration as stop:
+        return stop.value

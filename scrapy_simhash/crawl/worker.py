@@ -71,7 +71,7 @@ class Worker:
         answer = cast("Future[Verdict]", job.answer)
         try:
             return cast("Verdict", await self._answer(job))
-        except (IndexUnavailable, asyncio.CancelledError):
+        except BaseException:
 
             def release(late: Future[Verdict]) -> None:
                 if not late.cancelled() and not late.exception() and (claim := late.result().claim):

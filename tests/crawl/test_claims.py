@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from loopback import error_lines
 from scrapy.settings import Settings as ScrapySettings
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -96,7 +97,7 @@ def document():
 
 
 def subject(namespace="n"):
-    return Subject(Page(None, namespace))
+    return Subject(Page(namespace))
 
 
 async def started(coroutine):
@@ -226,7 +227,7 @@ async def test_where_no_item_is_finished_any_more_a_copy_is_stored_unchecked(mon
         "another item was finished meanwhile"
     )
     assert [(await duplicate).kind for duplicate in duplicates] == ["failed_open"] * 2
-    (line,) = caplog.messages
+    (line,) = error_lines(caplog)
     assert line.startswith("The item pipelines have finished no item for 0.3 s.")
 
 

@@ -244,13 +244,21 @@ class Copies:
 
 
 @deferred_f_from_coro_f
-async def test_items_replaced_by_an_earlier_pipeline_pass_with_a_warning(settings, caplog):
+async def test_items_replaced_by_an_earlier_pipeline_are_compared_by_their_pages(settings):
     settings = settings | {"ITEM_PIPELINES": {Copies: 1}}
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        done = await crawl(PageSpider, settings, [f"{site}/a", f"{site}/b"])
+    assert done.urls == ["/a"]
+
+
+@deferred_f_from_coro_f
+async def test_without_the_spider_middleware_items_pass_with_a_warning(settings, caplog):
+    settings = settings | {"SPIDER_MIDDLEWARES": {SimhashSpiderMiddleware: None}}
     with serve({"/a": article(1), "/b": article(1)}) as site:
         done = await crawl(PageSpider, settings, [f"{site}/a", f"{site}/b"])
     assert done.urls == ["/a", "/b"]
     assert done.stats["unique"] == 2
-    assert caplog.text.count("SimhashSpiderMiddleware has not seen") == 1
+    assert caplog.text.count("enabled without SimhashSpiderMiddleware") == 1
 
 
 # Actions

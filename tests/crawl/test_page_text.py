@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from weakref import ref
 
 import pytest
 from scrapy.http import HtmlResponse
@@ -15,7 +16,7 @@ from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.page_text import PageText
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.tracking import Page, Subject
+from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.item.content import PageNames, read_item
 
 STORY = " ".join(sentences(number, 40) for number in range(5))
@@ -107,8 +108,9 @@ def test_where_texts_are_clean_only_some_pages_are_looked_at(
         for number in range(times):
             html = PAGE.format(title="", more="").encode()
             response = HtmlResponse(f"http://{host}/{number}", body=html, encoding="utf-8")
-            met = Subject(Page(response, "a", str(number), number + 1), is_alone=True)
-            maker.of_item(met, {"url": response.url, "text": text})
+            page = Page("a", ref(response), str(number), number + 1, items=1)
+            page.note(is_only=True)
+            maker.of_item(page, {"url": response.url, "text": text})
         return len(looked) - before
 
     assert read(STORY, 16) == 16

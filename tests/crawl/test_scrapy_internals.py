@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+from functools import partial
 from types import SimpleNamespace
 from weakref import ref
 
@@ -14,14 +15,16 @@ from scrapy.core.engine import ExecutionEngine
 from scrapy.core.scraper import Scraper, Slot
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.linkextractors import LinkExtractor
 from scrapy.pipelines import ItemPipelineManager
 from scrapy.pipelines.files import FilesPipeline
-from scrapy.spiders import CrawlSpider
+from scrapy.spiders import CrawlSpider, Rule
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl import scrapy_internals
 from scrapy_simhash.crawl.scrapy_internals import (
+    callback_name,
     close_crawl,
     closed_feed,
     counted_as_load,
@@ -35,6 +38,7 @@ from scrapy_simhash.crawl.scrapy_internals import (
     release_tree,
     replaces_feeds,
     watch_closing,
+    watch_items,
 )
 
 
@@ -154,6 +158,25 @@ def test_spiders_have_the_callback_that_stands_for_none(lost):
     assert callable(CrawlSpider._parse)
     assert callable(CrawlSpider._callback)
     assert is_lazy(response, CrawlSpider(name="rules"))
+    assert lost() == []
+
+
+def test_callbacks_have_names(lost):
+    class Rules(CrawlSpider):
+        rules = (Rule(LinkExtractor(), callback="page"),)
+
+        def page(self, response):
+            pass
+
+    def name(spider, callback=None, **given):
+        request = Request("http://a.example/", callback, **given)
+        return callback_name(Response("http://a.example/", request=request), spider)
+
+    rules, spider = Rules(name="rules"), Parses()
+    assert name(spider) == name(spider, partial(spider.parse, number=1)) == "Parses.parse"
+    assert name(rules, rules._callback, meta={"rule": 0}).endswith("Rules.page")
+    assert name(rules) == "CrawlSpider._parse"
+    assert callback_name(None, spider) == "start() or an errback"
     assert lost() == []
 
 
@@ -286,6 +309,10 @@ def use_closing():
     watch_closing(crawler_with(scraper=SimpleNamespace(itemproc=SimpleNamespace())), print)
 
 
+def use_items():
+    watch_items(crawler_with(scraper=SimpleNamespace()), print)
+
+
 def use_feeds():
     bare = SimpleNamespace(slots=[SimpleNamespace()])
     assert feed_counts(bare) is closed_feed(SimpleNamespace()) is None
@@ -300,6 +327,8 @@ def use_feeds():
         (use_pipelines, "that nothing stores count as stored"),
         (lambda: close_crawl(crawler_with(), "reason"), "is not closed when its index fails"),
         (use_closing, "although an item pipeline failed"),
+        (use_items, "items are compared without their pages"),
+        (lambda: callback_name(Response("http://a.example/"), SimpleNamespace()), "not name"),
         (use_feeds, "items count as stored"),
         (lambda: keep_old_feeds(crawler_with()), "may replace earlier feeds"),
         (lambda: may_know_requests(crawler_with()), "leaves out counts as removed"),

@@ -503,28 +503,32 @@ def test_outcomes_are_taken_with_a_claim_and_before_one_that_is_last():
 
 
 @pytest.fixture
-def as_long_as_in_a_crawl(hasty, monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.crawl.jobs._GATHER", 0.1)
+def slept(hasty, monkeypatch):
+    """The seconds for which a queue gathers jobs, as in a crawl; nobody sleeps."""
+    seconds: list[float] = []
+    monkeypatch.setattr("scrapy_simhash.crawl.jobs._GATHER", 0.08)
+    monkeypatch.setattr("scrapy_simhash.crawl.jobs.time.sleep", seconds.append)
+    return seconds
 
 
-@pytest.mark.usefixtures("as_long_as_in_a_crawl")
 @pytest.mark.parametrize(
-    ("job", "seconds"),
-    [(Job("claim", "n", document("a")), 0.1), (Job("foresee", "n", document("a")), 0.02)],
+    ("kind", "seconds"),
+    [("claim", [0.01, 0.02, 0.04, 0.08, 0.08]), ("foresee", [0.01, 0.02, 0.02, 0.02, 0.02])],
 )
-def test_claims_are_gathered_for_longer_than_callbacks_wait(monkeypatch, job, seconds):
-    slept = []
-    monkeypatch.setattr("scrapy_simhash.crawl.jobs.time.sleep", slept.append)
-    asked = JobQueue()
+def test_claims_are_gathered_for_longer_while_they_keep_coming(slept, kind, seconds):
+    asked, job = JobQueue(), Job(kind, "n", document("a"))
+    for _ in seconds:
+        asked.put(job)
+        assert asked.take(5) == ([job], None)
+    assert slept == seconds
+    # After a pause.
+    assert asked.take(0.1) == ([], None)
     asked.put(job)
-    assert asked.take(5) == ([job], None)
-    assert slept == [seconds]
+    asked.take(5)
+    assert slept == [*seconds, 0.01]
 
 
-@pytest.mark.usefixtures("as_long_as_in_a_crawl")
-def test_nothing_is_gathered_where_a_whole_transaction_is_there(monkeypatch):
-    slept = []
-    monkeypatch.setattr("scrapy_simhash.crawl.jobs.time.sleep", slept.append)
+def test_nothing_is_gathered_where_a_whole_transaction_is_there(slept):
     asked, jobs = (
         JobQueue(),
         [Job("claim", "n", document(str(number))) for number in range(2 * BATCH)],
@@ -533,9 +537,6 @@ def test_nothing_is_gathered_where_a_whole_transaction_is_there(monkeypatch):
         asked.put(job)
     assert asked.take(5)[0] == jobs
     assert slept == []
-    asked.put(jobs[0])
-    assert asked.take(5)[0] == jobs[:1]
-    assert slept == [0.1]
 
 
 def test_the_thread_is_not_woken_for_outcomes(monkeypatch):
