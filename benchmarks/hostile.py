@@ -33,8 +33,8 @@ from scrapy.utils.test import get_crawler
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.tracking import Page, Subject
 from tests.hostile.attacks import COMPARED, PAGES
+from tests.tracked import tracked
 
 #: Nobody waits for the trees of these.
 UNPARSED = ("attributes_500000", "attributes_behind_quotes_500000")
@@ -52,7 +52,7 @@ def measured(name: str) -> dict[str, object]:
     maker = DocumentMaker(Settings.read(ScrapySettings()), stats, lambda: b"sixteen bytes...")
 
     def outcome(response: HtmlResponse) -> str:
-        made = maker.of_item(Subject(Page(response, "n"), is_alone=True), {"url": response.url})
+        made = maker.of_item(tracked(response), {"url": response.url})
         return made if isinstance(made, str) else made.reason or COMPARED
 
     def response(body: bytes) -> HtmlResponse:

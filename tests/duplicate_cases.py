@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loopback import Page
@@ -79,6 +80,17 @@ def raw_title(response: Response) -> Iterator[Item]:
 
 def stored(response: Response) -> Iterator[Item]:
     yield {"url": response.url, "html": response.text}
+
+
+def answered(response: Response) -> Iterator[Item]:
+    """What an API answers, and its address."""
+    yield response.json() | {"url": response.url}
+
+
+def api(first: Item, second: Item) -> Case:
+    """Two answers of an API."""
+    pages = (Page(json.dumps(item).encode(), "application/json") for item in (first, second))
+    return both(*pages, read=answered)
 
 
 def thing(**fields: str) -> str:
@@ -268,6 +280,14 @@ ON_ONE_SITE = {
     "A copy with more views and comments, counted in its text": one_site(
         {"text": TEXT + "<p>117 views</p><p>Comments (2)</p>"},
         {"text": TEXT + "<p>204 views</p><p>Comments (3)</p>"},
+    ),
+    "A copy from a JSON API, its text in HTML": api(
+        {"title": "A flood", "content": {"rendered": TEXT}},
+        {"title": "A flood", "content": {"rendered": f"<div class='wide'>{TEXT}</div>"}},
+    ),
+    "Another story from a JSON API under the same title, its text in HTML": api(
+        {"title": "A flood", "content": {"rendered": TEXT}},
+        {"title": "A flood", "content": {"rendered": OTHER_TEXT}},
     ),
     "A copy in which more readers were counted": one_site(
         {"text": TEXT + "<p>Read by 117 people.</p>"}, {"text": TEXT + "<p>Read by 204 people.</p>"}
@@ -513,6 +533,11 @@ MORE = [
         "A copy that the site has filed elsewhere as well",
         "dropped",
         "no category under the same title",
+    ),
+    (
+        "Another story from a JSON API under the same title, its text in HTML",
+        "kept",
+        "another text",
     ),
     ("A copy whose item says when it was fetched", "dropped", "times during the crawl are ignored"),
     ("A copy with its date in words, without the time", "dropped", "the same day"),

@@ -13,9 +13,10 @@ from benchmarks.accuracy_parts.visits import Judged
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.tracking import Page, Subject
+from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import BATCH
+from tests.tracked import tracked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,9 +62,7 @@ class Plugin(NamedTuple):
     def _batch(
         self, batch: Sequence[tuple[int, Visit]], maker: DocumentMaker, index: Index
     ) -> Iterator[Judged]:
-        made = [
-            maker.of_item(_subject(number, visit), self._item(visit)) for number, visit in batch
-        ]
+        made = [maker.of_item(_page(number, visit), self._item(visit)) for number, visit in batch]
         documents = [one for one in made if not isinstance(one, str)]
         verdicts = index.execute(claims=documents)
         index.execute(confirm=[verdict.claim for verdict in verdicts if verdict.claim])
@@ -93,9 +92,9 @@ PLUGIN = (
 )
 
 
-def _subject(number: int, visit: Visit) -> Subject:
+def _page(number: int, visit: Visit) -> Page:
     response = HtmlResponse(visit.url, body=visit.page or b"", request=Request(visit.url))
-    return Subject(Page(response, "benchmark", str(number), number), is_alone=True)
+    return tracked(response, key=str(number), visit=number)
 
 
 def _batches(visits: list[tuple[int, Visit]]) -> Iterator[list[tuple[int, Visit]]]:

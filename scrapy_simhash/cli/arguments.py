@@ -16,16 +16,16 @@ from scrapy_simhash.item.quality import criteria_of
 _MOST = (1 << 63) - 1
 
 
-def _checked(check: Callable[[str], Any]) -> Callable[[str], Any]:
+def checked(check: Callable[[str], Any]) -> Callable[[str], Any]:
     """A type for argparse whose errors are those of a check."""
 
-    def checked(given: str) -> Any:
+    def parse(given: str) -> Any:
         try:
             return check(given)
         except ValueError as error:
             raise ArgumentTypeError(str(error)) from error
 
-    return checked
+    return parse
 
 
 def add_database(parser: ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def add_database(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--namespace",
         metavar="NAME",
-        type=_checked(check_name),
+        type=checked(check_name),
         help="instead of SIMHASH_NAMESPACE",
     )
 
@@ -67,7 +67,7 @@ def add_prefer(parser: ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--prefer",
         metavar="A,B",
-        type=_checked(lambda given: criteria_of(given.split(","))),
+        type=checked(lambda given: criteria_of(given.split(","))),
         help=f"{what}: own-site=example.com, https, canonical, longest, earliest, shortest-url "
         "(default: SIMHASH_PREFER)",
     )

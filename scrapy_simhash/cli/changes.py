@@ -12,6 +12,7 @@ from typing import Any
 
 from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run, positive, seconds
+from scrapy_simhash.cli.printing import VALUE, in_values
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.history.changes import STATUSES, read_changes, read_window
 from scrapy_simhash.history.pairs import Change, with_contents
@@ -106,7 +107,7 @@ def _line(change: Change) -> str:
     if change.origin:
         parts.append(f"from {shortened(change.origin, _ADDRESS)}")
     parts += (
-        f"{shortened(name, output.VALUE)}: {output.in_values(*values)}" if any(values) else name
+        f"{shortened(name, VALUE)}: {in_values(*values)}" if any(values) else name
         for name, values in change.fields.items()
     )
     if change.similarity not in {None, 1.0}:

@@ -10,8 +10,8 @@ from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 
-from scrapy_simhash.cli.arguments import add_json, add_prefer, positive
-from scrapy_simhash.cli.printing import print_json
+from scrapy_simhash.cli.arguments import add_json, add_prefer, checked, positive
+from scrapy_simhash.cli.printing import in_values, print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
 from scrapy_simhash.corpus.plain import PlainItems
@@ -22,21 +22,37 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import open_new
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
+from scrapy_simhash.feed.encodings import NAME_IT, text_encoding
 from scrapy_simhash.feed.files import find_files, identity_of, is_table, open_source
 from scrapy_simhash.feed.source import FeedError, Source
 from scrapy_simhash.feed.warc import WarcFile
-from scrapy_simhash.visible import plural, visible
+from scrapy_simhash.item.irrelevant import has_meaning
+from scrapy_simhash.report.verdict import field_label
+from scrapy_simhash.visible import plural, shortened, visible
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_json(parser)
+    _add_files(parser)
+    add_prefer(parser, "which copy to keep instead of the first")
+    parser.add_argument(
+        "--workers",
+        type=positive,
+        metavar="N",
+        help="threads or processes (default: as many as pay off)",
+    )
+    _add_compared(parser)
+
+
+def _add_files(parser: ArgumentParser) -> None:
+    """Options for what is read and written."""
     parser.add_argument(
         "input",
         metavar="IN",
         nargs="+",
-        help="JSON Lines (.jsonl, .jl), CSV, Parquet or WARC, also .gz, .bz2, .xz, .zst; several "
-        "files of one format, a folder or a pattern; - for standard input",
+        help="JSON (.jsonl, .json), CSV (.csv, .tsv), Parquet or WARC, also .gz, .bz2, .xz, .zst; "
+        "several files of one format, a folder or a pattern; - for standard input",
     )
     parser.add_argument(
         "--against",
@@ -51,14 +67,22 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--output",
         required=True,
         metavar="OUT",
-        help="a new file, of the same format or JSON Lines, CSV or Parquet; - for standard output",
+        help="a new file, of the same format or JSON, CSV or Parquet, in UTF-8; - for standard "
+        "output",
     )
     parser.add_argument(
         "--format",
         default="jsonl",
         metavar="SUFFIX",
-        help="the format of standard input and output: a suffix such as csv or jsonl.gz "
+        help="the format of standard input and output: a suffix such as csv or json.gz "
         "(default: jsonl)",
+    )
+    parser.add_argument(
+        "--encoding",
+        type=checked(text_encoding),
+        metavar="NAME",
+        help="of JSON and CSV that are not in UTF-8 and have no byte order mark: gb18030, big5, "
+        "shift_jis, cp1252 or another that Python knows",
     )
     parser.add_argument(
         "--dropped", type=Path, metavar="FILE", help="write the near-duplicates to this file"
@@ -76,14 +100,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="write a table of duplicates and their originals, as .csv, .jsonl or .parquet",
     )
-    add_prefer(parser, "which copy to keep instead of the first")
-    parser.add_argument(
-        "--workers",
-        type=positive,
-        metavar="N",
-        help="threads or processes (default: as many as pay off)",
-    )
-    _add_compared(parser)
 
 
 def _add_compared(parser: ArgumentParser) -> None:
@@ -116,10 +132,11 @@ def run(project: Project, options: Namespace) -> int:
     """Run the command. The exit code is 3 if lines could not be read."""
     with ExitStack() as stack:
         spooled: Path | None = None
+        encoding: str | None = options.encoding
         if "-" in (*options.input, *options.against):
             spooled = stack.enter_context(_standard_input(options.format))
         reference, sources = (
-            [open_source(path) for one in given for path in _files(one, spooled)]
+            [open_source(path, encoding) for one in given for path in _files(one, spooled)]
             for given in (options.against, options.input)
         )
         targets = _targets(options)
@@ -177,28 +194,57 @@ def _targets(options: Namespace) -> Targets:
 
 
 def _print(counts: Counts, options: Namespace) -> None:
-    for problem in counts.problems:
+    undecoded = [problem for problem in counts.problems if problem.endswith(NAME_IT)]
+    told = [problem for problem in counts.problems if problem not in undecoded[1:]]
+    for problem in told:
         print(f"scrapy simhash dedupe: {visible(problem)}", file=sys.stderr)
-    if (others := counts.rejected + counts.unreadable - len(counts.problems)) > 0:
-        lines = plural(others, "line")
-        print(f"scrapy simhash dedupe: {others:,} more {lines} can't be read", file=sys.stderr)
+    if (others := counts.rejected + counts.unreadable - len(told)) > 0:
+        print(
+            f"scrapy simhash dedupe: {others:,} more {plural(others, 'line')} can't be read",
+            file=sys.stderr,
+        )
     if options.json:
         left_out = {"reference", "known", "unreadable"} if not options.against else set[str]()
         left_out |= set[str]() if counts.written else {"written"}
-        shown = counts._asdict().items()
-        print_json({name: value for name, value in shown if name not in left_out})
+        shown = counts._asdict()
+        shown |= {name: [one._asdict() for one in shown[name]] for name in ("near", "advice")}
+        print_json({name: value for name, value in shown.items() if name not in left_out})
         return
     known = f" ({counts.known:,} found in OLD, among {counts.reference:,})"
     print(
         f"{counts.read:,} {plural(counts.read, 'item')} read, {counts.kept:,} kept, "
         f"{counts.dropped:,} dropped"
         + (known if options.against else "")
+        + (f", {counts.empty:,} empty and kept" if counts.empty else "")
         + (f", {counts.unchecked:,} kept without a check" if counts.unchecked else "")
         + (f", {counts.rejected:,} rejected" if counts.rejected else "")
     )
     if counts.written:
         names = ", ".join(visible(name) or '""' for name in counts.written)
         print(f"Not compared, as it only tells when or as which one an item was stored: {names}")
+    for line in _explained(counts):
+        print(line)
+
+
+def _explained(counts: Counts) -> Iterator[str]:
+    """What keeps items apart although they are similar, and what to do if it does not matter."""
+    if not counts.near:
+        return
+    total = sum(near.number for near in counts.near)
+    yield f"Kept although another item is similar: {total:,}, as these differ:"
+    for near in counts.near:
+        values = ""
+        if near.values != (None, None):
+            values = f": {in_values(*near.values[::-1])}"
+        pair = " and ".join(str(one) if one > 0 else f"{-one} of OLD" for one in near.items[::-1])
+        yield f"  {field_label(near.reason)}: {near.number:,}, as in items {pair}{values}"
+    advised = set[str]()
+    for advice in counts.advice:
+        advised |= {*advice.ignore}
+        more = f"{'' if advice.is_exact else 'about '}{advice.more:,}"
+        yield f"To drop more: --ignore {','.join(advice.ignore)}: {more} more"
+    if not all(has_meaning(near.reason) or near.reason in advised for near in counts.near):
+        yield "If a field does not matter, name it: --ignore FIELD"
 
 
 def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -> Sketcher:
@@ -221,7 +267,7 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
         reader = PageReader(plan.scheme, plan.secret, settings.extractor, *limits)
     else:
         fields = _compared_fields(settings, options)
-        reader = ItemReader(plan.scheme, plan.secret, fields, *limits)
+        reader = ItemReader(plan.scheme, plan.secret, fields, *limits, settings.extractor)
     criteria = settings.prefer if options.prefer is None else options.prefer
     return Sketcher(sources, reader, plan, criteria, PlainItems.of(reader, plan))
 
@@ -250,7 +296,7 @@ def _shown() -> Iterator[Callable[[str, int], None]]:
 
     with progress_bar() as progress:
         task = progress.add_task("Sketching", total=None)
-        yield lambda phase, done: progress.update(task, completed=done, description=phase)
+        yield lambda phase, done: progress.update(task, description=f"{phase} ({done:,})")
 
 
 def _check_files(sources: Sequence[Source], reference: Sequence[Source], targets: Targets) -> None:
@@ -258,7 +304,10 @@ def _check_files(sources: Sequence[Source], reference: Sequence[Source], targets
     first = sources[0]
     for source in sources:
         if source.form != first.form:
-            raise CommandError(f"{source.path} and {first.path} have different formats")
+            forms = " and ".join(
+                f"{one.path} ({shortened(one.form, 80)})" for one in (source, first)
+            )
+            raise CommandError(f"{forms} have different formats")
     for source in reference:
         if isinstance(source, WarcFile) is not isinstance(first, WarcFile):
             raise CommandError(

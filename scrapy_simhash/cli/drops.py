@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run
-from scrapy_simhash.cli.output import VALUE, format_similarity, in_values, write_lines
+from scrapy_simhash.cli.output import format_similarity, write_lines
+from scrapy_simhash.cli.printing import VALUE, in_values
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.values import EXACT, PAGE, SAME
 from scrapy_simhash.history.namespaces import find_run

@@ -28,10 +28,6 @@ _Part = TypeVar("_Part")
 _FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S{1,30}$")
 
 
-#: Characters shown of a value.
-VALUE = 60
-
-
 class _Console(Console):
     def on_broken_pipe(self) -> None:
         # Rich would exit with 1, but `| head` is no error.
@@ -135,12 +131,6 @@ def format_distance(value: int | None, bits: int) -> str:
 def format_similarity(similarity: float, *, estimated: bool) -> str:
     """A similarity, with "about" if it is an estimate."""
     return f"{'about ' if estimated else ''}{similarity:.2f}"
-
-
-def in_values(old: str | None, new: str | None) -> str:
-    """Two values of a field, cut."""
-    shown = ("(none)" if value is None else shortened(value, VALUE) for value in (old, new))
-    return " -> ".join(shown)
 
 
 def marked_difference(first: str | None, changes: Sequence[Change] | None) -> Text:

@@ -1,4 +1,4 @@
-"""Output as JSON, in UTF-8."""
+"""Output as JSON, in UTF-8, and values in a line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import json
 import sys
 from typing import Any
 
-from scrapy_simhash.visible import iso_time, visible, without_passwords
+from scrapy_simhash.visible import iso_time, shortened, visible, without_passwords
+
+#: Characters shown of a value.
+VALUE = 60
 
 # Times, as seconds since the epoch.
 _TIMES = {"closed", "created", "first_seen", "heartbeat", "opened", "recovered", "seen"}
@@ -34,3 +37,9 @@ def json_line(value: Any) -> bytes:
     """A JSON document in one line, with all values unchanged."""
     # Control characters are escaped: they could harm a terminal or an editor.
     return visible(json.dumps(value, ensure_ascii=False)).encode() + b"\n"
+
+
+def in_values(old: str | None, new: str | None) -> str:
+    """Two values of a field, cut."""
+    shown = ("(none)" if value is None else shortened(value, VALUE) for value in (old, new))
+    return " -> ".join(shown)

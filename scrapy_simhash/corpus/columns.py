@@ -43,7 +43,7 @@ _VERB = (
 )
 _WRITTEN = re.compile(
     rf"(?:date|time|ts)?(?:{_VERB}|collection|creation|firstseen|insertion|run(?!time)|snapshot)"
-    "(?:at|date|datetime|on|time|timestamp|ts|utc)*|ctime|entry(?:date|time)|timestamp|ts"
+    "(?:at|date|on|stamp|time|ts|utc)*+|ctime|entry(?:date|time)|timestamp|ts"
     "|(?:保存|创建|創建|添加|录入|记录)(?:时间|時間|日期)|(?:作成|登録)日時?|생성일시?"
     "|(?:angelegt|erstellt|gespeichert)(?:am)?|fecha(?:creaci[oó]n|registro)|(?:creado|guardado)(?:en)?"
     "|(?:ajouté|créé|enregistré)(?:le)?|date(?:ajout|cr[eé]ation)|data(?:creazione|cria[cç][aã]o)"
@@ -51,7 +51,7 @@ _WRITTEN = re.compile(
 )
 # When the thing was published, and other moments of its own.
 _PUBLISHED = re.compile(
-    "(?:date|time)?(?:pub|publi(?:sh|shed|cation)|post|posted)(?:at|date|on|raw|time)*"
+    "(?:date|time)?(?:pub|publi(?:sh|shed|cation)|post|posted)(?:at|date|on|raw|time)*+"
     "|发布(?:时间|日期)|veröffentlicht(?:am)?|fechapublicaci[oó]n|公開日時?|게시일시?"
 )
 _OWN = re.compile("data|date|datum|fecha|日期|日付|날짜|дата")

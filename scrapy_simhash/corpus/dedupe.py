@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count, islice
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
@@ -14,9 +15,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simhash.corpus.advice import Advice, Explainer, Near
 from scrapy_simhash.corpus.columns import find_written
 from scrapy_simhash.corpus.greedy import STEP, Decisions, Greedy
-from scrapy_simhash.corpus.sketches import NOTHING, UNREADABLE, Part, Sketches, SketchStore
+from scrapy_simhash.corpus.sketches import (
+    EMPTY,
+    NOTHING,
+    UNREADABLE,
+    Part,
+    Sketches,
+    SketchStore,
+)
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.feed.documents import ItemReader
@@ -25,7 +34,7 @@ from scrapy_simhash.feed.source import Chunk, FeedError, Output, Source, chosen
 from scrapy_simhash.feed.warc import WarcPage
 
 if TYPE_CHECKING:
-    Advance = Callable[[Literal["Sketching", "Deciding", "Writing"], int], None]
+    Advance = Callable[[Literal["Sketching", "Deciding", "Writing", "Comparing"], int], None]
 
 # What a file may unpack to, in bytes: this, and so many times its size. Each record has some more
 # for what is kept of it in memory.
@@ -56,7 +65,8 @@ class Counts(NamedTuple):
         read: all items but those of the reference.
         kept: those written to the output.
         dropped: near-duplicates.
-        unchecked: kept without a check, because they are empty or too short, or can't be read.
+        empty: kept, without a value in any field to compare.
+        unchecked: kept without a check, because they are too short, or can't be read.
         rejected: records that are no items, such as lines of invalid JSON.
         problems: what is wrong with the first 10 of them, and where they are.
         reference: items of the reference.
@@ -64,11 +74,14 @@ class Counts(NamedTuple):
         unreadable: records of the reference that are no items.
         written: fields that were not compared, as they tell when or as which one an item was
             written down.
+        near: what keeps items apart although they are similar.
+        advice: which fields to ignore to drop more.
     """
 
     read: int
     kept: int
     dropped: int
+    empty: int
     unchecked: int
     rejected: int
     problems: Sequence[str]
@@ -76,6 +89,8 @@ class Counts(NamedTuple):
     known: int = 0
     unreadable: int = 0
     written: Sequence[str] = ()
+    near: Sequence[Near] = ()
+    advice: Sequence[Advice] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +143,6 @@ def dedupe_corpus(
         BlockingIOError: another process is writing a target.
     """
     with ExitStack() as stack:
-        streams = {path: stack.enter_context(new_file(path)) for path in targets.paths()}
-        if targets.stream is not None:
-            streams[targets.kept] = targets.stream
         folder = targets.kept.parent if targets.stream is None else Path(gettempdir())
         sketcher, written = _without_written(sketcher)
         store = stack.enter_context(closing(SketchStore(folder)))
@@ -138,7 +150,11 @@ def dedupe_corpus(
         portions = stack.enter_context(closing(_portions(sketcher.sources, starts, references)))
         parts = stack.enter_context(closing(sketch_all(sketcher, portions, workers, store.place)))
         corpus = _Corpus(sketcher, parts, store, starts, references, advance)
-        _write(corpus, sketcher.sources[references:], targets, streams)
+        with ExitStack() as files:
+            streams = {path: files.enter_context(new_file(path)) for path in targets.paths()}
+            if targets.stream is not None:
+                streams[targets.kept] = targets.stream
+            _write(corpus, sketcher.sources[references:], targets, streams)
         return corpus.counts()._replace(written=written)
 
 
@@ -219,7 +235,7 @@ class _Corpus:
 
     def _decide(self, greedy: Greedy) -> None:
         """Decide on the records that were sketched since; later ones may change that."""
-        done, count = greedy.count, self.store.count
+        done, count = len(greedy), self.store.count
         self.sketches = self.store.read(self.sketcher.plan, len(self.sketcher.criteria))
         # If the first record behind the reference is unknown, there is none yet.
         reference = self.first if len(self.starts) > self.references else count
@@ -229,7 +245,7 @@ class _Corpus:
         for some in np.array_split(order, len(order) // STEP + 1):
             greedy.add(self.sketches, some, reference)
             if self.sketcher.criteria:
-                self.advance("Deciding", greedy.count)
+                self.advance("Deciding", len(greedy))
 
     @property
     def first(self) -> int:
@@ -254,18 +270,48 @@ class _Corpus:
     def counts(self) -> Counts:
         first, rejected = self.first, self._rejected(0)
         kept = self.decisions.kept[first:]
+        compared_by = self.sketches.rows["compared_by"][first:]
         is_known = (self.decisions.matches >= 0) & (self.decisions.matches < first)
+        explainer = self._explainer()
         return Counts(
             len(kept),
             kept=int(self.kept.sum()),
             dropped=int((~kept).sum()),
-            unchecked=int((self.sketches.rows["compared_by"][first:] == NOTHING).sum()),
+            empty=int((compared_by == EMPTY).sum()),
+            unchecked=int((compared_by == NOTHING).sum()),
             rejected=int(rejected[first:].sum()),
             problems=self.store.problems,
             reference=int((~rejected[:first]).sum()),
             known=int((is_known & ~self.decisions.kept).sum()),
             unreadable=int(rejected[:first].sum()),
+            near=[
+                near._replace(items=(self._shown(near.items[0]), self._shown(near.items[1])))
+                for near in explainer.near()
+            ],
+            advice=explainer.advice(),
         )
+
+    def _explainer(self) -> Explainer:
+        sketches = self.sketches
+        return Explainer(
+            sketches,
+            self.sketcher.plan,
+            sketches.order(self.first),
+            self.first,
+            self.decisions,
+            self._values,
+            lambda done: self.advance("Comparing", done),
+        )
+
+    def _values(self, numbers: Iterable[int]) -> dict[int, Mapping[str, Any]]:
+        """The short values of some items: the files are read up to the last one of these."""
+        asked = sorted(numbers)
+        wanted = map(set(asked).__contains__, count())
+        found = islice(chosen(self.sketcher.sources, wanted), len(asked))
+        return {
+            number: self.sketcher.values(source, record)
+            for number, (source, record) in zip(asked, found, strict=True)
+        }
 
     def groups(self) -> Iterator[dict[str, Any]]:
         """The rows of the table of groups."""

@@ -27,6 +27,7 @@ from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.item.addresses import same_site, site
+from scrapy_simhash.item.facts import without
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import common, hamming, similarity_at
 
@@ -67,8 +68,10 @@ def decide_corpus(
     sketches: Sketches,
     plan: Plan,
     order: NDArray[np.uint32] | None = None,
+    *,
     advance: Callable[[int], None] = lambda place: None,
     reference: int = 0,
+    ignore: Sequence[str] = (),
 ) -> Decisions:
     """Decide on a corpus at once.
 
@@ -78,9 +81,10 @@ def decide_corpus(
         order: their numbers in the order of the decisions; None for ascending.
         advance: called now and then with the number of documents done.
         reference: how many of the first documents are kept, whatever they are.
+        ignore: fields whose facts are not compared.
     """
     order = np.arange(len(sketches), dtype=np.uint32) if order is None else order
-    greedy = Greedy(plan)
+    greedy = Greedy(plan, sketches.hashes_of(ignore))
     for start in range(0, len(order), STEP):
         greedy.add(sketches, order[start : start + STEP], reference)
         advance(min(len(order), start + STEP))
@@ -92,10 +96,13 @@ def _similarity(met: Met, bits: int) -> float:
 
 
 class Greedy:
-    """Decides on one document after another, by their places in the order."""
+    """Decides on one document after another, by their places in the order.
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    Facts are ignored whose names have the given hashes.
+    """
+
+    def __init__(self, plan: Plan, ignored: Collection[int] = ()) -> None:
+        self._plan, self._ignored = plan, ignored
         self._candidates = Candidates(plan)
         self._numbers = np.empty(0, np.uint32)
         self._results = np.empty(0, _RESULT)
@@ -119,16 +126,14 @@ class Greedy:
         self._sketches, first = sketches, len(self._numbers)
         for array in (self._numbers, self._results):
             array.resize(first + len(numbers), refcheck=False)
-        self._numbers[first:] = numbers
-        self._results[first:] = (True, -1, np.nan, 0)
+        self._numbers[first:], self._results[first:] = numbers, (True, -1, np.nan, 0)
         self._kept = self._results["kept"]
         self._found = self._candidates.add(sketches, self._numbers, first)
         self._compare(first)
         for place in self._found.places:
             self._decide(place, reference)
 
-    @property
-    def count(self) -> int:
+    def __len__(self) -> int:
         """How many documents were decided on."""
         return len(self._numbers)
 
@@ -136,11 +141,8 @@ class Greedy:
         """All decisions."""
         by_number = np.empty_like(self._results)
         by_number[self._numbers] = self._results
-        columns = {name: by_number[name] for name in ("kept", "differs")}
-        matches, similarities = by_number["match"], by_number["similarity"]
-        return Decisions(
-            matches=matches, similarities=similarities, reasons=list(self._reasons), **columns
-        )
+        kept, match, similarity, differs = (by_number[name] for name in _RESULT.names or ())
+        return Decisions(kept, match, similarity, differs, list(self._reasons))
 
     def _compare(self, first: int) -> None:
         """Compare the pairs of documents from a place on in the core, if it is there."""
@@ -340,7 +342,10 @@ class Greedy:
             self._latest[self._row(place).identity] = (place,)
 
     def _read_row(self, place: int) -> Row:
-        return self._sketches.row(int(self._numbers[place]), place)
+        row = self._sketches.row(int(self._numbers[place]), place)
+        if self._ignored and row.facts:
+            row = row._replace(facts=without(row.facts, self._ignored))
+        return row
 
 
 class _Copies:

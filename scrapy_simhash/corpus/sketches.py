@@ -6,7 +6,7 @@ of all this, are read when they are needed; everything else is mapped into memor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -23,7 +23,7 @@ from scrapy_simhash.features.tokens import fold_table
 from scrapy_simhash.index.batch import digest_of, how_compared, identity_hash, whole_key
 from scrapy_simhash.index.verdict import Document, Row
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts
-from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.names import is_inside, name_of
 from scrapy_simhash.item.quality import Criterion, ranks_of
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 
@@ -31,6 +31,8 @@ from scrapy_simhash.simhash.measure import FEW_FEATURES
 NOTHING = -1
 #: The same, if it is no document at all.
 UNREADABLE = -2
+#: The same, if it is an item without a value.
+EMPTY = -3
 
 #: Records that can't be read and are reported one by one.
 MOST_PROBLEMS = 10
@@ -315,6 +317,10 @@ class Sketches:
     def facts(self, row: Row) -> Facts | None:
         """The facts of a row made by :meth:`row`, with their names."""
         return None if row.facts is None else Facts(Facts.unpack(row.facts).records, self._names)
+
+    def hashes_of(self, names: Collection[str]) -> frozenset[int]:
+        """The hashes of the names of facts of these fields, and of those inside them."""
+        return frozenset(key for key, name in self._names.items() if is_inside(name, names))
 
     def row(self, number: int, place: int) -> Row:
         """A document, at its place in the order, as a stored row of an index: all are one visit."""

@@ -6,7 +6,7 @@ import logging
 import os
 import pickle
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -17,14 +17,17 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.corpus.plain import PlainItems
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import MOST_PROBLEMS, UNREADABLE, Part, make_part
+from scrapy_simhash.corpus.sketches import EMPTY, MOST_PROBLEMS, UNREADABLE, Part, make_part
 from scrapy_simhash.feed.compressed import is_compressed
 from scrapy_simhash.feed.documents import ItemReader, PageReader
-from scrapy_simhash.feed.lines import JsonLines
+from scrapy_simhash.feed.json_lines import JsonLines
 from scrapy_simhash.feed.source import Chunk, FeedError, RecordError, Source
 from scrapy_simhash.item.quality import Criterion
 
 logger = logging.getLogger(__name__)
+
+#: What keeps two items apart that one page lists under addresses of their own.
+ADDRESS = "(address)"
 
 # Portions under way for each process: one that it works on, and one in its queue.
 _AHEAD = 3
@@ -89,6 +92,16 @@ class Sketcher:
             self.reader.check(items)
         return part
 
+    def values(self, source: Source, record: Any) -> Mapping[str, Any]:
+        """The short values of an item."""
+        document = self.reader.document(source.item(record), 0)
+        if document is None or document.facts is None:
+            return {}
+        # The key of a listed item ends in its own address.
+        is_listed = document.listing != 0
+        own = {ADDRESS: document.key.rpartition(" ")[2]} if is_listed else {}
+        return {**document.facts.shown, **own}
+
     def _plain_part(self, plain: PlainItems, source: JsonLines, portion: Portion) -> Part:
         block = source.block(portion.chunk.packed)
         if len(plain.fields) == 2:
@@ -121,7 +134,11 @@ class Sketcher:
             for number, (item, _) in zip(numbers, read, strict=False)
         ]
         part = make_part(documents, self.plan, self.criteria)
-        part.rows["compared_by"][[item is None for item, _ in read]] = UNREADABLE
+        for place, ((item, _), document) in enumerate(zip(read, documents, strict=True)):
+            if item is None:
+                part.rows["compared_by"][place] = UNREADABLE
+            elif document is None and self.reader.is_empty(item):
+                part.rows["compared_by"][place] = EMPTY
         problems = [problem for _, problem in read if problem][:MOST_PROBLEMS]
         return part._replace(problems=problems), [item for item, _ in read if item is not None]
 

@@ -24,6 +24,7 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.packed import pack_text
+from scrapy_simhash.text.values import MarkupReader
 
 #: Why something is not compared.
 Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]
@@ -124,18 +125,23 @@ class DocumentMaker:
 
     def _read(self, item: Any, page: Page, says: PageText) -> ItemContent:
         settings = self.settings
-        return read_item(
+        fields = None if settings.fields is None else settings.fields.of(item)
+        how: dict[str, Any] = {"page_url": page.url, "secret": self._secret}
+        how |= {"since": self._since, "now": time.time()}
+        # What a page shows is in its own text.
+        is_markup_text = fields is not None or not says.is_html
+        markup = MarkupReader(settings.extractor, settings.max_text)
+        content = read_item(
             item,
-            fields=None if settings.fields is None else settings.fields.of(item),
+            fields=fields,
             ignore=settings.ignored(item),
             # Classes that are not named have the usual key.
             key=None if settings.key is None else settings.key.of(item) or None,
-            page_url=page.url,
             page_names=PageNames(says.title, says.name),
-            since=self._since,
-            now=time.time(),
-            secret=self._secret,
+            markup=markup.text if is_markup_text else None,
+            **how,
         )
+        return markup.with_facts(content, **how)
 
     def _text(self, page: Page, content: ItemContent, says: PageText) -> _Text | Reason | None:
         """The text that stands for an item, or why there is none; None to compare all of it."""

@@ -64,6 +64,11 @@ class PageText:
     secret: bytes
     since: float
 
+    @property
+    def is_html(self) -> bool:
+        """Whether there is a page for readers: an API answers in JSON, a feed in XML."""
+        return isinstance(self.page.response, HtmlResponse)
+
     @cached_property
     def _root(self) -> HtmlElement | NoText:
         response = self.page.response

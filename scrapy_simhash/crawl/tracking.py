@@ -39,7 +39,8 @@ class Page:
     """One download of a page, and what its callback has yielded so far."""
 
     namespace: str
-    source: ref[Response] | None = None  # None for items of start() and of errbacks
+    #: The response, if Scrapy still has it. Items of start() and of errbacks have none.
+    source: Callable[[], Response | None] = lambda: None
     key: str = ""
     visit: int = 0
     compare: Compare | None = None  # overrides SIMHASH_COMPARE
@@ -53,7 +54,7 @@ class Page:
     @property
     def response(self) -> Response | None:
         """The response, as long as Scrapy has it: until all its items have ended."""
-        return None if self.source is None else self.source()
+        return self.source()
 
     @property
     def url(self) -> str:

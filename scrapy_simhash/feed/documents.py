@@ -12,12 +12,14 @@ from typing import Any
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import digest_on, read_facts, read_item
+from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, longest_text
+from scrapy_simhash.text.density import density
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.page import Extractor, read_page
 from scrapy_simhash.text.page_facts import page_facts
+from scrapy_simhash.text.values import MarkupReader
 
 # The time of the crawl is unknown, so no value of an item is taken for it.
 _NO_CRAWL: Any = {"since": math.inf, "now": -math.inf}
@@ -54,6 +56,7 @@ class ItemReader:
         fields: which fields are compared.
         min_features: a text with fewer features is too short.
         max_text: a text with more characters is too long.
+        extractor: finds the main text of a page in a value.
     """
 
     scheme: Scheme
@@ -61,6 +64,7 @@ class ItemReader:
     fields: ComparedFields
     min_features: int
     max_text: int
+    extractor: Extractor = density
 
     def document(self, item: Mapping[str, Any], number: int) -> Document | None:
         """The document of an item; None for an empty item, and for one that can't be read."""
@@ -73,20 +77,9 @@ class ItemReader:
     def _document(
         self, item: Mapping[str, Any], number: int, ignore: Sequence[str]
     ) -> Document | None:
-        url = item.get("url")
-        page = url if isinstance(url, str) else ""
-        fields = self.fields
-        content = read_item(
-            item,
-            fields=fields.only,
-            ignore=ignore,
-            key=fields.key,
-            page_url=page,
-            secret=self.secret,
-            **_NO_CRAWL,
-        )
+        page, content = self._read(item, ignore)
         digest = digest_on(content, page)
-        if digest is None or (content.is_empty and not content.names_page):
+        if digest is None or _is_empty(content):
             return None
         sketch = Sketch(None, 0, None)
         if content.text and len(content.text) <= self.max_text:
@@ -112,6 +105,26 @@ class ItemReader:
             published=content.published,
             canonical=content.canonical,
         )
+
+    def is_empty(self, item: Mapping[str, Any]) -> bool:
+        """Whether an item has no value in any field to compare."""
+        return _is_empty(self._read(item, self.fields.ignore)[1])
+
+    def _read(self, item: Mapping[str, Any], ignore: Sequence[str]) -> tuple[str, ItemContent]:
+        """The URL of the item's page, and its content without irrelevant fields."""
+        url, fields = item.get("url"), self.fields
+        page = url if isinstance(url, str) else ""
+        how: dict[str, Any] = {"page_url": page, "secret": self.secret, **_NO_CRAWL}
+        markup = MarkupReader(self.extractor, self.max_text)
+        content = read_item(
+            item,
+            fields=fields.only,
+            ignore=ignore,
+            key=fields.key,
+            markup=markup.text,
+            **how,
+        )
+        return page, markup.with_facts(content, **how)
 
     def check(self, items: Sequence[Mapping[str, Any]]) -> None:
         """Refuse items if none has a field to compare.
@@ -167,6 +180,10 @@ class PageReader:
             token=number,
         )
 
+    def is_empty(self, _page: WarcPage) -> bool:
+        """No page is: one without a text may be a shell that scripts fill."""
+        return False
+
     def _read(self, page: WarcPage, most: int) -> tuple[str, Facts, bytes | None] | None:
         """The main text, the facts and the page sketch."""
         if page.html is None:
@@ -182,6 +199,10 @@ class PageReader:
             return None
         facts = read_facts(page_facts(root), page_url=page.url, secret=self.secret, **_NO_CRAWL)
         return says.text, facts, says.page_sketch
+
+
+def _is_empty(content: ItemContent) -> bool:
+    return content.is_empty and not content.names_page
 
 
 def _number_of(page: str) -> int:

@@ -13,37 +13,42 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from scrapy_simhash.feed.arrays import json_file
 from scrapy_simhash.feed.compressed import compressing, without_suffix
-from scrapy_simhash.feed.lines import JSON_LINES, CsvFile, JsonLines
+from scrapy_simhash.feed.csv_file import DELIMITERS, CsvFile
+from scrapy_simhash.feed.json_lines import ARRAY, JSON_LINES, write_array
 from scrapy_simhash.feed.parquet import ParquetTable, pyarrow, write_rows
 from scrapy_simhash.feed.source import FeedError, Source
 from scrapy_simhash.feed.warc import ARCHIVES, WarcFile
 
 Rows = Callable[[], Iterable[Mapping[str, Any]]]
 
-_KNOWN = {*JSON_LINES, ".csv", ".parquet", *ARCHIVES}
+_TEXTS = {*JSON_LINES, ARRAY, *DELIMITERS}
+_KNOWN = {*_TEXTS, ".parquet", *ARCHIVES}
 # Rows whose types are inferred together.
 _ROWS = 1024
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path, encoding: str | None = None) -> Source:
     """The file of that name, in the format that its suffixes name.
 
+    The encoding is that of JSON and CSV whose first bytes tell no other one; None for UTF-8.
+
     Raises:
-        FeedError: the format is unknown.
+        FeedError: the format is unknown, or the file is damaged.
     """
     format_, last = without_suffix(path), path.suffix.lower()
     if last == ".parquet":
         return ParquetTable(path)
     if format_ in ARCHIVES and last in {format_, ".gz"}:
         return WarcFile(path)
-    if format_ == ".csv":
-        return CsvFile(path)
-    if format_ in JSON_LINES:
-        return JsonLines(path)
+    if format_ in DELIMITERS:
+        return CsvFile(path, encoding)
+    if format_ in {*JSON_LINES, ARRAY}:
+        return json_file(path, encoding)
     raise FeedError(
-        f"{path}: unknown format; the name must end in .jsonl, .jl, .csv, .parquet or .warc, "
-        "perhaps with .gz behind it"
+        f"{path}: unknown format; the name must end in .jsonl, .json, .csv, .tsv, .parquet or "
+        ".warc, perhaps with .gz behind it"
     )
 
 
@@ -82,8 +87,8 @@ def identity_of(sources: Sequence[Source]) -> str:
 
 
 def is_table(path: Path) -> bool:
-    """Whether the name is that of JSON Lines, CSV or Parquet."""
-    return path.suffix.lower() == ".parquet" or without_suffix(path) in {".csv", *JSON_LINES}
+    """Whether the name is that of JSON, CSV or Parquet."""
+    return path.suffix.lower() == ".parquet" or without_suffix(path) in _TEXTS
 
 
 def write_table(
@@ -94,7 +99,7 @@ def write_table(
     types: Mapping[str, str] | None = None,
     for_people: bool = False,
 ) -> None:
-    """Write rows as JSON Lines, CSV or Parquet.
+    """Write rows as JSON, CSV or Parquet.
 
     CSV, and Parquet columns without a common type, have texts: JSON of lists and dicts.
 
@@ -111,15 +116,20 @@ def write_table(
     if path.suffix.lower() == ".parquet":
         _write_parquet(rows, stream, types)
         return
+    format_ = without_suffix(path)
     with compressing(stream, path) as packed:
-        if without_suffix(path) in JSON_LINES:
+        if format_ == ARRAY:
+            write_array(packed, (_json(row).encode() for row in rows()))
+            return
+        if format_ in JSON_LINES:
             for row in rows():
                 packed.write(_json(row).encode() + b"\n")
             return
         columns = list(types or dict.fromkeys(chain.from_iterable(rows())))
         cell = _safe_cell if for_people else _cell
         # JSON may have lone surrogates, which are no UTF-8.
-        writer = csv.writer(codecs.getwriter("utf-8")(packed, "backslashreplace"))
+        text = codecs.getwriter("utf-8")(packed, "backslashreplace")
+        writer = csv.writer(text, delimiter=DELIMITERS[format_])
         writer.writerow(map(cell, columns))
         writer.writerows([cell(row.get(name)) for name in columns] for row in rows())
 

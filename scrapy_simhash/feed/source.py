@@ -17,6 +17,10 @@ CHUNK_BYTES = 1 << 20
 #: such a record takes up to 300 MB.
 MOST_BYTES, MOST_VALUES = 16 << 20, 500_000
 
+#: What is wrong with a larger one.
+TOO_LONG = "longer than 16 MiB"
+TOO_MANY = f"more than {MOST_VALUES:,} values"
+
 _CHUNK_RECORDS = 512
 
 

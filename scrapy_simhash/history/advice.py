@@ -6,7 +6,6 @@ that were met at two addresses, where nothing differs but a field that no other 
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,51 +16,19 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.pairs import NOTHING, read_contents
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.item.addresses import place
 from scrapy_simhash.item.facts import Facts, changed_facts, equal_titles
-from scrapy_simhash.item.folding import NOTE, NUMBER, SECTION, STATE, TEXT, TIME, fold
+from scrapy_simhash.item.folding import NOTE, SECTION, STATE, TIME
+from scrapy_simhash.item.irrelevant import LEAST, Example, are_irrelevant, has_meaning, is_one_page
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.visible import plural, shortened
 
-#: Advice needs so many items, and this share of all that were stored.
-LEAST, _SHARE = 20, 0.01
+# The share of all stored items that advice needs.
+_SHARE = 0.01
 
 _EXAMPLES = 5
 
 # Items that are read, the newest first, and how many of them at a time.
 _MOST, _CHUNK = 20_000, 500
-
-# Different values among all values of a field: fewer are a property such as a size.
-_DISTINCT = 0.5
-
-# Parameters that tell where a link stood.
-_REFERRAL = re.compile(r"(?:from|ref|referr?er|spm|via)=[^&]*", re.IGNORECASE)
-
-# The share of addresses that may have a value of the field by chance.
-_BY_CHANCE = 0.1
-_PART = re.compile(r"[^\W_]+")
-
-# The share of pairs whose values must tell nothing: a few random tokens look like dates.
-_CLEAR = 0.9
-
-# A counter or a random token: words may tell what an item is.
-_MEANINGLESS = re.compile(r"\d[\d., ]*|(?=[^\W_]*\d)[\w-]{8,}", re.ASCII)
-
-# What may be a date or a time in a counter; in a token, also a year, or the name of a day or month.
-_DATED_NUMBER = re.compile(r"\b(?:19|20|21)\d{6}\b|\b\d{9}")
-_DATED = re.compile(
-    rf"{_DATED_NUMBER.pattern}|\b(?:19|20|21)\d\d\b|\d[-.]\d\d?[-.]|"
-    r"\b(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|fev|mar|mär|apr|abr|avr|mai|may|ene|jun|jul|ago|aug|"
-    r"sep|oct|okt|nov|dec|des|dez|déc|dic)"
-)
-
-
-class Example(NamedTuple):
-    """Two items that the advice would make one: their URLs, and both values of each field."""
-
-    url: str
-    other: str
-    values: Mapping[str, tuple[str, str]]
 
 
 class Advice(NamedTuple):
@@ -130,9 +97,7 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[Advice]:
         # The fields are to be ignored everywhere, also where they may be all that differs.
         is_safe = not any(changed and changed <= keys for changed in unproven)
         is_often = len(examples) >= max(LEAST, _SHARE * total)
-        clear = sum(_tells_nothing(one) for one in examples)
-        is_safe = is_safe and clear >= _CLEAR * len(examples)
-        if is_safe and is_often and all(_varies(name, examples) for name in fields):
+        if is_safe and is_often and are_irrelevant(fields, examples):
             number, names = len(examples), [str(name) for name in fields]
             effect = (
                 f"{number:,} more {plural(number, 'item')} would be dropped: the same page at "
@@ -156,7 +121,7 @@ def _changed(row: Any, unread: Collection[int] = (STATE, SECTION)) -> set[int]:
 def _proven(row: Any, mine: Mapping[str, str], theirs: Mapping[str, str]) -> Example | None:
     """The pair, if it is one page at two addresses and its changed fields have no known meaning."""
     changed = _changed(row)
-    if not (changed and row.is_equal and _is_one_page(row.url, row.other)):
+    if not (changed and row.is_equal and is_one_page(row.url, row.other)):
         return None
     if not equal_titles(Facts.unpack(row.facts), Facts.unpack(row.stored)):
         return None
@@ -164,40 +129,4 @@ def _proven(row: Any, mine: Mapping[str, str], theirs: Mapping[str, str]) -> Exa
     if not changed <= names.keys():
         return None
     both = {name: (mine[name], theirs[name]) for name in sorted(names[key] for key in changed)}
-    # The marks name titles, codes, dates, prices, currencies and whatever else means something.
-    return None if any(name_of(name).marks for name in both) else Example(row.url, row.other, both)
-
-
-def _is_one_page(one: str, other: str) -> bool:
-    """Whether two addresses differ only in what is known to lead to one page.
-
-    Any other parameter may choose a variant, in whose field there is nothing else to be seen.
-    """
-    # Equal ones are those of items of one list.
-    return one != other and _where(one) == _where(other)
-
-
-def _where(url: str) -> tuple[str, list[str]]:
-    path, _, query = place(url).partition("?")
-    return path, [one for one in query.split("&") if one and not _REFERRAL.fullmatch(one)]
-
-
-def _tells_nothing(example: Example) -> bool:
-    """Whether the values are counters or random tokens."""
-    for name, values in example.values.items():
-        known = name_of(name)
-        for value in values:
-            folded = fold(known, value)
-            if folded is None or not _MEANINGLESS.fullmatch(value):
-                return False
-            dated = {NUMBER: _DATED_NUMBER, TEXT: _DATED}.get(folded.kind)
-            if dated is None or dated.search(folded.text):
-                return False
-    return True
-
-
-def _varies(name: str, examples: Sequence[Example]) -> bool:
-    """Whether the values of a field are many, and no part of the addresses."""
-    values = [value for one in examples for value in one.values[name]]
-    named = sum(bool({*one.values[name]} & {*_PART.findall(one.url)}) for one in examples)
-    return len({*values}) >= _DISTINCT * len(values) and named <= _BY_CHANCE * len(examples)
+    return None if any(map(has_meaning, both)) else Example(row.url, row.other, both)

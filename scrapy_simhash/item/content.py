@@ -18,6 +18,7 @@ from scrapy_simhash.item.addresses import (
     same_site,
     site,
 )
+from scrapy_simhash.item.columns import collect, only
 from scrapy_simhash.item.digest import digest_of
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import (
@@ -28,7 +29,6 @@ from scrapy_simhash.item.folding import (
     fold,
     is_encoded,
     is_markup,
-    without_tags,
 )
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.quality import is_canonical, published_first
@@ -47,6 +47,8 @@ _SLACK = 60.0
 _GLANCE, _START, _LOOK = 512, 2048, 65_536
 # Short values that are kept of an item, and their characters.
 _SHOWN, _LONGEST_SHOWN = 32, 120
+# Characters of a value in which tags do not matter.
+_SHORT = 64
 _TEXTS = (str, Printed)
 _EMPTY = (None, "", b"")
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
@@ -119,15 +121,17 @@ def read_item(
     key: Sequence[str] | None = None,
     page_url: str,
     page_names: PageNames | None = None,
+    markup: Callable[[str], str] | None = None,
     since: float,
     now: float,
     secret: bytes = b"",
 ) -> ItemContent:
     """Read the content of an item of any type that itemadapter supports.
 
-    Given are the only fields to read, including markup and bytes in them (None for all; the name of
-    a nested field is its path, as in "offer.price"), those to leave out, and those that identify
-    the item. Times between the start of the crawl and now, give or take a minute, tell when
+    Given are the only fields to read, including bytes in them (None for all; the name of a nested
+    field is its path, as in "offer.price"), those to leave out, and those that identify the item.
+    `markup` returns the text of a value in HTML; without it such a value is no text, as the page
+    has it too. Times between the start of the crawl and now, give or take a minute, tell when
     something was fetched. Up to 64 secret bytes key the hashes of facts and digest.
 
     Raises:
@@ -140,7 +144,7 @@ def read_item(
     read = read_fields(item)
     everything = flat(read.tree)
     reading = _Reading(page_url, since, now, frozenset(ignore), page_names)
-    reading.is_chosen = fields is not None
+    reading.is_chosen, reading.markup = fields is not None, markup
     for name, value in everything.items():
         if fields is None or is_inside(name, fields):
             reading.read(name, value)
@@ -197,7 +201,8 @@ class _Reading:
         shown: the first of these, as given.
         addresses: the lists that hold nothing else.
         names_page: whether the item holds the address of its page.
-        is_chosen: whether the user has named the fields, so that markup and bytes count.
+        is_chosen: whether the user has named the fields, so that bytes count.
+        markup: returns the text of a value in HTML; None where it is no text.
     """
 
     def __init__(
@@ -213,6 +218,7 @@ class _Reading:
         self.shown: dict[str, Any] = {}
         self.addresses: set[str] = set()
         self.names_page = self.is_chosen = False
+        self.markup: Callable[[str], str] | None = None
         self._prose: list[str] = []
         self._names = page_names or PageNames()
         self._start, self._stop = since - _SLACK, now + _SLACK
@@ -233,6 +239,8 @@ class _Reading:
         if value is None:
             return
         self.kept[name] = value
+        if self.markup:
+            value = self._without_tags(value)
         kind = type(value)
         if kind is list:
             self._read_list(name, value)
@@ -253,6 +261,15 @@ class _Reading:
             if type(self.kept[name]) in (int, str) and is_part(str(self.kept[name]), url):
                 for told in (self.kept, self.facts, self.shown):
                     told.pop(name, None)
+
+    def _without_tags(self, value: Any) -> Any:
+        """A value with the texts of markup in its place."""
+        if type(value) is list:
+            return [self._without_tags(inner) for inner in value]
+        if type(value) is dict:
+            return {key: self._without_tags(inner) for key, inner in value.items()}
+        is_tagged = type(value) is str and len(value) > _SHORT and is_markup(value)
+        return self.markup(value) if is_tagged and self.markup else value
 
     def _keep(self, name: str, value: Any) -> Any:
         """A value without ignored fields, empty values, times of the crawl and the page's URL."""
@@ -311,14 +328,14 @@ class _Reading:
             self.addresses.add(path)
             return
         columns: dict[str, list[Any]] = {}
-        _collect(columns, path, values)
+        collect(columns, path, values)
         for column, cells in list(columns.items()):
             if text := self._text(column, [cell for cell in cells if type(cell) in _TEXTS]):
                 self._prose.append(text)
                 del columns[column]
         if not columns:
             return
-        self._add(path, _only(columns, path, values))
+        self._add(path, only(columns, path, values))
         for column, cells in columns.items():
             # Across sites only amounts count, so they need facts of their own.
             if column != path:
@@ -341,10 +358,8 @@ class _Reading:
 
     def _line(self, name: Name, text: str) -> str:
         """The text of a value if it may be prose, else ""."""
-        if len(text) > 64 and is_markup(text):
-            if not self.is_chosen:
-                return ""
-            text = without_tags(text)
+        if self.markup is None and len(text) > _SHORT and is_markup(text):
+            return ""
         text = text.strip()
         is_json = text[:1] + text[-1:] in ("{}", "[]") and '"' in text
         return "" if is_json or is_encoded(text) or is_address(name, text) else text
@@ -356,27 +371,6 @@ def short(value: Any) -> str:
         value = ", ".join(map(short, value[:_SHOWN]))
     text = str(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
-
-
-def _collect(columns: dict[str, list[Any]], path: str, value: Any) -> None:
-    """Collect the scalars inside a list by the path of their field."""
-    if isinstance(value, list):
-        for inner in value:
-            _collect(columns, path, inner)
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            _collect(columns, f"{path}.{key}", inner)
-    else:
-        columns.setdefault(path, []).append(value)
-
-
-def _only(columns: Mapping[str, Any], name: str, value: Any) -> Any:
-    """A value without the scalars of other columns."""
-    if isinstance(value, list):
-        return [_only(columns, name, inner) for inner in value]
-    if isinstance(value, dict):
-        return {key: _only(columns, f"{name}.{key}", inner) for key, inner in value.items()}
-    return value if name in columns else None
 
 
 def _is_prose(lines: list[str]) -> bool:

@@ -152,6 +152,12 @@ class Facts:
         return cls(tuple((word & 0xFFFFFFFF, word >> 32 & 0xFF, word >> 40) for word in words))
 
 
+def without(packed: bytes, names: Collection[int]) -> bytes:
+    """Packed facts without those whose names have these hashes."""
+    records = (packed[at : at + RECORD_SIZE] for at in range(0, len(packed), RECORD_SIZE))
+    return b"".join(one for one in records if int.from_bytes(one[:4], "little") not in names)
+
+
 def conflict(
     new: Facts,
     stored: Facts,

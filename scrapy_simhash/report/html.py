@@ -24,11 +24,12 @@ from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from scrapy_simhash.durable import replace_file
-from scrapy_simhash.history.advice import Advice, Example
+from scrapy_simhash.history.advice import Advice
 from scrapy_simhash.history.pairs import Change
 from scrapy_simhash.history.patterns import LEAST
 from scrapy_simhash.item.addresses import site
 from scrapy_simhash.item.facts import PAGE, TELLING
+from scrapy_simhash.item.irrelevant import Example
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack

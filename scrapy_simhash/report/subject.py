@@ -9,13 +9,14 @@ from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.db.values import SAME
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.history.advice import LEAST, Advice, advise
+from scrapy_simhash.history.advice import Advice, advise
 from scrapy_simhash.history.changes import STATUSES, read_changes, read_window
 from scrapy_simhash.history.namespaces import RunRow, read_runs
 from scrapy_simhash.history.pairs import Change, Pair, count, read_newest
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.item.irrelevant import LEAST
 from scrapy_simhash.simhash.measure import similarity_at
 
 #: One file shows the newest duplicates up to this number, and learns from as many URLs.

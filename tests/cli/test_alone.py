@@ -80,7 +80,10 @@ def test_the_settings_are_those_of_the_project_and_of_the_command_line(folder):
     code, out, err, _ = run(*command, "a.jsonl", folder=inside)
     assert (code, out) == (0, "9 items read, 6 kept, 3 dropped\n"), err
     more = ("-s", "SIMHASH_IGNORE_FIELDS=url")
-    assert run(*command, "b.jsonl", *more, folder=inside)[1] == "9 items read, 9 kept, 0 dropped\n"
+    _, out, _, _ = run(*command, "b.jsonl", *more, folder=inside)
+    assert out.startswith(
+        "9 items read, 9 kept, 0 dropped\n3 kept although another item is similar"
+    )
     code, out, err, _ = run(
         *command, "c.jsonl", "-s", "SIMHASH_SIMILARITY=3", folder=inside, SCRAPY_PROJECT="no"
     )

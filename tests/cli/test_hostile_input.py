@@ -40,11 +40,11 @@ GOOD = b'{"text": "a"}\n'
     ("name", "content", "message"),
     [
         ("in.jsonl", GOOD + b'{"text": ' + b"[" * 100_000, "line 2: nested too deeply"),
-        ("in.jsonl", GOOD + b'{"text": "\xff"}\n', "line 2: invalid JSON"),
+        ("in.jsonl", GOOD + b'{"text": "\xff"}\n', "line 2: not UTF-8"),
         ("in.jsonl", GOOD + b'{"text": "a"', "line 2: invalid JSON"),
         ("in.jsonl", GOOD + b"[1]\n", "line 2: not a JSON object"),
         ("in.jsonl", b"\x1b[31m\xe2\x80\xae\n", "line 1: invalid JSON"),
-        ("in.jsonl", b"\xff" + os.urandom(2000), "line 1: invalid JSON"),
+        ("in.jsonl", b"\xff" + os.urandom(2000), "line 1: not UTF-8"),
         ("in.csv", b"text\r\na\r\n\xff\r\n", "line 3: not UTF-8"),
     ],
     ids=range(7),
@@ -70,7 +70,15 @@ def test_a_line_that_is_no_item_is_reported_and_the_others_are_kept(
         ("in.jsonl.gz", gzip.compress(GOOD * 9)[:-9], "in.jsonl.gz: can't be decompressed"),
         ("in.jsonl.gz", gzip.compress(GOOD) + b"more", "in.jsonl.gz: can't be decompressed"),
         ("in.jsonl.gz", bomb, "line 1: longer than 16 MiB"),
-        ("in.csv", "text\r\nä\r\n".encode("utf-16"), "line 1: not UTF-8"),
+        ("in.csv", "tëxt\r\nä\r\n".encode("cp1252"), "line 1: not UTF-8; name its encoding"),
+        ("in.csv", "text\r\nä\r\n".encode("utf-16")[:-1], "not UTF-16"),
+        ("in.csv", b'"title;text"\r\n"A;b"\r\n', "a single column, 'title;text'"),
+        ("in.json", b'[{"a": 1}, {"b": 2', "item 2: the array is cut off"),
+        ("in.json", b'[{"a": 1}', "item 2: the array is cut off"),
+        ("in.json", b'[{"a": 1}] {"b": 2}', "item 2: something stands behind the end"),
+        ("in.json", b'{"items": [{"a": 1}]}', "Its field 'items' is one: jq"),
+        ("in.jsonl", b'{\n "items": [{"a": 1}]\n}', "Its field 'items' is one: jq"),
+        ("in.json", b'{\n "a": 1\n}', "a single JSON object"),
         ("in.csv.gz", bomb, "line 1: longer than 16 MiB"),
         pytest.param(
             "in.csv.gz",
@@ -78,9 +86,9 @@ def test_a_line_that_is_no_item_is_reported_and_the_others_are_kept(
             "longer than 16 MiB",
             marks=pytest.mark.slow,
         ),
-        ("in.xml", b"<a/>", "in .jsonl, .jl, .csv"),
+        ("in.xml", b"<a/>", "in .jsonl, .json, .csv"),
     ],
-    ids=range(8),
+    ids=range(16),
 )
 def test_a_feed_that_can_not_be_read_is_named(call, tmp_path, name, content, message) -> None:
     path = tmp_path / name

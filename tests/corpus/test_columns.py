@@ -10,10 +10,10 @@ import json
 import pytest
 from corpora import jsonl
 from loopback import prose
+from scrapy_simhash.feed.lines import CsvFile, JsonLines
 
 from scrapy_simhash.corpus import columns
 from scrapy_simhash.corpus.columns import find_written
-from scrapy_simhash.feed.lines import CsvFile, JsonLines
 
 START = dt.datetime(2024, 3, 7, 7, 24, 43, tzinfo=dt.UTC)
 NOTHING = ((), ())

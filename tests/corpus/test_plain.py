@@ -17,9 +17,9 @@ from scrapy_simhash.corpus.plain import PlainItems
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.corpus.workers import Portion, Sketcher
-from scrapy_simhash.feed import lines
+from scrapy_simhash.feed import json_lines
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
-from scrapy_simhash.feed.lines import Block, JsonLines
+from scrapy_simhash.feed.json_lines import Block, JsonLines
 from scrapy_simhash.feed.source import Chunk, FeedError
 from scrapy_simhash.item.quality import criteria_of
 from scrapy_simhash.item.state import SIGNS, without_state
@@ -37,7 +37,8 @@ def sketchers(path, fields=("text",), prefer=(), least=8, most=10**6, **more):
     compared = ComparedFields(list(fields), **more)
     reader = ItemReader(plan.scheme, plan.secret, compared, least, most)
     plain = PlainItems.of(reader, plan)
-    made = ([JsonLines(path)], reader, plan, criteria_of(prefer))
+    (path / "in.jsonl").touch()
+    made = ([JsonLines(path / "in.jsonl")], reader, plan, criteria_of(prefer))
     return Sketcher(*made), Sketcher(*made, plain)
 
 
@@ -317,12 +318,12 @@ def test_arguments_that_can_not_be_are_an_error(monkeypatch, tmp_path, change):
 
 
 def test_any_number_of_threads_gives_what_python_gives_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "CHUNK_BYTES", 20_000)
+    monkeypatch.setattr(json_lines, "CHUNK_BYTES", 20_000)
     source = tmp_path / "in.jsonl"
     source.write_bytes(lines_of(*(item | {"n": n} for n, item in enumerate(feed_of(300)[0]))))
     written = set()
-    for name, sketcher, workers in zip("abc", sketchers(source) * 2, (1, 1, 3), strict=False):
-        used = sketcher if workers == 1 else sketchers(source)[1]
+    for name, sketcher, workers in zip("abc", sketchers(tmp_path) * 2, (1, 1, 3), strict=False):
+        used = sketcher if workers == 1 else sketchers(tmp_path)[1]
         targets = Targets(tmp_path / f"{name}.jsonl", groups=tmp_path / f"{name}.csv")
         counts = dedupe_corpus(used, targets, workers=workers)
         assert (counts.read, counts.dropped) == (300, 100)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from weakref import ref
 
 import pytest
 from scrapy.http import HtmlResponse
@@ -11,12 +10,12 @@ from scrapy.settings import Settings as ScrapySettings
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
 from site_pages import sentences
+from tracked import tracked
 
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.page_text import PageText
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.item.content import PageNames, read_item
 
 STORY = " ".join(sentences(number, 40) for number in range(5))
@@ -108,8 +107,7 @@ def test_where_texts_are_clean_only_some_pages_are_looked_at(
         for number in range(times):
             html = PAGE.format(title="", more="").encode()
             response = HtmlResponse(f"http://{host}/{number}", body=html, encoding="utf-8")
-            page = Page("a", ref(response), str(number), number + 1, items=1)
-            page.note(is_only=True)
+            page = tracked(response, key=str(number), visit=number + 1)
             maker.of_item(page, {"url": response.url, "text": text})
         return len(looked) - before
 

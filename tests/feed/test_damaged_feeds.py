@@ -17,7 +17,7 @@ def read(feed) -> None:
     ("name", "content", "message"),
     [
         ("in.jsonl", b'{"text": "a"}\n{"text": ' + b"[" * 100_000, "line 2: nested too deeply"),
-        ("in.jsonl", b'{"text": "\xff"}\n', "line 1: invalid JSON"),
+        ("in.jsonl", b'{"text": "\xff"}\n', "line 1: not UTF-8"),
         ("in.jsonl.gz", b"no gzip", "decompressed"),
         ("in.jsonl.gz", gzip.compress(b'{"text": "a"}\n' * 99, mtime=0)[:-9], "decompressed"),
         ("in.csv", b"text\r\n\xff\r\n", "not UTF-8"),

@@ -14,7 +14,7 @@ from loopback import prose
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.simhash.shingles import Shingles
 
-NO_REJECTS = {"rejected": 0, "problems": []}
+NO_MORE = {"rejected": 0, "problems": [], "near": [], "advice": []}
 
 
 def test_texts_that_are_too_long_are_compared_to_the_letter(call, tmp_path):
@@ -52,14 +52,8 @@ def test_dedupe(call, tmp_path, suffix):
         "dedupe", source, "-o", output, "--fields", "text", "--dropped", dropped, "--json"
     )
     assert code == 0
-    assert json.loads(out) == {
-        "read": 40,
-        "kept": len(kept),
-        "dropped": 40 - len(kept),
-        "unchecked": 0,
-        "rejected": 0,
-        "problems": [],
-    }
+    counts = {"read": 40, "kept": len(kept), "dropped": 40 - len(kept), "empty": 0, "unchecked": 0}
+    assert json.loads(out) == counts | NO_MORE
 
     def numbers(path):
         stored = path.read_bytes()
@@ -95,10 +89,11 @@ def dedupe_items(call, tmp_path):
     return run
 
 
-def test_documents_without_content_are_kept_and_counted(dedupe_items):
-    kept, counts = dedupe_items([{"text": "short"}] * 3 + [{"text": ""}] * 2, "--fields", "text")
+@pytest.mark.parametrize("empty", [{"text": ""}, {"text": None, "tags": []}, {}])
+def test_empty_items_are_kept_and_counted_as_such(dedupe_items, empty):
+    kept, counts = dedupe_items([{"text": "short"}] * 3 + [empty] * 2)
     assert kept == [0, 3, 4]
-    assert counts == {"read": 5, "kept": 3, "dropped": 2, "unchecked": 2} | NO_REJECTS
+    assert counts == {"read": 5, "kept": 3, "dropped": 2, "empty": 2, "unchecked": 0} | NO_MORE
 
 
 def test_an_item_without_a_text_of_its_own_is_compared_to_the_letter(dedupe_items):

@@ -17,13 +17,13 @@ from scrapy.http import HtmlResponse
 from scrapy.settings import Settings as ScrapySettings
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
+from tracked import tracked
 
 from scrapy_simhash import Index
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.tracking import Page, Subject
 from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
 
 SETTINGS = Settings.read(ScrapySettings())
@@ -41,8 +41,8 @@ def decide_in_turn(
     with Index("sqlite://") as index:
         for number, (item, is_alone, body) in enumerate(asked, 1):
             response = None if body is None else HtmlResponse(PAGE, body=body)
-            page = Page(response, "n", key=f"page {number}", visit=number)
-            document = maker.of_item(Subject(page, is_alone), item)
+            page = tracked(response, is_alone=is_alone, key=f"page {number}", visit=number)
+            document = maker.of_item(page, item)
             if isinstance(document, str):
                 assert document in REASONS
                 found.append((document, None))

@@ -19,7 +19,6 @@ from scrapy.utils.test import get_crawler
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.tracking import Page, Subject
 from scrapy_simhash.features import tokens
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.features.tokens import stream_safe
@@ -30,6 +29,7 @@ from scrapy_simhash.text import density, page_facts
 from scrapy_simhash.text.blocks import CONTENT, walk
 from scrapy_simhash.text.html import is_too_complex, parse_html
 from tests.hostile.attacks import COMPARED, ITEMS, PAGES, Attack, prose
+from tests.tracked import tracked
 
 MANY = " ".join(f"a{number}" for number in range(600))
 
@@ -54,7 +54,7 @@ def outcome(made: Document | str) -> str:
 @pytest.mark.parametrize("attack", PAGES, ids=lambda attack: attack.name)
 def test_what_becomes_of_a_page(attack: Attack) -> None:
     found = response(attack.body)
-    made = maker().of_item(Subject(Page(found, "n"), is_alone=True), {"url": found.url})
+    made = maker().of_item(tracked(found), {"url": found.url})
     assert outcome(made) == attack.outcome
 
 
@@ -95,7 +95,7 @@ async def test_a_crawl_keeps_all_items(tmp_path):
 @pytest.mark.parametrize("body", [b"<p>a b" * 110_000, b"<p>" + b"w" * (5 << 20), b"<!>" * 110_000])
 def test_of_a_page_that_costs_too_much_no_tree_is_made(body: bytes) -> None:
     found = response(body)
-    made = maker().of_item(Subject(Page(found, "n"), is_alone=True), {"url": found.url})
+    made = maker().of_item(tracked(found), {"url": found.url})
     assert outcome(made) in ("too_large", "too_complex")
     assert found._cached_selector is None
 
@@ -105,10 +105,10 @@ def test_attributes_are_counted_before_parsing_and_not_after() -> None:
     assert is_too_complex(page, is_parsed=False)
     assert not is_too_complex(page, is_parsed=True)
     found = response(page.encode())
-    subject = Subject(Page(found, "n"), is_alone=True)
-    assert outcome(maker().of_item(subject, {"url": found.url})) == "too_complex"
+    seen = tracked(found)
+    assert outcome(maker().of_item(seen, {"url": found.url})) == "too_complex"
     assert found.css("p")
-    assert outcome(maker().of_item(subject, {"url": found.url})) == COMPARED
+    assert outcome(maker().of_item(seen, {"url": found.url})) == COMPARED
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_tags_that_bytes_hide_are_counted() -> None:
     body = ("<p>" * 100_001).encode("cp037")
     assert b"<" not in body
     found = HtmlResponse("http://site.example/a", body=body, encoding="cp037")
-    subject = Subject(Page(found, "n"), is_alone=True)
-    assert outcome(maker().of_item(subject, {"url": found.url})) == "too_complex"
+    seen = tracked(found)
+    assert outcome(maker().of_item(seen, {"url": found.url})) == "too_complex"
 
 
 SCRIPT = f"for(i=0;i<n;i++) {MANY}"
@@ -212,8 +212,8 @@ def test_no_text_before_a_tag_hides_its_attributes(before: str) -> None:
 def test_no_encoding_hides_what_a_page_costs(encoding: str) -> None:
     for page in ("<p>a b" * 110_000, f"<p>{'word ' * 20_000}<p {MANY}>", f"<\0p {MANY}>" * 40):
         found = HtmlResponse("http://site.example/a", body=page.encode(encoding), encoding=encoding)
-        subject = Subject(Page(found, "n"), is_alone=True)
-        assert outcome(maker().of_item(subject, {"url": found.url})) == "too_complex"
+        seen = tracked(found)
+        assert outcome(maker().of_item(seen, {"url": found.url})) == "too_complex"
 
 
 def test_a_page_that_shows_more_than_the_most_is_too_large() -> None:
@@ -221,9 +221,9 @@ def test_a_page_that_shows_more_than_the_most_is_too_large() -> None:
     body = f"<nav>{prose(2, 300)}</nav><p>{prose(1, 100)}</p>".encode()
     settings = Settings.read(ScrapySettings({"SIMHASH_MAX_TEXT": 1000}))
     strict = made_with(settings)
-    subject = Subject(Page(response(body), "n"), is_alone=True)
-    assert strict.of_item(subject, {}) == "too_large"
-    assert outcome(maker().of_item(subject, {})) == COMPARED
+    seen = tracked(response(body))
+    assert strict.of_item(seen, {}) == "too_large"
+    assert outcome(maker().of_item(seen, {})) == COMPARED
 
 
 # Combining marks
@@ -324,8 +324,8 @@ def test_a_page_is_normalised_once_for_each_use(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(unicodedata, "normalize", noted)
     body = f"<p>{prose(3)} {chr(0xFB2C) * 100_000}</p>"
-    subject = Subject(Page(response(body.encode()), "n"), is_alone=True)
-    assert outcome(maker().of_item(subject, {})) == COMPARED
+    seen = tracked(response(body.encode()))
+    assert outcome(maker().of_item(seen, {})) == COMPARED
     # For the page sketch, for the fingerprint, and for the numbers.
     assert 1 <= len(long) <= 3
     assert max(long) < 60_000

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import re
 from dataclasses import dataclass, make_dataclass
 from typing import Any
 
@@ -169,9 +170,37 @@ def test_tags_that_are_no_elements_make_no_markup(value: str) -> None:
     assert read({"title": "x", "a": value}).text == value
 
 
-@pytest.mark.parametrize("value", [f"<div><p>{PROSE}</p></div>", PROSE.encode(), [PROSE.encode()]])
-def test_markup_and_bytes_are_text_in_a_field_that_is_asked_for(value: Any) -> None:
+@pytest.mark.parametrize("value", [PROSE.encode(), [PROSE.encode()]])
+def test_bytes_are_text_in_a_field_that_is_asked_for(value: Any) -> None:
     assert read({"title": "x", "a": value}, fields=["a"]).text == PROSE
+
+
+def without_tags(markup: str) -> str:
+    return re.sub("<[^>]+>", " ", markup).strip()
+
+
+MARKUP = f"<div><p>{PROSE}</p></div>"
+
+
+@pytest.mark.parametrize("value", [MARKUP, [MARKUP], {"rendered": MARKUP}, [{"html": MARKUP}]])
+def test_markup_is_text_where_no_page_has_that(value: Any) -> None:
+    item = {"title": "x", "a": value}
+    assert read(item).text == ""
+    assert read(item, markup=without_tags).text == PROSE
+    # Links and pictures still tell two items apart that have no text.
+    assert read(item, markup=without_tags).digest == read(item).digest
+
+
+def test_the_text_of_markup_is_a_fact_if_it_is_no_prose() -> None:
+    """However long it is, and also if it shows tags."""
+    words = " ".join(f"Donaudampfschifffahrt{n}" for n in range(20))
+    one, other = (
+        read({"body": PROSE, "a": f"<p>{words} {end}</p>"}, markup=without_tags)
+        for end in ("rot", "blau")
+    )
+    assert conflict(other.facts, one.facts, same_site=True) == "a"
+    shown = read({"a": f"<p>Write {PROSE}</p>"}, markup=lambda _: f"<b><i>{PROSE}</i></b>")
+    assert shown.text == f"<b><i>{PROSE}</i></b>"
 
 
 def test_fields_alone_say_what_the_item_is() -> None:

@@ -31,11 +31,11 @@ from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page as Visited
-from scrapy_simhash.crawl.tracking import Subject
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import BATCH, Index
 from tests.noisy.site import Kind, Page
 from tests.noisy.spiders import SPIDERS, Seen
+from tests.tracked import tracked
 
 SETS = ("tuned", "aside", "fresh")
 _PAIRS = 4  # of a kind and a spider that are printed
@@ -136,8 +136,8 @@ def crawl(
     # With a drawn secret the figures would differ a little from run to run.
     with closing(Database("sqlite://", secret="sites as they are")) as database:
         maker = DocumentMaker(read, CrawlStats(crawler.stats), lambda: database.secret)
-        subjects = _subjects(pages, spider)
-        for _, one_crawl in groupby(subjects, lambda met: met[0].crawl):
+        visits = _visits(pages, spider)
+        for _, one_crawl in groupby(visits, lambda met: met[0].crawl):
             with read.open_index(database, "noisy") as index:
                 met = [*one_crawl]
                 for start in range(0, len(met), BATCH):
@@ -146,7 +146,7 @@ def crawl(
     return outcomes
 
 
-def _subjects(pages: Sequence[Page], spider: str) -> Iterator[tuple[Page, Subject, Any]]:
+def _visits(pages: Sequence[Page], spider: str) -> Iterator[tuple[Page, Visited, Any]]:
     """Each page, what the plugin tracks it as, and its item."""
     visits = count(1)
     for _, same in groupby(enumerate(pages), lambda met: (met[1].url, met[1].crawl, met[1].html)):
@@ -158,17 +158,16 @@ def _subjects(pages: Sequence[Page], spider: str) -> Iterator[tuple[Page, Subjec
             )
             key = fingerprint(response.request).hex()
             item = SPIDERS[spider](Seen(page, response, 1 + 7 * number % 23))
-            visited = Visited(response, "noisy", key, visit)
-            yield page, Subject(visited, is_alone=not page.card), item
+            yield page, tracked(response, is_alone=not page.card, key=key, visit=visit), item
 
 
 def _claim(
-    batch: Sequence[tuple[Page, Subject, Any]],
+    batch: Sequence[tuple[Page, Visited, Any]],
     maker: DocumentMaker,
     index: Index,
     claims: dict[int, Page],
 ) -> Iterator[Outcome]:
-    made = [maker.of_item(subject, item) for _, subject, item in batch]
+    made = [maker.of_item(visited, item) for _, visited, item in batch]
     verdicts = index.execute(claims=[one for one in made if not isinstance(one, str)])
     index.execute(confirm=[verdict.claim for verdict in verdicts if verdict.claim])
     answers = iter(verdicts)

@@ -1,0 +1,256 @@
+"""CSV in the dialects that spreadsheets and databases write, plain or compressed."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import cached_property
+from itertools import compress
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from scrapy_simhash.feed.compressed import compressing, without_suffix
+from scrapy_simhash.feed.encodings import TextFile
+from scrapy_simhash.feed.source import (
+    MOST_BYTES,
+    MOST_VALUES,
+    TOO_LONG,
+    TOO_MANY,
+    Chunk,
+    FeedError,
+    Output,
+    RecordError,
+    chunks_of,
+)
+from scrapy_simhash.visible import shortened
+
+#: The delimiters that a file of each suffix is written with, unless it is copied from CSV.
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+# Characters in which the dialect is looked for.
+_SAMPLE = 1 << 16
+_DELIMITERS = ",;\t|"
+# Quotation marks and escapes, the usual ones first.
+_USUAL = ('"', None)
+_QUOTES = (('"', "\\"), ("'", None), ("'", "\\"), (None, None), (None, "\\"))
+# In the name of a column these are left by another dialect.
+_QUOTED = re.compile(r"""^["']|["'\\]$""")
+# Excel writes the delimiter above the header, where it is not that of the country.
+_SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n?', re.IGNORECASE)
+# In a header of one column they are delimiters that are not known, or that stand in quotes.
+_UNDECODED = re.compile("[\udc80-\udcff]")
+_SUSPICIOUS = re.compile("[,;\t|^~\x01\x1f]")
+
+
+class Dialect(NamedTuple):
+    """How the cells of a row are written; see `csv.Dialect`."""
+
+    delimiter: str = ","
+    quotechar: str | None = '"'
+    escapechar: str | None = None
+    skipinitialspace: bool = False
+
+    def rows(self, lines: Iterable[str], *, strict: bool = False) -> Iterator[list[str]]:
+        """Read rows; csv.Error if a quotation mark has no meaning, and `strict`."""
+        options: dict[str, Any] = {**self._asdict(), "quoting": csv.QUOTE_MINIMAL, "strict": strict}
+        if self.quotechar is None:
+            options["quoting"] = csv.QUOTE_NONE
+        return csv.reader(lines, **options)
+
+
+class _Row(NamedTuple):
+    """The cells of a row, the number of its last line, and how it is written."""
+
+    line: int
+    cells: list[str]
+    text: str
+
+
+class CsvFile(TextFile):
+    """A table whose first row names the columns. Its records are rows with their last lines.
+
+    A column without a name is called as pandas does, by its number from 0: `Unnamed: 0`; the second
+    one of a name gets `.1`.
+    """
+
+    @property
+    def form(self) -> str:
+        """CSV with its dialect and the names of its columns."""
+        return f"CSV {self._dialect.delimiter.join(self._names)} {self._dialect[1:]}"
+
+    def can_write(self, path: Path) -> bool:
+        """Compressed or not; a name that stands for another delimiter is another format."""
+        delimiter = DELIMITERS.get(without_suffix(path))
+        return delimiter in (",", self._dialect.delimiter)
+
+    def records(self) -> Generator[tuple[int, list[str]]]:
+        """The rows behind the header."""
+        with closing(self._rows()) as rows:
+            for row in rows:
+                yield row[:2]
+
+    def chunks(self) -> Generator[Chunk]:
+        """The rows behind the header."""
+        with closing(self.records()) as rows:
+            yield from chunks_of(
+                (record, sum(map(len, record[1]), len(record[1]))) for record in rows
+            )
+
+    def item(self, record: tuple[int, list[str]]) -> dict[str, Any]:
+        """The cells of a row by the names of their columns."""
+        number, cells = record
+        place, names = f"{self.path}, line {number}", self._names
+        try:
+            "".join(cells).encode()
+        except UnicodeEncodeError as error:  # other bytes were decoded to lone surrogates
+            raise RecordError(f"{place}: {self.unreadable}") from error
+        # Some programs end each row with a delimiter.
+        if not _is_even(cells, len(names)):
+            count = f"{len(cells):,} {'cells' if len(cells) > 1 else 'cell'}"
+            raise RecordError(f"{place}: {count}, but the header has {len(names):,}")
+        return dict(zip(names, cells, strict=False))
+
+    def write(self, sources: Sequence[CsvFile], wanted: Iterator[bool], output: Output) -> None:
+        """Copy the header and the wanted rows as they are written, in UTF-8."""
+        header = self._header.text
+        end = "\r\n" if header.endswith("\r\n") else header[-1:] if header[-1:] == "\r" else "\n"
+        with compressing(output.stream, output.path) as packed:
+            packed.write(codecs.BOM_UTF8 if self.has_mark else b"")
+            packed.write(_bytes(header))
+            for source in sources:
+                with closing(source._rows()) as rows:
+                    for row in compress(rows, wanted):
+                        packed.write(_bytes(row.text))
+                        if not row.text.endswith(("\n", "\r")):
+                            packed.write(end.encode())
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """The names of the columns; none in an empty file."""
+        names: dict[str, None] = {}
+        for place, cell in enumerate(self._header.cells):
+            name = given = cell or f"Unnamed: {place}"
+            count = 0
+            while name in names:
+                name = f"{given}.{(count := count + 1)}"
+            names[name] = None
+        return list(names)
+
+    @cached_property
+    def _header(self) -> _Row:
+        """The first row, with the line above it that names the delimiter."""
+        with closing(self._read()) as rows:
+            header = next(rows, _Row(0, [], ""))
+        if _UNDECODED.search(header.text):
+            raise FeedError(f"{self.path}, line {header.line}: {self.unreadable}")
+        if len(header.cells) == 1 and _SUSPICIOUS.search(header.cells[0]):
+            raise FeedError(
+                f"{self.path}: the header has a single column, {shortened(header.cells[0], 80)!r}; "
+                "allowed delimiters are comma, semicolon, tab and |, outside of quotation marks"
+            )
+        return header
+
+    @cached_property
+    def _dialect(self) -> Dialect:
+        with self._text() as text:
+            sample = text.read(_SAMPLE)
+        if named := _SEPARATOR.match(sample):
+            return Dialect(named[1])
+        return dialect_of(sample, is_whole=len(sample) < _SAMPLE)
+
+    @contextmanager
+    def _text(self) -> Iterator[TextIO]:
+        """The text of the file; bytes that are not in its encoding become lone surrogates."""
+        with (
+            self.opened() as stream,
+            io.TextIOWrapper(stream, "utf-8", errors="surrogateescape", newline="") as text,
+        ):
+            yield text
+
+    def _rows(self) -> Generator[_Row]:
+        """The rows behind the header."""
+        with closing(self._read()) as rows:
+            next(rows, None)
+            yield from rows
+
+    def _read(self) -> Generator[_Row]:
+        """All rows, each with the blank lines before it; none is longer than allowed."""
+        dialect, number, size, cells, read = self._dialect, 0, 0, 0, list[str]()
+
+        def checked(line: str) -> str:
+            nonlocal number, size, cells
+            number += 1
+            size += len(line)
+            cells += line.count(dialect.delimiter)
+            if size > MOST_BYTES or cells > MOST_VALUES:
+                problem = TOO_LONG if size > MOST_BYTES else TOO_MANY
+                raise FeedError(f"{self.path}, line {number}: {problem}")
+            read.append(line)
+            return "" if number == 1 and _SEPARATOR.fullmatch(line) else line
+
+        # By default csv refuses cells of 128 KiB.
+        limit = csv.field_size_limit(MOST_BYTES)
+        try:
+            with self._text() as text:
+                # A row continues as long as a quotation mark is open.
+                lines = iter(lambda: text.readline(MOST_BYTES + 1 - size), "")
+                for row in dialect.rows(map(checked, lines)):
+                    if row:
+                        yield _Row(number, row, "".join(read))
+                        read.clear()
+                    size = cells = 0
+        except csv.Error as error:
+            raise FeedError(f"{self.path}, line {number}: {error}") from error
+        finally:
+            csv.field_size_limit(limit)
+
+
+def dialect_of(sample: str, *, is_whole: bool) -> Dialect:
+    """The dialect of a table, given its beginning.
+
+    It is the one in which the most rows have as many cells as the header, then one in which
+    all quotation marks and backslashes have a use, then the one with the most columns.
+    """
+
+    def fit(dialect: Dialect) -> tuple[float, bool, int]:
+        rows, is_explained = _read_sample(sample, dialect)
+        if not is_whole and len(rows) > 1:
+            rows.pop()
+        width = len(rows[0]) if rows else 0
+        if width < 2 or any(map(_QUOTED.search, rows[0])):
+            return 0.0, False, width
+        even = sum(_is_even(row, width) + (len(row) == width) for row in rows)
+        return even / len(rows), is_explained, width
+
+    hows = [how for how in _QUOTES if all(sign is None or sign in sample for sign in how)]
+    best = max((Dialect(one, *how) for how in [_USUAL, *hows] for one in _DELIMITERS), key=fit)
+    names = next(iter(_read_sample(sample, best)[0]), [])
+    is_spaced = len(names) > 1 and all(name.startswith(" ") for name in names[1:])
+    return best._replace(skipinitialspace=is_spaced)
+
+
+def _read_sample(sample: str, dialect: Dialect) -> tuple[list[list[str]], bool]:
+    """The rows that are not blank, and whether all quotation marks and backslashes have a use."""
+    for strict in (True, False):
+        try:
+            lines = io.StringIO(sample, newline="")
+            rows = [row for row in dialect.rows(lines, strict=strict) if row]
+        except csv.Error:
+            continue
+        is_open = any(cell.endswith("\\") for row in rows for cell in row)
+        are_quotes = dialect.quotechar is not None or '"' not in sample
+        return rows, strict and are_quotes and (dialect.escapechar is not None or not is_open)
+    return [], False
+
+
+def _is_even(cells: Sequence[str], width: int) -> bool:
+    """Whether a row has as many cells as the header, or more empty ones at its end."""
+    return len(cells) >= width and not any(cells[width:])
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
