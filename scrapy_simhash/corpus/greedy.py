@@ -96,10 +96,7 @@ def _similarity(met: Met, bits: int) -> float:
 
 
 class Greedy:
-    """Decides on one document after another, by their places in the order.
-
-    Facts are ignored whose names have the given hashes.
-    """
+    """Decides on one document after another; facts whose names have given hashes are ignored."""
 
     def __init__(self, plan: Plan, ignored: Collection[int] = ()) -> None:
         self._plan, self._ignored = plan, ignored
@@ -123,9 +120,9 @@ class Greedy:
             numbers: of the next documents in the order of the decisions.
             reference: how many of the first documents of all are kept, whatever they are.
         """
-        self._sketches, first = sketches, len(self._numbers)
-        for array in (self._numbers, self._results):
-            array.resize(first + len(numbers), refcheck=False)
+        self._sketches, first = sketches, len(self)
+        self._numbers.resize(first + len(numbers), refcheck=False)
+        self._results.resize(first + len(numbers), refcheck=False)
         self._numbers[first:], self._results[first:] = numbers, (True, -1, np.nan, 0)
         self._kept = self._results["kept"]
         self._found = self._candidates.add(sketches, self._numbers, first)
