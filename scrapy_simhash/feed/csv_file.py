@@ -213,7 +213,7 @@ def dialect_of(sample: str, *, is_whole: bool) -> Dialect:
     """The dialect of a table, given its beginning.
 
     It is the one in which the most rows have as many cells as the header, then one in which
-    all quotation marks and backslashes have a use, then the one with the most columns.
+    all quotation marks have a use, then the one with the most columns.
     """
 
     def fit(dialect: Dialect) -> tuple[float, bool, int]:
@@ -222,7 +222,7 @@ def dialect_of(sample: str, *, is_whole: bool) -> Dialect:
             rows.pop()
         width = len(rows[0]) if rows else 0
         if width < 2 or any(map(_QUOTED.search, rows[0])):
-            return 0.0, False, width
+            return 0.0, False, 0
         even = sum(_is_even(row, width) + (len(row) == width) for row in rows)
         return even / len(rows), is_explained, width
 
@@ -234,16 +234,16 @@ def dialect_of(sample: str, *, is_whole: bool) -> Dialect:
 
 
 def _read_sample(sample: str, dialect: Dialect) -> tuple[list[list[str]], bool]:
-    """The rows that are not blank, and whether all quotation marks and backslashes have a use."""
+    """The rows that are not blank, and whether all quotation marks have a use."""
     for strict in (True, False):
+        rows = list[list[str]]()
         try:
-            lines = io.StringIO(sample, newline="")
-            rows = [row for row in dialect.rows(lines, strict=strict) if row]
-        except csv.Error:
-            continue
-        is_open = any(cell.endswith("\\") for row in rows for cell in row)
-        are_quotes = dialect.quotechar is not None or '"' not in sample
-        return rows, strict and are_quotes and (dialect.escapechar is not None or not is_open)
+            rows.extend(filter(None, dialect.rows(io.StringIO(sample, newline=""), strict=strict)))
+        except csv.Error as error:
+            # The sample ends within quotation marks.
+            if "end of data" not in str(error):
+                continue
+        return rows, strict and (dialect.quotechar is not None or '"' not in sample)
     return [], False
 
 

@@ -101,9 +101,9 @@ def _are_moments(example: Example) -> bool:
 def _is_to_the_second(folded: Folded | None) -> bool:
     if folded is None:
         return False
-    _, seconds, _ = folded.time or ("", "", "")
     if found := _EPOCH.fullmatch(folded.text):
         return int(found[1]) % 60 != 0 and is_moment(found[0].removeprefix("n:"))
+    seconds = folded.time[2] if folded.time else ""
     return bool(seconds.strip("0."))
 
 

@@ -1,4 +1,4 @@
-/* Lines of JSON: feed.lines.JsonLines.item, for the plainest items. */
+/* Lines of JSON: feed.json_lines.JsonLines.item, for the plainest items. */
 
 #include "json.h"
 

@@ -86,7 +86,7 @@ MEANINGFUL = {
     "price": [f"{n}.50 EUR" for n in range(200)],
     "title": [f"Title {prose(n, 2)}" for n in range(200)],
     "sku": tokens(2),
-    "id": [*range(200)],
+    "id": [n * 77 % 1009 for n in range(200)],
     "published": MOMENTS * 9,
     "start_date": MOMENTS * 9,
     "departure": [f"2031-01-{1 + n % 28:02} 1{n % 9}:30:00" for n in range(200)],

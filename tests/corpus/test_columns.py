@@ -10,10 +10,11 @@ import json
 import pytest
 from corpora import jsonl
 from loopback import prose
-from scrapy_simhash.feed.lines import CsvFile, JsonLines
 
 from scrapy_simhash.corpus import columns
 from scrapy_simhash.corpus.columns import find_written
+from scrapy_simhash.feed.csv_file import CsvFile
+from scrapy_simhash.feed.json_lines import JsonLines
 
 START = dt.datetime(2024, 3, 7, 7, 24, 43, tzinfo=dt.UTC)
 NOTHING = ((), ())
@@ -183,7 +184,7 @@ def test_names_that_are_not(find, name):
 
 def test_a_file_is_read_no_further_than_somebody_may_be_told_something(find, monkeypatch):
     monkeypatch.setattr(columns, "_FIRST", 3)
-    monkeypatch.setattr("scrapy_simhash.feed.lines.CHUNK_BYTES", 10)
+    monkeypatch.setattr("scrapy_simhash.feed.json_lines.CHUNK_BYTES", 10)
     read = []
     monkeypatch.setattr(
         JsonLines, "item", lambda _, record: read.append(record) or json.loads(record[1])
@@ -205,7 +206,7 @@ def test_of_damaged_lines_and_csv(tmp_path):
     writer.writerows([("", "name"), *((n, "Ann") for n in range(3))])
     (tmp_path / "in.csv").write_text(text.getvalue())
     table = CsvFile(tmp_path / "in.csv")
-    assert find_written([(table, table.chunks())]).indexes == ("",)
+    assert find_written([(table, table.chunks())]).indexes == ("Unnamed: 0",)
 
 
 @pytest.mark.parametrize("text", [prose(1, 60), "short"])

@@ -66,6 +66,17 @@ def test_decimal_commas_and_semicolons_in_quotes_are_no_delimiters(dedupe):
     assert "price: 1, as in items 1 and 2: 19,91 -> 19,92" in told
 
 
+def test_the_first_rows_of_a_large_table_are_enough(dedupe):
+    """Wherever they are cut: within quotation marks, mostly."""
+    cells = ((prose(n, 9), f"{prose(n, 300)}; \"{n}\" 'it' is\\ ") for n in range(90))
+    lines = (f'{name},"{text.replace(chr(34), chr(34) * 2)}"' for name, text in cells)
+    content = rows("name,text", *lines).encode()
+    assert len(content) > 2 << 16
+    assert dedupe("in.csv", content)[0] == content
+    found = dedupe("in.csv", content, output="out.jsonl")[0]
+    assert json.loads(found.splitlines()[-1])["text"].endswith("; \"89\" 'it' is\\ ")
+
+
 def test_rows_are_copied_as_they_are_written(dedupe):
     """With the mark, the line that names the delimiter, line ends, quotation marks and spaces."""
     kept = ['"a; b";"say ""hi"""', " c ;", '"two\r\nlines";x']
