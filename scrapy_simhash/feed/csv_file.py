@@ -221,7 +221,9 @@ def dialect_of(sample: str, *, is_whole: bool) -> Dialect:
         if not is_whole and len(rows) > 1:
             rows.pop()
         width = len(rows[0]) if rows else 0
-        if width < 2 or any(map(_QUOTED.search, rows[0])):
+        if width < 2:
+            return 0.0, False, width
+        if any(map(_QUOTED.search, rows[0])):
             return 0.0, False, 0
         even = sum(_is_even(row, width) + (len(row) == width) for row in rows)
         return even / len(rows), is_explained, width

@@ -132,10 +132,9 @@ def folder(tmp_path_factory):
 def test_any_format_and_dialect_gets_the_same_decisions(folder, items):
     # A table of one row may be read in several ways.
     items, expected = [*PLAIN, *items], None
-    has_lines = any("\n" in value for item in items for value in item.values())
     for name, write in FORMATS.items():
-        if has_lines and "none" in name:
-            continue  # its backslash at the end of a row may as well stand for itself
+        if "none" in name or "backslash" in name:
+            continue  # a backslash may as well stand for itself: such rows may be rejected
         path, content = folder / name, write(items)
         path.write_bytes(content)
         groups, kept, written = decided(path)
