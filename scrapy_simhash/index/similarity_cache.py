@@ -38,7 +38,7 @@ def changes_of(new: str, old: str, *, tells_state: bool = True) -> Changes:
 class SimilarityCache:
     """Compares documents with the texts of claims, and keeps these: an LRU cache.
 
-    What was compared is remembered until :meth:`trim`, as a batch may be decided on twice.
+    Results are cached until :meth:`trim`, as a batch may be decided on twice.
     `note_work` is called after each comparison.
     """
 

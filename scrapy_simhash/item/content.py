@@ -128,7 +128,7 @@ def read_item(
 ) -> ItemContent:
     """Read the content of an item of any type that itemadapter supports.
 
-    Given are the only fields to read, including bytes in them (None for all; the name of a nested
+    `fields` are the only ones to read, including bytes in them (None for all; the name of a nested
     field is its path, as in "offer.price"), those to leave out, and those that identify the item.
     `markup` returns the text of a value in HTML; without it such a value is no text, as the page
     has it too. Times between the start of the crawl and now, give or take a minute, tell when
