@@ -1,8 +1,8 @@
 """The lock of a namespace: its row, which every writing transaction updates first.
 
 The row also holds the counters, so the update that takes the lock reserves the numbers of new
-claims. Whoever has read the namespace without the lock sees by its counter whether anything was
-written since.
+claims, and adds to the sizes what is most likely stored. Whoever has read the namespace without the
+lock sees by its counter whether anything was written since.
 """
 
 from __future__ import annotations
@@ -18,14 +18,27 @@ from scrapy_simhash.exceptions import NamespaceGone
 ON_LOCK = "simhash_on_lock"
 
 
+class Sizes(NamedTuple):
+    """How many claims a namespace has, and the bytes of its texts and of its dropped items."""
+
+    size: int = 0
+    text_bytes: int = 0
+    item_bytes: int = 0
+
+
+NOTHING = Sizes()
+
+
 class LockedNamespace(NamedTuple):
-    """The row of a namespace whose lock is held, with the numbers reserved for new claims."""
+    """The row of a namespace whose lock is held, with the numbers reserved for new claims.
+
+    `sizes` include the foreseen ones.
+    """
 
     numbers: range
-    size: int
-    text_bytes: int
-    item_bytes: int
     plan: str
+    sizes: Sizes
+    foreseen: Sizes
 
     @property
     def counter(self) -> int:
@@ -34,19 +47,17 @@ class LockedNamespace(NamedTuple):
 
 
 _row = schema.namespaces.c
-_SIZES = ("size", "text_bytes", "item_bytes")
-_held = (_row.counter, *(_row[name] for name in _SIZES), _row.plan)
+_held = (_row.counter, _row.plan, *(_row[name] for name in Sizes._fields))
 _here = _row.id == sa.bindparam("here")
+_more = {name: _row[name] + sa.bindparam(f"more_{name}") for name in Sizes._fields}
 _take = (
-    sa.update(schema.namespaces).where(_here).values(counter=_row.counter + sa.bindparam("more"))
+    sa.update(schema.namespaces)
+    .where(_here)
+    .values(counter=_row.counter + sa.bindparam("more"), **_more)
 )
 _take_and_read = _take.returning(*_held)
 _read = sa.select(*_held).where(_here)
-_add = (
-    sa.update(schema.namespaces)
-    .where(_here)
-    .values({name: _row[name] + sa.bindparam(f"more_{name}") for name in _SIZES})
-)
+_add = sa.update(schema.namespaces).where(_here).values(_more)
 
 
 def first_number(counter: int) -> int:
@@ -54,12 +65,14 @@ def first_number(counter: int) -> int:
     return counter + 2
 
 
-def lock(connection: sa.Connection, namespace: int, new_claims: int = 0) -> LockedNamespace:
-    """Lock a namespace and reserve numbers for new claims; raises NamespaceGone."""
+def lock(
+    connection: sa.Connection, namespace: int, new_claims: int = 0, foreseen: Sizes = NOTHING
+) -> LockedNamespace:
+    """Lock a namespace, reserve numbers for new claims, add to its sizes; raises NamespaceGone."""
     here = {"here": namespace}
     # One more, so that the counter tells of every transaction: some engines do not even lock a row
     # that stays as it is.
-    taken = {**here, "more": new_claims + 1}
+    taken = {**here, "more": new_claims + 1, **_added(foreseen)}
     if connection.dialect.update_returning:
         row = connection.execute(_take_and_read, taken).one_or_none()
     else:
@@ -69,20 +82,16 @@ def lock(connection: sa.Connection, namespace: int, new_claims: int = 0) -> Lock
         note_lock()
     if row is None:
         raise NamespaceGone(f"namespace {namespace} was reset by another process")
-    last, *others = row
-    return LockedNamespace(range(last - new_claims + 1, last + 1), *others)
+    last, plan, *sizes = row
+    numbers = range(last - new_claims + 1, last + 1)
+    return LockedNamespace(numbers, plan, Sizes(*sizes), foreseen)
 
 
-def record_sizes(
-    connection: sa.Connection,
-    namespace: int,
-    *,
-    size: int = 0,
-    text_bytes: int = 0,
-    item_bytes: int = 0,
-) -> None:
+def record_sizes(connection: sa.Connection, namespace: int, more: Sizes) -> None:
     """Add to the sizes of a namespace whose lock is held; negative if more was removed."""
-    more = dict(zip(_SIZES, (size, text_bytes, item_bytes), strict=True))
-    if any(more.values()):
-        added = {f"more_{name}": number for name, number in more.items()}
-        connection.execute(_add, {"here": namespace, **added})
+    if any(more):
+        connection.execute(_add, {"here": namespace, **_added(more)})
+
+
+def _added(more: Sizes) -> dict[str, int]:
+    return {f"more_{name}": number for name, number in more._asdict().items()}

@@ -39,11 +39,17 @@ class LockWait:
     """Decides how often one transaction is tried. Use it as a context manager.
 
     It gives up after `timeout` seconds in which nobody got through. On a server, that is observed
-    for one namespace, or for runs that open; SQLite has one lock for all.
+    for one namespace, by its counter, which may have been read before, or for runs that open;
+    SQLite has one lock for all.
     """
 
     def __init__(
-        self, engine: Engine, timeout: float, liveness: Liveness, namespace: int | None = None
+        self,
+        engine: Engine,
+        timeout: float,
+        liveness: Liveness,
+        namespace: int | None = None,
+        counter: int | None = None,
     ) -> None:
         self._engine = engine
         self._timeout = timeout
@@ -56,7 +62,9 @@ class LockWait:
         self.has_lock = False
         #: Attempts so far whose connection was lost after that.
         self.cuts = 0
-        self._seen: int | None = None
+        #: Whether an earlier attempt may have been committed, its answer lost.
+        self.in_doubt = False
+        self._seen = None if engine.dialect.name == "sqlite" else counter
         self._watch: Connection | None = None
 
     def __enter__(self) -> Self:
@@ -72,7 +80,9 @@ class LockWait:
             return False
         now = time.monotonic()
         self.cuts += self.has_lock and was_cut(error)
-        if is_busy(error):
+        if not is_busy(error):
+            self.in_doubt = True
+        else:
             self._liveness.waited += now - self._since
             if isinstance(error, DBAPIError) and has_waited_for_several(error):
                 self._extend()

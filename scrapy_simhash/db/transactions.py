@@ -11,7 +11,6 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import count
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -180,24 +179,28 @@ class Database:
         return self.transact(work)
 
     def transact_once(
-        self, work: Callable[[Connection, bool], T], namespace: int | None = None
+        self,
+        work: Callable[[Connection, bool], T],
+        namespace: int | None = None,
+        counter: int | None = None,
     ) -> T:
         """Like :meth:`transact`, for work that must not take effect twice.
 
         `work` also gets whether an earlier attempt may have been committed although its answer was
-        lost: it must then look for its own rows first.
+        lost: it must then look for its own rows first. `counter` is that of the namespace, if it
+        was read before.
 
         Raises:
             TooLarge: the server works, but refuses the size of what it is sent.
         """
-        with LockWait(self.engine, self.timeout, self.liveness, namespace) as wait:
-            for attempt in count():
+        with LockWait(self.engine, self.timeout, self.liveness, namespace, counter) as wait:
+            while True:
                 try:
                     with self.engine.connect() as connection, connection.begin():
                         wait.has_lock = False
                         self._set_durability(connection)
                         connection.info[ON_LOCK] = wait.note_lock
-                        done = work(connection, attempt > 0)
+                        done = work(connection, wait.in_doubt)
                 except SQLAlchemyError as error:
                     is_refused = is_too_large(error, cuts=wait.cuts)
                     if is_refused or not wait.tries_again(error):
@@ -207,7 +210,6 @@ class Database:
                 else:
                     self.liveness.note()
                     return done
-        raise AssertionError("unreachable")
 
     def _set_durability(self, connection: Connection) -> None:
         """Must come before the first statement: SQLite can't change it within a transaction."""

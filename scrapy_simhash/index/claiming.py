@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import LARGEST_ROW
-from scrapy_simhash.db.lock import first_number, lock
+from scrapy_simhash.db.lock import Sizes, first_number, lock
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
 from scrapy_simhash.exceptions import IndexUnavailable
@@ -23,6 +23,7 @@ from scrapy_simhash.index.batch import (
     packed_text,
     statement_size,
 )
+from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.candidates import Candidates
 from scrapy_simhash.index.comparing import decide_batch, match_of
 from scrapy_simhash.index.decide import of_group, stands_for
@@ -66,7 +67,7 @@ class Work:
     ) -> None:
         claims, confirm, release, duplicates = jobs
         self._database, self._run, self._lookup, self._budgets = database, run, lookup, budgets
-        self._largest_row = most = database.connections.largest_row
+        most = database.connections.largest_row
         self._namespace = namespace = lookup.namespace.id
         # The same for each attempt.
         claimant = run.claimant._replace(namespace=namespace, now=database.now())
@@ -74,6 +75,7 @@ class Work:
         self._reasons = [_reason_to_skip(document, most) for document in claims]
         wanted = [one for one, reason in zip(claims, self._reasons, strict=True) if not reason]
         keeps = budgets[0] > 0
+        self._largest_text = min(largest(budgets[0]), most // 2)
         self._batch = lookup.batch(wanted, claimant, keep_texts=keeps) if wanted else None
         # Without those of an earlier namespace of this name.
         self._confirm = [claim.row for claim in confirm if claim.row.namespace == namespace]
@@ -97,12 +99,13 @@ class Work:
         """Do it; returns the verdicts on the documents to be claimed."""
         lookup, batch = self._lookup, self._batch
         try:
-            ahead = None
+            ahead = counter = None
             if batch is not None:
                 found = self._database.read(lambda connection: lookup.read(connection, batch))
-                ahead = self._decide(found, first_number(found.counter))
+                counter = found.counter
+                ahead = self._decide(found, first_number(counter))
             work = partial(self._execute, ahead)
-            verdicts = self._database.transact_once(work, self._namespace)
+            verdicts = self._database.transact_once(work, self._namespace, counter)
         except TooLarge as error:
             if self._reasons or self._duplicates:
                 raise
@@ -132,9 +135,10 @@ class Work:
     ) -> list[Verdict]:
         """Take the lock and do the work; `retried` if an earlier attempt may be committed."""
         lookup, batch = self._lookup, self._batch
-        held = lock(connection, self._namespace, len(batch.documents) if batch else 0)
+        new_claims = len(batch.documents) if batch else 0
+        held = lock(connection, self._namespace, new_claims, self._foreseen(ahead))
         writer = Writer(connection, self._namespace, held, self._budgets)
-        writer.largest_text = min(writer.largest_text, self._largest_row // 2)
+        writer.largest_text = self._largest_text
         writer.delete(self._release, orphaned=True)
         writer.restore(self._restore)
         writer.meet(lookup.replaced_by(row.id for row in self._release), self._run.id)
@@ -157,6 +161,19 @@ class Work:
             # The server may have been down to be restored from a backup.
             self._run.check(connection)
         return verdicts
+
+    def _foreseen(self, ahead: _Decided | None) -> Sizes:
+        """What is stored if nobody else writes and no duplicate was recorded before."""
+        texts = [text for _, text in self._duplicates]
+        claimed: list[int] = []
+        if ahead is not None:
+            claimed = [number for number, one in enumerate(ahead.decisions) if one.claims]
+            texts += [ahead.found.batch.texts[number] for number in claimed]
+        return Sizes(
+            len(claimed),
+            sum(len(text) for text in texts if text and len(text) <= self._largest_text),
+            sum(row["item_bytes"] for row, _ in self._duplicates),
+        )
 
     def _claim(
         self,

@@ -15,7 +15,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import LockedNamespace, lock, record_sizes
+from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
 from scrapy_simhash.db.statements import insert_rows, is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import CONFIRMED, EXACT
@@ -153,31 +153,27 @@ class Writer:
         self._plan, self._budgets = held.plan, budgets
         self.numbers = held.numbers
         self.largest_text = largest(budgets[0])
-        # Added so far; negative if more was removed.
-        self.claims = self.text_bytes = self.item_bytes = 0
+        # Added so far, beyond what was foreseen; negative if more was removed.
+        self.claims, self.text_bytes, self.item_bytes = (-size for size in held.foreseen)
+        self._texts: list[tuple[Any, ...]] = []
         self.evicted = {"texts": 0, "items": 0, "orphans": 0}
 
     def record(self) -> None:
-        """Remove what exceeds the budgets, and record the sizes; call it last."""
+        """Store the texts, remove what exceeds the budgets, record the sizes; call it last."""
         here = self._connection, self._namespace
-        if self.text_bytes > 0:
-            wanted = excess(self._held.text_bytes + self.text_bytes, self._budgets[0])
-            self.evicted["texts"], freed = make_room(*here, TEXTS, wanted)
-            self.text_bytes -= freed
-        if self.item_bytes > 0:
-            wanted = excess(self._held.item_bytes + self.item_bytes, self._budgets[1])
-            for kept in ITEMS:
-                removed, freed = make_room(*here, kept, wanted)
-                wanted -= freed
-                self.item_bytes -= freed
-                self.evicted["items"] += removed
-                self.evicted["orphans"] = removed
-        record_sizes(
-            *here,
-            size=self.claims,
-            text_bytes=self.text_bytes,
-            item_bytes=self.item_bytes,
-        )
+        insert_rows(self._connection, schema.texts, self._texts)
+        before = self._held.sizes
+        wanted = excess(before.text_bytes + self.text_bytes, self._budgets[0])
+        self.evicted["texts"], freed = make_room(*here, TEXTS, wanted)
+        self.text_bytes -= freed
+        wanted = excess(before.item_bytes + self.item_bytes, self._budgets[1])
+        for kept in ITEMS:
+            removed, freed = make_room(*here, kept, wanted)
+            wanted -= freed
+            self.item_bytes -= freed
+            self.evicted["items"] += removed
+            self.evicted["orphans"] = removed
+        record_sizes(*here, Sizes(self.claims, self.text_bytes, self.item_bytes))
 
     def insert(
         self,
@@ -202,7 +198,7 @@ class Writer:
         ]
         insert_rows(self._connection, schema.claims, list(map(_stored, claims)))
         insert_rows(self._connection, schema.keys, key_rows)
-        self._insert_texts((row.id, 0, texts[row.id]) for row in claims if row.id in texts)
+        self._add_texts((row.id, 0, texts[row.id]) for row in claims if row.id in texts)
         self.claims += len(claims)
 
     def confirm(self, claims: Sequence[Row]) -> bool:
@@ -316,17 +312,14 @@ class Writer:
         if again:
             self._connection.execute(_record_again, again)
         insert_rows(self._connection, schema.duplicates, rows)
-        self._insert_texts(texts)
+        self._add_texts(texts)
 
-    def _insert_texts(self, texts: Iterable[tuple[int, int, bytes]]) -> None:
-        """Store texts, except large ones, given by claim, duplicate (or 0) and text."""
-        rows = [
-            (self._namespace, claim, duplicate, len(text), text)
-            for claim, duplicate, text in texts
-            if len(text) <= self.largest_text
-        ]
-        insert_rows(self._connection, schema.texts, rows)
-        self.text_bytes += sum(len(row[4]) for row in rows)
+    def _add_texts(self, texts: Iterable[tuple[int, int, bytes]]) -> None:
+        """Have texts stored, except large ones, given by claim, duplicate (or 0) and text."""
+        for claim, duplicate, text in texts:
+            if len(text) <= self.largest_text:
+                self._texts.append((self._namespace, claim, duplicate, len(text), text))
+                self.text_bytes += len(text)
 
     def _ask(self, statement: sa.Executable, numbers: Collection[int], **more: Any) -> Any:
         """Execute a statement on rows of this namespace."""

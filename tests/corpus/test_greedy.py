@@ -51,8 +51,10 @@ def compare(count: int, seed: int, order=None, **options):
     order = list(range(count)) if order is None else order
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(greedy, "same_site", lambda *_: True)
+        # A corpus has all texts at hand; an index reads those of the nearest claims.
+        patch.setattr(candidates, "TEXTS", 1000)
         made = decide_corpus(sketches_of(documents, plan), plan, np.array(order, np.uint32))
-    kept, matches, counts = kept_by_index(documents, order, **options)
+        kept, matches, counts = kept_by_index(documents, order, **options)
     assert np.flatnonzero(made.kept).tolist() == kept
     dropped = np.flatnonzero(~made.kept).tolist()
     found = [(number, made.matches[number], made.similarities[number]) for number in dropped]
@@ -79,9 +81,7 @@ def test_five_thousand_documents_are_decided_on_as_by_the_index():
         {"candidates": "blocks"},
     ],
 )
-def test_whatever_is_asked_for_is_decided_as_by_the_index(options, monkeypatch):
-    # A corpus has all texts at hand; an index reads those of the nearest claims.
-    monkeypatch.setattr(candidates, "TEXTS", 1000)
+def test_whatever_is_asked_for_is_decided_as_by_the_index(options):
     compare(600, seed=2, **options)
 
 

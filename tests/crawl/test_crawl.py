@@ -245,7 +245,7 @@ class Copies:
 
 @deferred_f_from_coro_f
 async def test_items_replaced_by_an_earlier_pipeline_are_compared_by_their_pages(settings):
-    settings = settings | {"ITEM_PIPELINES": {Copies: 1}}
+    settings = settings | {"ITEM_PIPELINES": {Copies: 1}, "CONCURRENT_REQUESTS": 1}
     with serve({"/a": article(1), "/b": article(1)}) as site:
         done = await crawl(PageSpider, settings, [f"{site}/a", f"{site}/b"])
     assert done.urls == ["/a"]

@@ -332,29 +332,44 @@ def test_unusual_defaults_of_a_server_cost_nothing(engine: str, tmp_path: Path) 
             assert len(index) == 20
 
 
-def conflict(db: Database) -> OperationalError:
-    """The driver's error for a deadlock."""
+def error_of(db: Database, number: int, state: str) -> OperationalError:
+    """An error of the driver, given by MariaDB's number and PostgreSQL's state."""
     driver = db.engine.dialect.loaded_dbapi
-    error = driver.OperationalError(1213, "Deadlock found")
+    error = driver.OperationalError(number, "some error")
     if db.dialect == "sqlite":
         error.sqlite_errorcode = 5
     else:
-        error.sqlstate = "40001"
+        error.sqlstate = state
     return OperationalError("UPDATE", None, error)
 
 
-@on_every_engine
-def test_a_conflict_is_tried_again_and_the_work_is_notified(db: Database) -> None:
+DEADLOCK, LOST = (1213, "40001"), (2013, "08006")
+
+
+@pytest.mark.parametrize(
+    ("engine", "errors", "in_doubt"),
+    [
+        *((engine, [DEADLOCK] * 3, [False] * 4) for engine in ENGINES),
+        *(
+            (engine, [DEADLOCK, LOST, DEADLOCK], [False, False, True, True])
+            for engine in ENGINES
+            if engine != "sqlite"
+        ),
+    ],
+)
+def test_work_is_tried_again_and_told_whether_an_answer_was_lost(
+    db: Database, errors: list[tuple[int, str]], in_doubt: list[bool]
+) -> None:
     seen: list[bool] = []
 
     def work(_connection: Connection, retried: bool) -> str:
         seen.append(retried)
-        if len(seen) < 4:
-            raise conflict(db)
+        if len(seen) <= len(errors):
+            raise error_of(db, *errors[len(seen) - 1])
         return "done"
 
     assert db.transact_once(work) == "done"
-    assert seen == [False, True, True, True]
+    assert seen == in_doubt
 
 
 @pytest.mark.parametrize("state", ["25P03", "25P04", "57P05"])
@@ -380,9 +395,9 @@ def test_a_conflict_without_end_is_given_up_in_time(engine: str, tmp_path: Path)
     db = Database(cleared_database(engine, tmp_path), timeout=0.3)
 
     def work(_connection: Connection) -> None:
-        raise conflict(db)
+        raise error_of(db, *DEADLOCK)
 
-    with pytest.raises(IndexUnavailable, match="Deadlock"):
+    with pytest.raises(IndexUnavailable, match="some error"):
         db.transact(work)
     db.close()
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.errors import has_waited_for_several, is_busy
-from scrapy_simhash.db.lock import LockedNamespace, lock, record_sizes
+from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.upkeep import reset_namespace
@@ -35,8 +35,7 @@ def db(engine: str, tmp_path: Path) -> Iterator[Database]:
 def change(connection: Connection, namespace: int, new_claims: int = 0) -> LockedNamespace:
     """A transaction that adds as many claims, with a byte of text and two of an item each."""
     held = lock(connection, namespace, new_claims)
-    added = {"size": new_claims, "text_bytes": new_claims, "item_bytes": 2 * new_claims}
-    record_sizes(connection, namespace, **added)
+    record_sizes(connection, namespace, Sizes(new_claims, new_claims, 2 * new_claims))
     return held
 
 

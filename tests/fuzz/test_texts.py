@@ -81,6 +81,6 @@ def test_facts(name: str, value: object) -> None:
     assert folding.fold(named, [value]) == folded
     assert folding.fold(named, [value, value]) == folded
     if folded is not None:
-        assert folded.text[:2] in {"t:", "n:", "l:", "d:"}
+        assert folded.text[:2] in {"t:", "n:", "l:", "d:", "b:"}
         kinds = {folding.TEXT, folding.NUMBER, folding.STATE, folding.SECTION, folding.NOTE}
         assert folded.kind in kinds or folded.kind >= folding.AMOUNT
