@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from hashlib import blake2b
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 from scrapy_simhash.item.folding import AMOUNT, Folded, fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.values import Printed
+
+# Where the links and images of markup lead, which its text does not tell.
+_TARGET = re.compile(r"""\b(?:href|src)\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
 
 
 def digest_of(
@@ -51,6 +55,8 @@ def _scalar(value: Any, folded: Folded | None) -> str:
     if folded is not None:
         # A number without a sign may be an amount in any currency.
         what, text = str(max(folded.kind, AMOUNT)), folded.whole()
+        if kind is str and "<" in value:
+            text = " ".join([text, *_TARGET.findall(value)])
     else:
         what = value.kind if kind is Printed else kind.__name__
         text = value.hex() if kind is bytes else str(value)

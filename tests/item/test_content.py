@@ -312,6 +312,17 @@ def test_any_other_value_is_another_digest(other: dict[str, Any]) -> None:
     assert read(other).digest != read({"name": "Ann", "n": 3}).digest
 
 
+@pytest.mark.parametrize("where", ["<a href='/{}.zip'>", '<img SRC = "/{}.png">', "<a href={}>"])
+@pytest.mark.parametrize("nest", [lambda value: value, lambda value: [{"is": value}, 1]])
+def test_where_markup_leads_is_in_the_digest_and_how_it_looks_is_not(where: str, nest: Any) -> None:
+    def digest(number: int, style: str = "") -> bytes | None:
+        body = f"<p{style}>Our manual: {where.format(number)}download it here</a> <b>now</b></p>"
+        return read({"name": "Manual", "body": nest(body)}).digest
+
+    assert digest(1) != digest(2)
+    assert digest(1) == digest(1, " class='wide'") is not None
+
+
 @pytest.mark.parametrize(
     "other",
     [
