@@ -92,15 +92,17 @@ def _goes_on(title: str, heading: str) -> str:
 def _is_site_name(element: HtmlElement, text: str, markup: Markup) -> bool:
     """Whether a heading inside the title is the part of it that all pages of a site share."""
     heading, metas = _fold(text), markup.metas
-    if heading == _fold(metas.get("og:site_name", "")) or _is_logo(element, text, markup.title):
+    name = _fold(metas.get("og:site_name", ""))
+    if heading == name or _is_logo(element, text, markup.title):
         return True
     if (elsewhere := metas.get("og:title")) is not None and not _contains(elsewhere, text):
         return True
-    # If the title holds an h2 as well, that one belongs to this page alone; and so does a longer h1
-    # that holds the rest of the title: "Error E1" below "Errors", on a page titled "E1 - Errors".
+    # If the title holds an h2 as well, other than the site's name, that one belongs to this page
+    # alone; and so does a longer h1 that holds the rest of the title: "Error E1" below "Errors", on
+    # a page titled "E1 - Errors".
     rest = _fold(_fold(markup.title).replace(heading, " ", 1))
     return bool(rest) and (
-        any(_contains(rest, other) for other in markup.others)
+        any(_contains(rest, other) for other in markup.others if _fold(other) != name)
         or any(_contains(other, rest) and _fold(other) != rest for _, other in markup.headings)
     )
 
@@ -171,7 +173,7 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
       else in microdata, or else in a meta element;
     - "page:datePosted", "page:identifier", "page:addressLocality" likewise, as of job ads;
     - "page:time", the first time beside the heading, if none of the dates is known;
-    - "page:details", a hash of the numbers in rows of two short cells.
+    - "page:details", a hash of the numbers in rows of two short cells and nothing else.
 
     Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset; days have no
     time. The page is not changed.
@@ -210,8 +212,12 @@ class PageReader:
         """
         found = []
         for row in _rows(self._root):
-            cells = (row, *row.itersiblings("dd")) if row.tag == "dt" else row.iterchildren("*")
+            is_listed = row.tag == "dt"
+            cells = (row, *row.itersiblings("dd")) if is_listed else row.iterchildren("*")
             label, content = islice(cells, 2)
+            # "Episode <b>3</b> of <b>20</b>" is a sentence.
+            if not is_listed and any(map(_is_word, (row.text, label.tail, content.tail))):
+                continue
             if not (key := _short_text(label, _KEY)) or not (value := _short_text(content, _CELL)):
                 continue
             if not _DIGIT.search(value) or any(
@@ -267,6 +273,11 @@ def _time(elements: Iterable[HtmlElement], surroundings: set[HtmlElement]) -> st
         if time and _is_beside(element, surroundings):
             return time
     return ""
+
+
+def _is_word(text: str | None) -> bool:
+    """Whether a text has a letter or a digit."""
+    return text is not None and any(map(str.isalnum, text))
 
 
 def _short_text(cell: HtmlElement, most: int) -> str:

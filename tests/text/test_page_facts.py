@@ -94,6 +94,26 @@ def test_what_a_page_is_about_stays_in_its_title(title: str) -> None:
     assert facts("", f"<title>{title}</title>") == {"page:title": title}
 
 
+def test_the_name_of_the_site_in_a_second_heading_is_no_part_of_the_page() -> None:
+    head = "<title>Goats at sea | Island Post</title><meta property='og:site_name' "
+    found = facts("<h2>Island Post</h2><h1>Goats at sea</h1>", f"{head} content='Island Post'>")
+    assert found["page:title"] == "Goats at sea"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "<p>Trip 3 on <b>Monday</b> with <b>512</b> goats</p>",
+        "<p><b>Seats</b> of the ferry: <b>4</b></p>",
+        "<p><b>By</b> <b>12</b> goats</p>",
+    ],
+)
+def test_a_sentence_with_two_elements_is_no_row(sentence: str) -> None:
+    row = "<div><span>Seats:</span> <span>4</span></div>"
+    assert "page:details" in facts(f"<h1>Goats at sea</h1>{row}")
+    assert "page:details" not in facts(f"<h1>Goats at sea</h1>{sentence}")
+
+
 def test_without_a_main_heading_another_one_is_not_the_title() -> None:
     """What the title adds to it may be the name of the site, or tell two pages apart."""
     found = [
